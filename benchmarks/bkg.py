@@ -14,8 +14,10 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from bgfmt.analysis.engines import EngineDecider
@@ -57,8 +59,10 @@ def against_itself(games: int, seed: int, cube: bool) -> None:
 
 def against_gnubg(program: str, games: int, seed: int, cube: bool, seat: int) -> list[Game]:
     """Games of BKG as gnubg's external player `seat`, as gnubg exports them."""
-    server = Server(Player(EngineDecider(Bkg())))
-    with tempfile.TemporaryDirectory() as home, server.running() as port:
+    server, started = Server(Player(EngineDecider(Bkg()))), Future[int]()
+    threading.Thread(target=server.run, args=(started.set_result,), daemon=True).start()
+    port = started.result()
+    with tempfile.TemporaryDirectory() as home:
         file, script = Path(home) / "match.sgf", Path(home) / "play.py"
         commands = [
             "set rng mersenne", f"set seed {seed}", "set automatic game off", "set automatic roll on",

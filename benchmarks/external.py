@@ -11,7 +11,9 @@ from __future__ import annotations
 import random
 import socket
 import sys
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 from bgfmt import GameState, Position, Side
@@ -68,7 +70,9 @@ def main() -> None:
         "contact, by the rule": contact(rng),
     }
     player = Player(Advisor(paths, outside="rule"))
-    with Server(player).running() as port, socket.create_connection(("127.0.0.1", port)) as sock:
+    started: Future[int] = Future()
+    threading.Thread(target=Server(player).run, args=(started.set_result,), daemon=True).start()
+    with socket.create_connection(("127.0.0.1", started.result())) as sock:
         file = sock.makefile("rwb")
         for name, lines in kinds.items():
             slowest, begin = 0.0, time.perf_counter()

@@ -7,7 +7,7 @@ use. A guest that fails to load is listed as broken and does not disturb the oth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import repeat
 from typing import Any
@@ -121,12 +121,10 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
-    if source.name.lower().endswith(
-        unread := tuple(s for f in known().values() if not f.reads for s in f.suffixes)
-    ):
-        raise CapabilityError(
-            f"{source.name}: {', '.join(unread)} files are written, not read; parquet and sqlite are read"
-        )
+    unread = tuple(s for f in known().values() if not f.reads for s in f.suffixes)
+    if source.name.lower().endswith(unread):
+        what = f"{', '.join(unread)} files are written, not read; parquet and sqlite are read"
+        raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in known().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
     raise UnknownFormatError(f"{source.name}: no known format; {what} (asked: {', '.join(asked)})", asked)
@@ -146,9 +144,8 @@ def by_suffix(path: str) -> Format[Any] | None:
 def ending(path: str) -> list[Format[Any]]:
     """All formats that use this file name's suffix."""
     low = path.lower()
-    return [
-        form for form in _listed(lambda _, suffixes: low.endswith(suffixes)) if low.endswith(form.suffixes)
-    ]
+    listed = _listed(lambda _, suffixes: low.endswith(suffixes))
+    return [form for form in listed if low.endswith(form.suffixes)]
 
 
 def _listed(fits: Callable[[bytes, tuple[str, ...]], bool]) -> list[Format[Any]]:
@@ -171,10 +168,16 @@ def home(table: Table) -> Format[Any]:
     return offers[0]
 
 
-def carried(facts: Mapping[str, Any]) -> tuple[records.Record, ...]:
-    """The records that flat facts describe, whichever formats they belong to; see `bgfmt.formats.records`."""
-    kinds = {kind for f in known().values() for kind in f.records}
-    return records.records_from(facts, iter(sorted(kinds, key=lambda kind: kind.__name__)))
+def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
+    """Fields of a table that flat facts describe: its own, and `carried`, the records of any formats.
+
+    ValueError, KeyError, TypeError or OverflowError for facts that make no sense; see `bgfmt.formats.records`.
+    """
+    if not isinstance(facts, dict):
+        raise ValueError("the facts are no object")
+    kinds = {record for f in known().values() for record in f.records}
+    each = (record.from_facts(facts) for record in sorted(kinds, key=lambda record: record.__name__))
+    return {"carried": tuple(record for record in each if record is not None)} | records.stated(facts, kind)
 
 
 def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:

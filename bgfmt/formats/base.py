@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import BgfmtError, CapabilityError, OptionError
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
+from bgfmt.storage.sink import Data, size_of
 from bgfmt.tables import LazyRows, OneSided, Table
-
-Data = bytes | bytearray | memoryview | NDArray[Any]
-
-
-def size_of(data: Data) -> int:
-    """Bytes of what is handed to a sink."""
-    return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
 
 
 class Outlet:
@@ -432,9 +426,8 @@ class Format(ABC, Generic[T]):
         for at, expected, stored in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
-            yield Fault(
-                extent.offset + at, max(len(expected), len(stored)), rule, shown(expected), shown(stored)
-            )
+            place, size = extent.offset + at, max(len(expected), len(stored))
+            yield Fault(place, size, rule, shown(expected), shown(stored))
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         """What a damaged file of this format may have been, the likeliest first.

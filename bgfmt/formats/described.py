@@ -21,6 +21,8 @@ MOST = 1 << 16  # bytes
 Refuse = Callable[[str, object], CorruptError]
 DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
 MOST_ROWS = 1 << 33
+#: what JSON of any kind can end in
+SENSELESS = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
@@ -49,20 +51,42 @@ class AnyTable(Format[Table]):
 
 
 class Stored:
-    """Arrays whose numbers lie in columns, one a stored number, and are read when they are asked for.
+    """A file whose numbers lie in columns, one a stored number, and are read when they are asked for.
 
-    fill : (first entry, out (m, columns), names of the columns) fills in the numbers of m entries.
+    A format derives its own: `facts`, `check` and `fill`.
     """
 
-    def __init__(self, fill: Callable[[int, NDArray[Any], list[str]], None]) -> None:
-        self.fill = fill
-        self.names: dict[str, list[str]] = {}
+    def __init__(self, source: Source, offset: int) -> None:
+        self.source, self.offset = source, offset
+        self.names: dict[str, list[str]] = {}  # of an array: its columns
 
-    def made(self, shapes: Shapes, sides: int) -> dict[str, Rows]:
-        """The arrays of these names, shapes and dtypes."""
-        return {name: self._array(name, *shape, sides) for name, shape in shapes.items()}
+    def refuse(self, expected: str, found: object) -> CorruptError:
+        """The error of a file that is not as expected."""
+        return CorruptError(self.source.name, self.offset, expected, found)
 
-    def _array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
+    def facts(self) -> bytes | str:
+        """The text that describes the table."""
+        raise NotImplementedError
+
+    def check(self, table: Table, stored: list[flat.Flat]) -> None:
+        """CorruptError unless the file has what is needed of the table, and columns for all its stored numbers."""
+        raise NotImplementedError
+
+    def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
+        """The numbers of these columns, of `len(out)` entries from one on."""
+        raise NotImplementedError
+
+    def table(self) -> Table:
+        """The table; CorruptError where the file makes none."""
+        table = table_of(self.facts(), self, self.source, self.refuse)
+        stored = [column for column in flat.columns(table) if column.role == "stored"]
+        for column in stored:
+            self.names.setdefault(column.of, []).append(column.name)
+        self.check(table, stored)
+        return table
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
+        """The array of this name."""
         width, items = prod(shape[1:sides]), prod(shape[sides:])
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
@@ -71,13 +95,6 @@ class Stored:
             return out.reshape(stop - start, *shape[1:])
 
         return LazyRows(shape, dtype, fetch)
-
-    def named(self, table: Table) -> list[flat.Flat]:
-        """Find out the columns of a table's arrays; they are returned, stored numbers alone."""
-        stored = [column for column in flat.columns(table) if column.role == "stored"]
-        for column in stored:
-            self.names.setdefault(column.of, []).append(column.name)
-        return stored
 
 
 def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source, refuse: Refuse) -> Table:
@@ -88,24 +105,24 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
     try:
         meta = json.loads(text)
         kind = tables.KINDS[meta["kind"]]
-        points, chequers, facts = meta["points"], meta["chequers"], meta.get("extra", {})
-        if not isinstance(facts, dict):
-            raise ValueError("extra is no object")
-        carried, fields = formats.carried(facts), records.stated(facts, kind)
+        points, chequers = meta["points"], meta["chequers"]
+        fields = formats.fields_of(meta.get("extra", {}), kind)
         shapes = {} if isinstance(arrays, dict) else _shapes(meta["arrays"], kind)
-    except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
+    except SENSELESS as error:
         raise refuse("a table's description as bgfmt writes it", in_a_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
         raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
     rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
-    rows = arrays if isinstance(arrays, dict) else arrays.made(shapes, kind.sides)
+    if isinstance(arrays, dict):
+        rows = arrays
+    else:
+        rows = {name: arrays.array(name, *shape, kind.sides) for name, shape in shapes.items()}
     if set(rows) - set(rules) or {name for name, optional in rules.items() if not optional} - set(rows):
         raise refuse(f"arrays {' and '.join(rules)}", ", ".join(rows) or "none")
     if not rules:
         raise refuse("a kind of table with arrays", kind.kind)
-    common: dict[str, Any] = {"points": points, "chequers": chequers, "carried": carried}
-    common |= {"provenance": source.name, "release": source.release}
-    table = kind(**common, **fields, **rows)
+    common: dict[str, Any] = {"provenance": source.name, "release": source.release}
+    table = kind(points=points, chequers=chequers, **common, **fields, **rows)
     problem = table.check()
     if problem is not None:
         raise refuse("arrays of the table's size", problem)

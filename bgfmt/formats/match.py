@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from construct import Array as Many
-from construct import Bytes, Const, Float64l, Int8ul, Int16ul, Int32ul, Struct
+from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import HeaderError
@@ -32,7 +32,7 @@ from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, R
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore
-from bgfmt.tables.match_score import Results, ScoreFacts, State
+from bgfmt.tables.match_score import Results, ScoreFacts
 
 MAGIC = b"BGMATCH\x1a"
 FIXED = 120
@@ -53,8 +53,8 @@ FIRST = Struct(
     "digest" / Bytes(32),
     "met" / Bytes(64),
 )
-COLUMN = Struct("roller" / Int8ul, "owner" / Int8ul, "cube" / Int16ul)
-RESULT = Struct("points" / Int32ul, "win" / Float64l, "lose" / Float64l)
+COLUMN = np.dtype([("roller", "u1"), ("owner", "u1"), ("cube", "<u2")])
+RESULT = np.dtype([("points", "<u4"), ("win", "<f8"), ("lose", "<f8")])
 
 
 class BgfmtMatch(Format[MatchScore]):
@@ -78,27 +78,24 @@ class BgfmtMatch(Format[MatchScore]):
             raise refuse("columns and results", 16, f"1 to {MOST} of each", (header.columns, header.results))
         size = _header_size(header.columns, header.results)
         raw = source.bytes(offset, size, "header")
-        at = size - 4
-        summed = int.from_bytes(raw[at:], "little")
-        if zlib.crc32(raw[:at]) != summed:
-            raise refuse("sum of the header", at, f"{zlib.crc32(raw[:at]):08x}", f"{summed:08x}")
+        right, summed = zlib.crc32(raw[:-4]), int.from_bytes(raw[-4:], "little")
+        if right != summed:
+            raise refuse("sum of the header", size - 4, f"{right:08x}", f"{summed:08x}")
         if not (1 <= header.points <= board.MAX_POINTS and 1 <= header.chequers <= board.MAX_CHEQUERS):
             raise refuse("points", 10, "1 to 24 points, 1 to 15 chequers", (header.points, header.chequers))
         n = board.count(header.points, header.chequers)
         if not 1 <= header.block_rows <= n:
             raise refuse("rows of a block", 20, f"1 to {n}", header.block_rows)
         score = _score(header, raw, refuse)
-        start = offset + _padded(size)
-        rows = source.array(
-            "<f4", (n, n, header.columns), start, f"{header.points}x{header.chequers} match-score table"
-        )
+        start, what = offset + _padded(size), f"{header.points}x{header.chequers} match-score table"
+        fields: dict[str, Any] = {
+            "balance": source.array("<f4", (n, n, header.columns), start, what),
+            "score": score,
+        }
         end = start + 4 * n * n * header.columns + 4 * -(-n // header.block_rows)
         source.need(end, "sums of the blocks")
-        size = end - offset
-        return Reading.of(
-            MatchScore, source, offset, size, header.points, header.chequers, balance=rows, score=score,
-            recipe="match",
-        )  # fmt: skip
+        sizes = end - offset, header.points, header.chequers
+        return Reading.of(MatchScore, source, offset, *sizes, **fields, recipe="match")
 
     def info(self, reading: Reading[MatchScore]) -> dict[str, Any]:
         return {"columns": list(reading.table.names)}
@@ -140,8 +137,8 @@ class BgfmtMatch(Format[MatchScore]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: MatchScore, **options: Any) -> Layout:
-        header, n, columns = _header(table), table.positions, len(table.score.states)
-        size = 4 * n * n * columns
+        header, n, width = _header(table), table.positions, 4 * len(table.score.states)
+        size = n * n * width
         regions = (
             Region("header", 0, len(header)),
             Region("numbers", len(header), size, numbers=True),
@@ -149,7 +146,7 @@ class BgfmtMatch(Format[MatchScore]):
         )
 
         def place(entry: int, column: str, item: int) -> int:
-            return len(header) + 4 * (entry * columns + item)
+            return len(header) + entry * width + 4 * item
 
         return Layout(header, regions, place)
 
@@ -183,37 +180,33 @@ def _header(table: MatchScore) -> bytes:
             "met": s.met.encode().ljust(64, b"\0"),
         }
     )
-    columns = b"".join(COLUMN.build(_said(state)) for state in s.states)
-    results = b"".join(
-        RESULT.build({"points": k, "win": r.win, "lose": r.lose}) for k, r in s.results.items()
-    )
-    raw = first + columns + results
+    results = np.array([(k, r.win, r.lose) for k, r in s.results.items()], RESULT)
+    raw = first + _columns(s).tobytes() + results.tobytes()
     raw += zlib.crc32(raw).to_bytes(4, "little")
     return bytes(raw.ljust(_padded(len(raw)), b"\0"))
 
 
-def _said(state: State) -> dict[str, int]:
-    value, owner = state.cube or (0, NO_CUBE)
-    return {"roller": state.roller, "owner": owner, "cube": value}
+def _columns(score: ScoreFacts) -> NDArray[Any]:
+    """Whose roll and which cube each column is of."""
+    cubes = [(state.roller, state.cube or (0, NO_CUBE)) for state in score.states]
+    return np.array([(roller, owner, value) for roller, (value, owner) in cubes], COLUMN)
 
 
 def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     """The score of a header whose sum is right."""
-    results_at = FIXED + 4 * header.columns
-    results = {}
-    for entry in Many(header.results, RESULT).parse(raw[results_at:]):
-        results[int(entry.points)] = Results(entry.win, entry.lose)
+    rows = np.frombuffer(raw, RESULT, header.results, FIXED + COLUMN.itemsize * header.columns).tolist()
+    results = {points: Results(win, lose) for points, win, lose in rows}
     name = header.met.rstrip(b"\0").decode("utf-8", "replace")
     if header.flags > 3:
         raise refuse("flags", 15, "0 to 3", header.flags)
-    away = (header.away[0], header.away[1])
-    alike, gammons = bool(header.flags & 1), bool(header.flags & 2)
+    away, alike, gammons = (header.away[0], header.away[1]), bool(header.flags & 1), bool(header.flags & 2)
     score = ScoreFacts(away, header.player, name, header.digest.hex(), results, alike, gammons)
     problem = score.odd()
     if problem is not None:
         raise refuse("score", 12, problem, "another")
-    expected = [_said(state) for state in score.states]
-    columns = [dict(c) for c in Many(header.columns, COLUMN).parse(raw[FIXED:])]
-    if [{k: c[k] for k in ("roller", "owner", "cube")} for c in columns] != expected:
-        raise refuse("columns", FIXED, f"the {len(expected)} columns of this score", f"{len(columns)} others")
+    expected = _columns(score)
+    if not np.array_equal(np.frombuffer(raw, COLUMN, header.columns, FIXED), expected):
+        raise refuse(
+            "columns", FIXED, f"the {len(expected)} columns of this score", f"{header.columns} others"
+        )
     return score

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
-from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region, size_of
+from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import MemorySink, Sink, Source
+from bgfmt.storage.sink import size_of
 from bgfmt.tables import MeanRolls, Rows, Table
 
 META = "bgfmt.json"
@@ -87,12 +88,8 @@ class Npz(AnyTable):
         self.check(table, options)
         layout = self.layout(table)
         room = sink.reserve(layout.size)
-        places = {r.name: r for r in layout.regions if r.numbers}
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, rows in table.arrays().items():
-            at = places[name].offset
-            part = room[at : at + places[name].size]
-            arrays[name] = part.view(_stored(rows)).reshape(rows.shape)
+        places = {r.name: room[r.offset : r.offset + r.size] for r in layout.regions if r.numbers}
+        arrays = {n: places[n].view(_stored(rows)).reshape(rows.shape) for n, rows in table.arrays().items()}
         yield arrays
         filled: Any = replace(table, **arrays)  # type: ignore[arg-type]
         self.write(filled, _Around(room, layout))  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -39,7 +38,7 @@ NUMBER = "position_number"
 ENTRIES = 1 << 20  # of a row group, about
 ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  # by role; of others PLAIN
 FEW = 24  # bytes that differ in a file of bgfmt's own whose writer's name is damaged
-KEPT = 2  # row groups whose numbers are kept
+KEPT = 4  # row groups of some columns that are kept
 MOST_ROWS = 1 << 24  # of a row group
 MOST_A_BYTE = 1 << 12  # entries for each byte of the file
 COMPRESSIONS = ("zstd", "none", "snappy", "gzip", "brotli", "lz4")
@@ -81,12 +80,8 @@ class Parquet(AnyTable):
         if size < 12 or source.bytes(source.size - 4, 4) != MAGIC:
             raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)
-        stored = described.Stored(groups.fill)
-        facts = groups.facts()
-        table = described.table_of(facts, stored, source, groups.refuse)
-        settings = groups.settings(json.loads(facts))
-        groups.check(table, stored.named(table), settings)
-        return Reading(replace(table, carried=(*table.carried, settings)), Extent(offset, size))
+        table = groups.table()
+        return Reading(replace(table, carried=(*table.carried, groups.settings())), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:
         return {"columns": len(_columns(reading.table, _settings(reading.table, {})))}
@@ -106,11 +101,8 @@ class Parquet(AnyTable):
         settings = _settings(table, options)
         stored = [column.name for column in flat.columns(table) if column.role == "stored"]
         readable = not settings.columns or set(stored) <= set(settings.columns)
-        return (
-            []
-            if readable
-            else ["columns of stored numbers are left out, so that bgfmt cannot read the file back"]
-        )
+        lost = "columns of stored numbers are left out, so that bgfmt cannot read the file back"
+        return [] if readable else [lost]
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         parquet, pyarrow = import_parquet()
@@ -214,13 +206,13 @@ def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     return arrays
 
 
-class Groups:
+class Groups(described.Stored):
     """The row groups of a file, and what its footer says."""
 
     def __init__(self, source: Source, offset: int) -> None:
         parquet, pyarrow = import_parquet()
-        self.source, self._offset = source, offset
-        self._kept: OrderedDict[int, tuple[list[str], Any]] = OrderedDict()
+        super().__init__(source, offset)
+        self._kept: dict[tuple[int, tuple[str, ...]], Any] = {}  # what was read last is last
         self._lock = Lock()
         at_hand = isinstance(source.buffer, memoryview)
         file = pyarrow.BufferReader(source.buffer[offset:]) if at_hand else SourceFile(source, offset)
@@ -242,19 +234,15 @@ class Groups:
         if self._begins[-1] > MOST_A_BYTE * source.size:
             raise self.refuse(f"at most {MOST_A_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
 
-    def refuse(self, expected: str, found: object) -> CorruptError:
-        """The error of a file that is not as expected."""
-        return CorruptError(self.source.name, self._offset, expected, found)
-
     def facts(self) -> bytes:
-        """The text that describes the table."""
         found = (self._meta.metadata or {}).get(FACTS.encode())
         if found is None or len(found) > described.MOST:
             raise self.refuse(f"metadata {FACTS!r} that describe the table", "none")
         return bytes(found)
 
-    def settings(self, text: dict[str, Any]) -> Settings:
+    def settings(self) -> Settings:
         """How the text that describes the table says that the file is written."""
+        text = json.loads(self.facts())
         compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
             raise self.refuse(
@@ -262,78 +250,67 @@ class Groups:
             )
         return Settings(compression, tuple(map(str, columns)))
 
-    def check(self, table: Table, stored: list[Flat], settings: Settings) -> None:
-        """CorruptError unless rows and columns are those of the table."""
+    def check(self, table: Table, stored: list[Flat]) -> None:
         if self._begins[-1] != table.entries:
             raise self.refuse(f"{table.entries:,} rows", f"{self._begins[-1]:,}")
         for name in (NUMBER, *(column.name for column in stored)):
             if name not in self.columns:
-                own = ", since it was written with some columns alone" if settings.columns else ""
+                own = ", since it was written with some columns alone" if self.settings().columns else ""
                 raise self.refuse(f"a column {name}", f"none{own}")
 
     def wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
         """Names of the columns that hold anything else than what is written of the table."""
-        if list(self.columns) != [column.name for column in columns]:
-            return sorted(set(self.columns) ^ {column.name for column in columns}) or ["their order"]
+        names = [column.name for column in columns]
+        if list(self.columns) != names:
+            return sorted(set(self.columns) ^ set(names)) or ["their order"]
         wrong: dict[str, None] = {}
-        for piece in flat.pieces(table, ENTRIES):
-            first = int(piece.numbers[0])
-            found = self._entries(first, first + piece.size)
+        for k, piece in enumerate(flat.pieces(table, ENTRIES)):
+            found: Any = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
+            if len(found) != piece.size:
+                return ["the sizes of row groups"]
             for column, array in zip(columns, _arrow_arrays(piece, columns), strict=True):
                 if _bytes_of(found.column(column.name).combine_chunks()) != _bytes_of(array):
                     wrong[column.name] = None
         return list(wrong)
 
-    def _entries(self, first: int, stop: int) -> Any:
-        """All columns of some entries."""
-        _, pyarrow = import_parquet()
-        groups = range(bisect_right(self._begins, first) - 1, bisect_right(self._begins, stop - 1))
-        try:
-            tables = [self._group(k, list(self.columns)) for k in groups]
-            return pyarrow.concat_tables(tables).slice(first - self._begins[groups[0]], stop - first)
-        except pyarrow.ArrowException as error:
-            raise self.refuse("columns of one type", described.in_a_line(error)) from None
-
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """The numbers of these columns, of `len(out)` entries from one on."""
         stop, at = first + len(out), first
         while at < stop:
             k = bisect_right(self._begins, at) - 1
             end = min(stop, self._begins[k + 1])
             part = slice(at - self._begins[k], end - self._begins[k])
-            group = self._group(k, names)
+            group = self._group(k, tuple(names))
             for place, name in enumerate(names):
                 out[at - first : end - first, place] = self._numbers(group, name, part, out.dtype)
             at = end
 
-    def _group(self, k: int, names: list[str]) -> Any:
-        """A row group's columns, from those kept or from the file; its entries are in order."""
+    def _group(self, k: int, names: tuple[str, ...]) -> Any:
+        """A row group's columns, from those kept or from the file."""
         with self._lock:
-            kept = self._kept.get(k)
-            if kept is not None and set(names) <= set(kept[0]):
-                self._kept.move_to_end(k)
-                return kept[1]
-            rows = self._begins[k + 1] - self._begins[k]
+            self._kept[k, names] = self._kept.pop((k, names), None) or self._read_group(k, names)
+            if len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+            return self._kept[k, names]
+
+    def _read_group(self, k: int, names: tuple[str, ...]) -> Any:
+        """A row group's columns; its entries are in order."""
+        rows = self._begins[k + 1] - self._begins[k]
+        try:
+            # not its columns: pyarrow ends the process over some that are damaged
+            group = self._meta.row_group(k)
+            if group.total_byte_size > MOST_BYTES * (rows + (1 << 16)) * group.num_columns:
+                raise self.refuse(f"{rows:,} rows of numbers", f"{group.total_byte_size:,} bytes of them")
             wanted = list(dict.fromkeys([NUMBER, *names]))
-            try:
-                group = self._meta.row_group(
-                    k
-                )  # not its columns: pyarrow ends the process over some that are damaged
-                if group.total_byte_size > MOST_BYTES * (rows + (1 << 16)) * group.num_columns:
-                    raise self.refuse(f"{rows:,} rows of numbers", f"{group.total_byte_size:,} bytes of them")
-                found = self._file.read_row_group(k, columns=wanted).combine_chunks()
-            except BgfmtError:
-                raise
-            except Exception as error:
-                raise self.refuse(f"row group {k}", described.in_a_line(error)) from None
-            numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
-            first = self._begins[k]
-            if len(numbers) != rows or not np.array_equal(numbers, np.arange(first, first + rows)):
-                raise self.refuse(f"rows in order of {NUMBER}, from {first:,} on", "others")
-            self._kept[k] = names, found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return found
+            found = self._file.read_row_group(k, columns=wanted).combine_chunks()
+        except BgfmtError:
+            raise
+        except Exception as error:
+            raise self.refuse(f"row group {k}", described.in_a_line(error)) from None
+        numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
+        first = self._begins[k]
+        if not np.array_equal(numbers, np.arange(first, first + rows)):
+            raise self.refuse(f"rows in order of {NUMBER}, from {first:,} on", "others")
+        return found
 
     def _numbers(self, group: Any, name: str, part: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Some numbers of a column, in the dtype of the table."""

@@ -94,12 +94,6 @@ def facts_of(table: Table) -> dict[str, Fact]:
     return dict(sorted(out.items()))
 
 
-def records_from(facts: Mapping[str, Any], kinds: Iterator[type[Record]]) -> tuple[Record, ...]:
-    """The records that facts describe. ValueError for facts that make no sense."""
-    records = (kind.from_facts(facts) for kind in kinds)
-    return tuple(record for record in records if record is not None)
-
-
 def truth(value: object) -> bool:
     """A truth value given as itself or as text 0 or 1."""
     if isinstance(value, bool):

@@ -65,15 +65,9 @@ class Sqlite(AnyTable):
         if size != length:
             if size < length:
                 raise TruncatedError(source.name, offset + length, source.size, "SQLite database")
-            raise CorruptError(
-                source.name, offset + length, "the end of the database", f"{size - length:,} bytes"
-            )
-        rows = _Rows(source, offset)
-        stored = described.Stored(rows.fill)
-        table = described.table_of(rows.facts(), stored, source, rows.refuse)
-        stored.named(table)
-        rows.check(table)
-        return Reading(table, Extent(offset, size))
+            more = f"{size - length:,} bytes"
+            raise CorruptError(source.name, offset + length, "the end of the database", more)
+        return Reading(_Rows(source, offset).table(), Extent(offset, size))
 
     def info(self, reading: Reading[Table]) -> dict[str, Any]:
         return {"columns": len(flat.columns(reading.table))}
@@ -162,11 +156,11 @@ def _make(table: Table, path: Path) -> None:
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-class _Rows:
+class _Rows(described.Stored):
     """The rows of a database, asked for by position number."""
 
     def __init__(self, source: Source, offset: int) -> None:
-        self._source, self._offset = source, offset
+        super().__init__(source, offset)
         # one thread at a time: sqlite3 waits for a connection that is in use while it keeps Python from running
         self._turn = Lock()
         if isinstance(source, MappedSource) and offset == 0 and source.path is not None:
@@ -177,10 +171,6 @@ class _Rows:
             self._db.deserialize(source.bytes(offset, source.size - offset))
         with self._safely():
             self._db.execute("PRAGMA trusted_schema=OFF")
-
-    def refuse(self, expected: str, value: object) -> CorruptError:
-        """The error of a file that is not as expected."""
-        return CorruptError(self._source.name, self._offset, expected, value)
 
     @contextmanager
     def _safely(self, entries: int = 1000) -> Iterator[None]:
@@ -196,7 +186,6 @@ class _Rows:
             raise self.refuse("a sound SQLite database", described.in_a_line(error)) from None
 
     def facts(self) -> str:
-        """The text that describes the table."""
         with self._safely():
             tables = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
             if len(tables) != 1 or not str(tables[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
@@ -208,8 +197,7 @@ class _Rows:
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
         return row[0]
 
-    def check(self, table: Table) -> None:
-        """CorruptError unless the tables are as they are written, with a row for every entry."""
+    def check(self, table: Table, stored: list[flat.Flat]) -> None:
         with self._safely():
             for text in _schema(table):
                 name = text.split()[2]
@@ -226,7 +214,6 @@ class _Rows:
             )
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """The numbers of these columns, of `len(out)` entries from one on."""
         chosen = ", ".join(f'"{name}"' for name in names)
         text = (
             f"SELECT position_number, {chosen} FROM positions "

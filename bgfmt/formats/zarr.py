@@ -173,14 +173,10 @@ class Zarr(Format[TwoSided]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
-        table = TwoSided(
-            points=spec.points,
-            chequers=spec.chequers,
-            equities=rows_of(store, spec),
-            recipe=spec.recipe,
-            provenance=source.name,
-        )
-        return Reading(table, Extent(offset, source.size - offset))
+        order = in_pips(spec.points, spec.chequers)
+        rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, _Chunks(store, spec))
+        place = offset, source.size - offset, spec.points, spec.chequers
+        return Reading.of(TwoSided, source, *place, equities=rows, recipe=spec.recipe)
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         rows = reading.table.equities
@@ -257,13 +253,6 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
     chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
         yield Fault(0, pieces[key], repr(key)[:60], "no such piece", f"{pieces[key]:,} bytes")
-
-
-def rows_of(store: ChunkStore, spec: StoreDescription) -> PlacedPairs:
-    """The numbers of a whole store, read and checked by the chunk when they are asked for."""
-    return PlacedPairs(
-        spec.shape, "<u2", in_pips(spec.points, spec.chequers), spec.chunk, _Chunks(store, spec)
-    )
 
 
 class _Chunks:

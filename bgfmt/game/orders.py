@@ -24,8 +24,12 @@ MAX_DIGITS = 15  # base-16 digits that fit in a signed 64-bit number
 
 
 def multichoose(kinds: int, things: int) -> int:
-    """Ways to choose `things` of `kinds` with repetition, C(kinds + things - 1, things)."""
-    return comb(kinds + things - 1, things)
+    """Ways to choose `things` of `kinds` with repetition, C(kinds + things - 1, things).
+
+    >>> multichoose(6, 4)
+    126
+    """
+    return comb(kinds + things - 1, things) if kinds or things else 1
 
 
 # -- Ross ------------------------------------------------------------------------------------------------

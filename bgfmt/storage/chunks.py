@@ -36,10 +36,6 @@ class Folder:
     def _name(self, key: str) -> str:
         return os.path.join(self.path, *key.split("/"))
 
-    def read(self, key: str, size: int) -> bytes:
-        """A piece, or its first `size` bytes."""
-        return self.parts(key, [0], size)[0]
-
     def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         """`size` bytes of a piece from each start."""
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
@@ -76,12 +72,9 @@ class Folder:
 
     def sizes(self, prefix: str) -> dict[str, int]:
         """Size of every piece whose key begins with ``prefix/``."""
-        found: dict[str, int] = {}
-        for folder, _, names in os.walk(self._name(prefix) if prefix else self.path):
-            for entry in os.scandir(folder) if names else ():
-                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(".part"):
-                    found[os.path.relpath(entry.path, self.path).replace(os.sep, "/")] = entry.stat().st_size
-        return found
+        pieces = (p for p in Path(self.path, prefix).rglob("*") if p.suffix != ".part")
+        files = (p for p in pieces if p.is_file() and not p.is_symlink())
+        return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
     def remove_one(self, key: str) -> None:
         """Remove a piece and what a killed writer left half written of it, and the folder where nothing is left."""
@@ -127,7 +120,7 @@ class Remote(Folder):
         return [bytes(self.files.cat_file(name, start=start, end=start + size)) for start in starts]
 
     def fill(self, key: str, out: memoryview) -> int:
-        data = self.read(key, len(out))
+        (data,) = self.parts(key, [0], len(out))
         out[: len(data)] = data
         return len(data)
 
@@ -234,7 +227,7 @@ class ChunkStore:
 
     def meta(self, key: str) -> bytes:
         """A small piece; FileNotFoundError where there is none."""
-        return self.places.read(key, MOST_META + 1)
+        return self.places.parts(key, [0], MOST_META + 1)[0]
 
 
 class StoreSource(MemorySource):

@@ -100,15 +100,20 @@ class Draft:
     def publish(self, *, force: bool, name: str) -> None:
         """Bring the file to the disk and under its target's name. A name taken meanwhile is kept unless `force`."""
         os.fsync(self.fd)
-        if self.beside is None and not force:
-            self._link(self.target, name)
-        else:
+        if force:
             if self.beside is None:
                 self._sweep()
                 beside = self._new_name()
-                self._link(beside, name)
+                self._link(beside)
                 self.beside = beside
-            self._rename(force, name)
+            with contextlib.suppress(FileNotFoundError):
+                require_regular(os.lstat(self.target), name)
+            self._rename()
+        else:
+            try:
+                self._link(self.target)
+            except FileExistsError:
+                raise _appeared(name) from None
         system.sync_folder(self.folder)
 
     def discard(self) -> None:
@@ -126,44 +131,30 @@ class Draft:
     def _new_name(self) -> Path:
         return self.folder / f"{self._prefix}{os.urandom(8).hex()}.part"
 
-    def _link(self, to: Path, name: str) -> None:
-        """Name the nameless file. Only with a folder's descriptor does `os.link` follow the link in /proc."""
-        handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.link(
-                f"/proc/self/fd/{self.fd}",
-                to.name,
-                src_dir_fd=handle,
-                dst_dir_fd=handle,
-                follow_symlinks=True,
-            )
-        except FileExistsError:
-            raise _appeared(name) from None
-        finally:
-            os.close(handle)
-
-    def _rename(self, force: bool, name: str) -> None:
-        assert self.beside is not None
-        if force:
-            with contextlib.suppress(FileNotFoundError):
-                require_regular(os.lstat(self.target), name)
-            self._close()  # Windows renames no open file
-            os.replace(self.beside, self.target)
-            self.beside = None
+    def _link(self, to: Path) -> None:
+        """Give the file a name, its only one or one more; FileExistsError where it is taken."""
+        if self.beside is None:  # only with a folder's descriptor does `os.link` follow the link in /proc
+            handle = os.open(self.folder, os.O_RDONLY)
+            try:
+                nameless = f"/proc/self/fd/{self.fd}"
+                os.link(nameless, to.name, src_dir_fd=handle, dst_dir_fd=handle, follow_symlinks=True)
+            finally:
+                os.close(handle)
             return
         try:
-            os.link(self.beside, self.target)  # unlike rename, refuses a name that appeared meanwhile
+            os.link(self.beside, to)  # unlike rename, refuses a name that appeared meanwhile
         except FileExistsError:
-            raise _appeared(name) from None
+            raise
         except (OSError, AttributeError, NotImplementedError):  # no hard links here
-            if os.path.lexists(self.target):
-                raise _appeared(name) from None
-            self._close()
-            os.rename(self.beside, self.target)
-            self.beside = None
-        else:
-            self.beside.unlink()
-            self.beside = None
+            if os.path.lexists(to):
+                raise FileExistsError from None
+            self._rename()
+
+    def _rename(self) -> None:
+        assert self.beside is not None
+        self._close()  # Windows renames no open file
+        os.replace(self.beside, self.target)
+        self.beside = None
 
     def _sweep(self) -> None:
         """Remove drafts of the same target whose process is gone: those whose lock can be had."""

@@ -161,13 +161,14 @@ class RemoteSource(RangeSource):
         """As of every source that is asked for ranges; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
-        begins = offset + numbers[order] * width
-        first, last = begins // self.page_bytes, (begins + width - 1) // self.page_bytes
-        pages, room = np.unique([first, last]), max(2, self.cache_pages // 2)
-        cuts = np.searchsorted(first, pages[room::room])
-        for group, a, b in zip(*(np.split(array, cuts) for array in (order, first, last)), strict=True):
-            self.pages(np.unique([a, b]).tolist())
-            out[group] = super().pick(offset, width, numbers[group])
+        step = max(
+            1, self.cache_pages // 4
+        )  # records of two pages each, which are still kept when they are read
+        for start in range(0, len(order), step):
+            part = order[start : start + step]
+            begins = offset + numbers[part] * width
+            self.pages(np.unique(np.array([begins, begins + width - 1]) // self.page_bytes).tolist())
+            out[part] = super().pick(offset, width, numbers[part])
         return out
 
 
@@ -246,13 +247,11 @@ class Web:
                 return b"", self._whole(response)
             if response.status == 416:
                 return b"", b""
-            _, last, total = self._sent(response)
+            _, _, total = self._sent(response)
             if total is None:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
-            if last != min(size, total) - 1:
-                raise self._wrong(response, f"bytes 0 to {last}", 0, size)
             self.size, self._mark = total, mark(response)
-            return self._body(response, last + 1), None
+            return self._body(response, 0, min(size, total)), None
         finally:
             response.release_conn()
 
@@ -260,14 +259,11 @@ class Web:
         response = self._get(offset, size)
         try:
             same = response.status == 206 and mark(response) == self._mark
-            first, last, total = self._sent(response) if same else (0, 0, 0)
-            if not same or total not in (None, self.size):
+            if not same or self._sent(response)[2] not in (None, self.size):
                 raise SourceChangedError(
                     f"{self.name}: the file was replaced while it was read; open it again"
                 )
-            if first != offset or last != offset + size - 1:
-                raise self._wrong(response, f"bytes {first} to {last}", offset, size)
-            return self._body(response, size)
+            return self._body(response, offset, size)
         finally:
             response.release_conn()
 
@@ -316,12 +312,12 @@ class Web:
         first, last, size = match.groups()
         return int(first), int(last), None if size == "*" else int(size)
 
-    def _wrong(self, response: Any, what: str, offset: int, size: int) -> NetworkError:
-        text = f"{self.name}: asked for {size:,} bytes at {offset:,}, the server sent {what}"
-        return NetworkError(text, response.status)
-
-    def _body(self, response: Any, size: int) -> bytes:
-        """The body, of exactly this many bytes."""
+    def _body(self, response: Any, offset: int, size: int) -> bytes:
+        """The body, which is to be exactly these bytes."""
+        first, last, _ = self._sent(response)
+        if (first, last) != (offset, offset + size - 1):
+            asked = f"asked for {size:,} bytes at {offset:,}, the server sent bytes {first} to {last}"
+            raise NetworkError(f"{self.name}: {asked}", response.status)
         data = self._read(response, size, size + 1)
         if len(data) > size:
             response.close()

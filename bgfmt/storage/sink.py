@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import mmap
-import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -22,6 +22,11 @@ Data = bytes | bytearray | memoryview | NDArray[Any]
 MOST_RUNS = 1000
 
 
+def size_of(data: Data) -> int:
+    """Bytes of what is handed to a sink."""
+    return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
+
+
 class Sink(Protocol):
     """A place that grows front to back; `written` is its size so far, `name` what messages call it."""
 
@@ -31,7 +36,7 @@ class Sink(Protocol):
     def write(self, data: Data) -> None:
         """Append bytes, or an array's bytes in C order as they stand. Arrays must not be changed afterwards."""
         self.write_at(self.written, data)
-        self.written += data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
+        self.written += size_of(data)
 
     def write_at(self, offset: int, data: Data) -> None:
         """Write bytes at an offset below `written`, such as into room left by `skip`."""
@@ -67,10 +72,6 @@ def view_of(data: Data) -> memoryview:
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
     return memoryview(data).cast("B")
-
-
-def _bytes(view: memoryview) -> NDArray[np.uint8]:
-    return np.frombuffer(view, np.uint8) if len(view) else np.zeros(0, np.uint8)
 
 
 class FileSink(Sink):
@@ -215,11 +216,11 @@ class ComparingSink(_Held):
 
     def __init__(self, stored: bytes | memoryview, name: str = "<compared>") -> None:
         super().__init__(name)
-        self.stored = _bytes(memoryview(stored))
+        self.stored = np.frombuffer(stored, np.uint8)
         self._found: dict[int, tuple[bytes, bytes]] = {}
 
     def write_at(self, offset: int, data: Data) -> None:
-        mine = _bytes(view_of(data))
+        mine = np.frombuffer(view_of(data), np.uint8)
         there = self.stored[offset : offset + len(mine)]
         same = mine[: len(there)]
         if not np.array_equal(there, same):
@@ -248,35 +249,27 @@ CHECK_STEP = 8 << 20
 
 
 class Sums:
-    """CRC-32 of each stretch of a file; pieces written one behind the other make one stretch."""
+    """CRC-32 of each piece of a file that is written."""
 
     def __init__(self) -> None:
-        self._stretches: dict[int, tuple[int, int]] = {}  # end -> (start, sum)
-        self._lock = threading.Lock()
+        self._pieces: list[tuple[int, int, int]] = []  # start, end, sum; threads append to it
 
     def add(self, offset: int, view: memoryview) -> None:
         """Bytes that are being written there."""
-        if not len(view):
-            return
-        with self._lock:
-            start, before = self._stretches.pop(offset, (offset, 0))
-        made = zlib.crc32(view, before)
-        with self._lock:
-            self._stretches[offset + len(view)] = (start, made)
+        if len(view):
+            self._pieces.append((offset, offset + len(view), zlib.crc32(view)))
 
-    def stretches(self) -> list[tuple[int, int, int]]:
+    def intact(self) -> list[tuple[int, int, int]]:
         """(start, end, sum) in order, without those that something was written over later."""
-        found = sorted((start, end, made) for end, (start, made) in self._stretches.items())
-        kept, reach = [], 0
-        for k, (start, end, made) in enumerate(found):
-            if start >= reach and (k + 1 == len(found) or end <= found[k + 1][0]):
-                kept.append((start, end, made))
-            reach = max(reach, end)
-        return kept
+        pieces = sorted(self._pieces)
+        reach = accumulate((end for _, end, _ in pieces), max, initial=0)
+        begins = [*(start for start, _, _ in pieces[1:]), pieces[-1][1]] if pieces else []
+        each = zip(pieces, reach, begins, strict=False)
+        return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
         """OSError where the file does not hold what was written."""
-        for start, end, made in self.stretches():
+        for start, end, made in self.intact():
             found = 0
             for at in range(start, end, CHECK_STEP):
                 found = zlib.crc32(system.read_at(fd, min(CHECK_STEP, end - at), at), found)

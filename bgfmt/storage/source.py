@@ -20,7 +20,7 @@ import stat
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from math import prod
 from pathlib import Path
 from threading import Lock
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import LazyRows, PairRows, Rows
+from bgfmt.tables.rows import PairRows
 
 if TYPE_CHECKING:
     from construct import Construct, Container
@@ -148,7 +148,9 @@ class Source(Protocol):
             reason = str(error).splitlines()[-1] if str(error) else "a valid header"
             said = re.fullmatch(r"parsing expected (.*) but parsed (.*)", reason)
             expected, found = said.groups() if said else (reason, data[:24])
-            raise HeaderError(self.name, field, offset + _place(layout, field), expected, found) from None
+            before = takewhile(lambda part: part.name != field, getattr(layout, "subcons", ()))
+            place = sum(part.sizeof() for part in before) if field != "header" else 0
+            raise HeaderError(self.name, field, offset + place, expected, found) from None
 
     def __enter__(self) -> Self:
         return self
@@ -176,12 +178,9 @@ class _Whole(Source):
         return self._buffer
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        kind = np.dtype(dtype)
-        length = prod(shape)
+        kind, length = np.dtype(dtype), prod(shape)
         self.need(offset + length * kind.itemsize, what)
-        if length == 0:
-            return np.zeros(shape, kind)
-        return np.frombuffer(self.buffer, kind, length, offset).reshape(shape)
+        return np.frombuffer(self.buffer, kind, length, offset if length else 0).reshape(shape)
 
     def close(self) -> None:
         if self._buffer is not None:
@@ -226,19 +225,6 @@ class MemorySource(_Whole):
         super().__init__(memoryview(data).toreadonly(), name)
 
 
-def _place(layout: Construct, field: str) -> int:
-    """Bytes before a field of a layout of fixed sizes; 0 where that cannot be told."""
-    from construct import SizeofError
-
-    at = 0
-    with contextlib.suppress(SizeofError):
-        for part in getattr(layout, "subcons", ()):
-            if part.name == field:
-                return at
-            at += part.sizeof()
-    return 0
-
-
 class SourceFile(io.RawIOBase):
     """The bytes of a source from `offset` on, as a file that can seek and be read."""
 
@@ -251,19 +237,17 @@ class SourceFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = 0) -> int:
         base = (0, self._at, self._source.size - self._start)[whence]
         self._at = max(0, base + offset)
         return self._at
 
-    def read(self, size: int | None = -1) -> bytes:
-        begin = min(self._start + self._at, self._source.size)
-        end = self._source.size if size is None or size < 0 else min(begin + size, self._source.size)
-        self._at += end - begin
-        return bytes(self._source.buffer[begin:end])
+    def readinto(self, out: Any) -> int:
+        begin = self._start + self._at
+        data = self._source.buffer[begin : begin + len(out)]
+        out[: len(data)] = data
+        self._at += len(data)
+        return len(data)
 
 
 COPY_STEP = 8 << 20
@@ -337,7 +321,14 @@ class RangeSource(Source):
     def buffer(self) -> Window:
         if self._read is None:
             raise ClosedError(f"{self.name} is closed")
-        return _Asked(self)
+        return self
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, where: slice, /) -> memoryview:
+        start, stop, step = where.indices(self.size)
+        return memoryview(self.read(start, max(0, stop - start)))[::step]
 
     def read(self, offset: int, size: int, what: str = "file") -> bytes:
         """`size` bytes from an offset; TruncatedError where the source has become shorter than it was."""
@@ -349,13 +340,9 @@ class RangeSource(Source):
         return data
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        kind = np.dtype(dtype)
-        length = prod(shape)
-        self.need(offset + length * kind.itemsize, what)
-        if length == 0:
-            return np.zeros(shape, kind)
-        rows = RangeRows(self, kind, shape, offset)
-        return np.asarray(rows) if length * kind.itemsize <= self.at_once else cast(NDArray[Any], rows)
+        rows = RangeRows(self, np.dtype(dtype), shape, offset)
+        self.need(offset + rows.nbytes, what)
+        return np.asarray(rows) if rows.nbytes <= self.at_once else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""
@@ -397,19 +384,6 @@ class RangeRows(PairRows):
     def nbytes(self) -> int:
         """Bytes it takes in the file."""
         return prod(self.shape) * self.dtype.itemsize
-
-    def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; some columns of all rows are still on demand."""
-        columns = isinstance(key, tuple) and len(self.shape) == len(key) == 2 and key[0] == slice(None)
-        return _columns(self, key[1]) if columns and isinstance(key[1], slice) else super().__getitem__(key)
-
-
-def _columns(rows: Rows, columns: slice) -> LazyRows:
-    """Some columns of two-dimensional rows, still on demand."""
-    width = len(range(*columns.indices(rows.shape[1])))
-    return LazyRows(
-        (rows.shape[0], width), rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns]
-    )
 
 
 class GuardedSource(RangeSource):
@@ -469,20 +443,6 @@ class FolderSource(RangeSource):
         super().close()
         for source in self._parts:
             source.close()
-
-
-class _Asked:
-    """The `Window` of a source that is asked for ranges."""
-
-    def __init__(self, source: RangeSource) -> None:
-        self._source = source
-
-    def __len__(self) -> int:
-        return self._source.size
-
-    def __getitem__(self, where: slice, /) -> memoryview:
-        start, stop, step = where.indices(self._source.size)
-        return memoryview(self._source.read(start, max(0, stop - start)))[::step]
 
 
 class ReadableSource(RangeSource):

@@ -152,6 +152,21 @@ def alive(pid: int) -> bool:
     return True
 
 
+def allow_files(number: int) -> int:
+    """Let this process have `number` open files, as far as the system allows; how many it may have now."""
+    try:
+        import resource
+    except ImportError:
+        return number
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < number:
+        more = number if hard == resource.RLIM_INFINITY else min(number, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return number if soft == resource.RLIM_INFINITY else soft
+
+
 def cores() -> int:
     """Cores this process may run on."""
     if hasattr(os, "sched_getaffinity"):

@@ -34,7 +34,7 @@ class Rows(Protocol):
 
 
 class LazyRows:
-    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray.
+    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray. `rows[:, 3:5]` is lazy too.
 
     `pick(numbers)`, where given, returns the rows of an int64 array of numbers; without it they are fetched in
     the ranges they span.
@@ -58,6 +58,13 @@ class LazyRows:
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, tuple):
             first, rest = key[0], key[1:]
+            if (
+                isinstance(first, slice)
+                and first == slice(None)
+                and len(self.shape) == 2
+                and isinstance(rest[0], slice)
+            ):
+                return self._columns(rest[0])
             rows = self[first]
             if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
                 return rows[(np.arange(len(rows)), *rest)]  # pairs, as an ndarray indexes
@@ -90,6 +97,11 @@ class LazyRows:
                 return asked
         found: NDArray[np.int64] = np.arange(len(self))[key]
         return found
+
+    def _columns(self, which: slice) -> LazyRows:
+        """Some columns of all rows, still on demand."""
+        shape = len(self), len(range(*which.indices(self.shape[1])))
+        return LazyRows(shape, self.dtype, lambda a, b: self[a:b][:, which], lambda k: self[k][:, which])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self._fetch(0, len(self)), dtype)

@@ -27,7 +27,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.extras.lab.solver import gnubg_2001
+from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.tables import flat
 from tests.support import damage
@@ -97,7 +97,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
     fine = [way.make() for way in bgfmt.load(GOLDEN / "gnubg" / "ts_06x02.bd").coarser() if not way.lost]
     tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
     yield from stored(folder / "store")
-    yield written(folder, "2001", list(gnubg_2001.solve()), "gnubg-2001")
+    yield written(folder, "2001", list(gnubg_2001_tables()), "gnubg-2001")
     yield written(folder, "six points", solver.one_sided(6, recipe="bgsage"), "bgsage")
     for kind, table in tables.items():
         for format in bgfmt.formats.known():

@@ -185,7 +185,7 @@ def installed() -> list[bytes]:
         "link": False,
         "kept": "gnubg_ts.bd.before-bgfmt",
     }
-    half = entry | {"leaving": True, "back": True, "before": entry}
+    half = entry | {"before": entry}
     return [json.dumps({"gnubg_ts.bd": one}).encode() for one in (entry, half)]
 
 

@@ -22,7 +22,7 @@ import pytest
 
 import bgfmt
 from bgfmt import formats, met, solver
-from bgfmt.extras.lab.solver import gnubg_2001
+from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS
@@ -69,7 +69,7 @@ def table(kind: str, points: int, chequers: int) -> Any:
     if kind == "match-score":
         return match_score(points, chequers, (3, 5), met.load())
     if kind == "both of 2001":
-        return list(gnubg_2001.solve())
+        return list(gnubg_2001_tables())
     if kind.startswith("fine "):
         ways = solver.two_sided(points, chequers).coarser()
         made = (way.make() for way in ways if not way.lost)

@@ -76,7 +76,7 @@ class Changer(Writer):
                 if position < start + length and start < position + size:
                     raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
         data = directory_bytes(version, self.entries).ljust(HEAD, b"\0")
-        self.directory = self._place(data, block_size(len(data)))
+        self.directory = self._place(block_size(len(data)), [data])
         self._new_list()
         self._finish()
         header = self._header()

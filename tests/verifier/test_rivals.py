@@ -12,7 +12,7 @@ import pytest
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.extras.lab.solver import gnubg_2001
+from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.formats import records
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
 from bgfmt.verifier.proofs import PROOFS
@@ -253,7 +253,7 @@ def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> Non
 def test_small_tables_are_the_same_by_several_recipes(tmp_path: Path) -> None:
     """One states the program that it is from: that is no finding."""
     path = tmp_path / "x.npz"
-    made = gnubg_2001.solve()
+    made = gnubg_2001_tables()
     for table in (solver.one_sided(1, gammon=False), *made):
         bgfmt.save(table, tmp_path / "whole.npz", force=True)
         bgfmt.convert(tmp_path / "whole.npz", path, points=1, chequers=1, force=True)

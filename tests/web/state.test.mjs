@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const folder = mkdtempSync(join(tmpdir(), "bgfmt-page-"));
 after(() => rmSync(folder, { recursive: true }));
 const root = fileURLToPath(new URL("../../", import.meta.url));
-for (const name of ["state.js", "limits.js"]) cpSync(`${root}bgfmt/extras/serve/web/${name}`, join(folder, name));
+cpSync(`${root}bgfmt/extras/serve/web/state.js`, join(folder, "state.js"));
 cpSync(`${root}plugins/js/bgfmt.js`, join(folder, "bgfmt.js"));
 cpSync(`${root}plugins/js/package.json`, join(folder, "package.json"));
 const { positionId } = await import(join(folder, "bgfmt.js"));

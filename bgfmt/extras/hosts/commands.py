@@ -22,20 +22,12 @@ RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
-    """`--user`, `--dir`, `--host`, as `where`."""
-
-    def options(function: F) -> F:
-        text = "Which program (default: the one found here)."
-        function = click.option("--host", type=click.Choice(list(HOSTS)), help=text)(function)
-        folder = click.Path(file_okay=False)
-        function = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")(
-            function
-        )
-        return click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")(
-            function
-        )
-
-    return asking.together("where", options, "host", "folder", "user")(function)
+    """`--user`, `--dir`, `--host`: what `_place` takes."""
+    hosts, folder = click.Choice(list(HOSTS)), click.Path(file_okay=False)
+    host = click.option("--host", type=hosts, help="Which program (default: the one found here).")
+    here = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")
+    user = click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")
+    return user(here(host(function)))
 
 
 def _until_option(default: str) -> Callable[[F], F]:
@@ -92,7 +84,7 @@ def check(file: str, until: str, as_json: bool) -> int:
 @click.option("--link", is_flag=True, help="Put a link there instead of a copy.")
 @_until_option("recurrence")
 @options.json_option
-def install(file: str, slot: str | None, where: dict[str, Any], link: bool, until: str, as_json: bool) -> int:
+def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, **where: Any) -> int:
     """Verify FILE, then put it where gnubg looks, under the right name. `uninstall` undoes it.
 
     \b
@@ -125,7 +117,7 @@ def install(file: str, slot: str | None, where: dict[str, Any], link: bool, unti
 @click.argument("slot", required=False)
 @_where_options
 @click.option("--force", is_flag=True, help="Even if the file has been changed since.")
-def uninstall(slot: str | None, where: dict[str, Any], force: bool) -> int:
+def uninstall(slot: str | None, force: bool, **where: Any) -> int:
     """Take out what `install` has put in, and put back what was there before. Without SLOT: everything.
 
     \b
@@ -145,7 +137,7 @@ def uninstall(slot: str | None, where: dict[str, Any], force: bool) -> int:
 @_where_options
 @_until_option("digest")
 @options.json_option
-def list_slots(where: dict[str, Any], until: str, as_json: bool) -> int:
+def list_slots(until: str, as_json: bool, **where: Any) -> int:
     """What lies in each slot now, with verdicts. Exit code 1 when gnubg would misread one of them.
 
     \b

@@ -82,10 +82,8 @@ def spoken(decision: Decision) -> str:
 
 def format_play(moves: Iterable[Move]) -> str:
     """A play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; empty where there is none."""
-    return " ".join(
-        f"{'bar' if move.start == BAR else move.start}/{'off' if move.end == OFF else move.end}"
-        for move in moves
-    )
+    names = {BAR: "bar", OFF: "off"}
+    return " ".join(f"{names.get(move.start, move.start)}/{names.get(move.end, move.end)}" for move in moves)
 
 
 def error_line(message: object) -> str:
@@ -105,10 +103,8 @@ class Session:
     cube_in_use: bool = True
     _offered: Position | None = None  # the last position in which we were asked whether to double
     _left: Side | None = None  # our own side after our last play
-    _resigned: tuple[object, int] = (
-        None,
-        0,
-    )  # the turn in which we last offered to resign, and how many points
+    #: the turn in which we last offered to resign, and how many points
+    _resigned: tuple[object, int] = (None, 0)
 
     def reply(self, line: str) -> str:
         """The answer to one line, without its line feed."""

@@ -11,18 +11,17 @@ import asyncio
 import contextlib
 import signal
 import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
+from bgfmt.storage import system
 
 BACKLOG = 128  # connections accepted in one go
 THREADS = 4  # that answer: long calculations at once before a look-up has to wait
-STARTING = 60.0  # seconds that a loaded machine may take to start a thread that listens
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class _Connection:
 
 
 class Server:
-    """Listens on one address and answers. Use `run` in the main thread or `running` beside other work.
+    """Listens on one address and answers.
 
     threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
     """
@@ -78,20 +77,21 @@ class Server:
         self._player, self._log = player, log
         self._open: set[_Connection] = set()
         self._places = self.limits.connections
-        self._stop: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def serve(self, ready: Callable[[int], None] | None = None, *, signals: bool = False) -> None:
-        """Serve until `stop`; `ready` is called with the port once connections are taken."""
-        self._stop, self._loop = asyncio.Event(), asyncio.get_running_loop()
-        self._loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
-        files = _open_files(self.limits.connections + 2 * BACKLOG)
+    async def serve(self, ready: Callable[[int], None] | None = None) -> None:
+        """Serve until cancelled, in the main thread also until interrupted or terminated.
+
+        `ready` is called with the port once connections are taken.
+        """
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
+        files = system.allow_files(self.limits.connections + 2 * BACKLOG)
         spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
         self._places = max(1, min(self.limits.connections, files - spare))
-        if signals:
-            for name in (signal.SIGINT, signal.SIGTERM):
-                with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt
-                    self._loop.add_signal_handler(name, self._stop.set)
+        for name in (signal.SIGINT, signal.SIGTERM):
+            # Windows: Ctrl-C is a KeyboardInterrupt; elsewhere only the main thread gets signals
+            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(name, stop.set)
         server = await asyncio.start_server(
             self._serve_one, self.host, self.port, limit=self.limits.line, backlog=max(1, spare // 2)
         )
@@ -99,7 +99,7 @@ class Server:
         if ready is not None:
             ready(self.port)
         try:
-            await self._stop.wait()
+            await stop.wait()
         finally:
             server.close()
             for connection in list(self._open):
@@ -114,35 +114,8 @@ class Server:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
-        """Serve in this thread until interrupted or terminated."""
-        asyncio.run(self.serve(ready, signals=True))
-
-    def stop(self) -> None:
-        """End `serve`, from any thread."""
-        if self._loop is not None and self._stop is not None:
-            with contextlib.suppress(RuntimeError):  # it has ended already
-                self._loop.call_soon_threadsafe(self._stop.set)
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[int]:
-        """Serve in a thread of its own while the block runs; gives the port."""
-        started: Future[int] = Future()
-
-        def serve() -> None:
-            try:
-                asyncio.run(self.serve(started.set_result))
-            except BaseException as error:
-                if started.done():
-                    raise
-                started.set_exception(error)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield started.result(STARTING)
-        finally:
-            self.stop()
-            thread.join(10)
+        """`serve` in this thread."""
+        asyncio.run(self.serve(ready))
 
     # -- one connection ----------------------------------------------------------------------------------
 
@@ -203,21 +176,6 @@ class Server:
         async with asyncio.timeout(self.limits.sending):
             await connection.writer.drain()
         await asyncio.sleep(0)  # let the others have their turn between two answers
-
-
-def _open_files(number: int) -> int:
-    """Let this process have `number` open files, as far as the system allows; how many it may have now."""
-    try:
-        import resource
-    except ImportError:
-        return number
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < number:
-        more = number if hard == resource.RLIM_INFINITY else min(number, hard)
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return number if soft == resource.RLIM_INFINITY else soft
 
 
 def _set_up(writer: asyncio.StreamWriter, size: int) -> None:

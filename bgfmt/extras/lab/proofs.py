@@ -5,18 +5,18 @@ Every number is held against the rule's, in float64 or rounded to millionths.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.extras.lab.tables import MILLION
-from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
-from bgfmt.extras.lab.tables.gillogly import POINTS, ROLLS, Gillogly, domain_ids
+from bgfmt.extras.lab.solvers import expected_points, gillogly
+from bgfmt.extras.lab.tables import MILLION, POINTS, ROLLS, ExpectedPoints, Gillogly, domain_ids
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Position
 from bgfmt.tables import Table
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.recurrence import floats, means, plays
 
@@ -31,9 +31,9 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     numbers = np.arange(len(stored)) if which is None else which
     if request.progress is not None:
         request.progress(len(numbers), len(numbers))
-    ours, rule = stored[numbers], right[numbers]
+    ours, rule, scale = stored[numbers], right[numbers], 1
     if not table.exact:
-        rule = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
+        rule, scale = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule), MILLION
     with np.errstate(invalid="ignore"):
         gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
     differ = gap > 0
@@ -42,24 +42,19 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     bad = np.flatnonzero(differ.any(axis=1))
     if not len(bad):
         return Outcome(len(stored), len(numbers), "exact" if table.exact else recipe)
-    largest, scale = float(gap.max()), 1 if table.exact else MILLION
-    systematic = largest <= 1 and not table.exact and len(bad) > max(20, len(numbers) // 50)
+    largest = float(gap.max())
+    outcome = Outcome(len(stored), len(numbers), failing=len(bad), largest=largest / scale, unit="apart")
+    if largest <= 1 and not table.exact and len(bad) > max(20, len(numbers) // 50):
+        return replace(outcome, systematic=True, likely=Likely(Cause.OTHER_ROUNDING))
     findings = []
-    for k in bad[:KEPT]:
-        number, column = int(numbers[k]), int(gap[k].argmax())
-        entry = table.asked(number)
-        sides: tuple[Side, ...] = (entry.us, entry.them) if isinstance(entry, Position) else (entry,)
+    for k in bad[:KEPT].tolist():
+        number, column, entry = int(numbers[k]), int(gap[k].argmax()), table.asked(int(numbers[k]))
+        sides = (entry.us, entry.them) if isinstance(entry, Position) else (entry,)
+        found, expected = ours[k, column] / scale, rule[k, column] / scale
         findings.append(
-            Finding(
-                Rule.ENTRY, entry=number, offset=request.locate(number, "", column),
-                expected=float(rule[k, column]) / scale, found=float(ours[k, column]) / scale,
-                field=table.columns[-1].unit, sides=sides,
-            )
-        )  # fmt: skip
-    return Outcome(
-        len(stored), len(numbers), failing=len(bad), largest=largest / scale, unit="apart", systematic=systematic,
-        likely=Likely(Cause.OTHER_ROUNDING) if systematic else None, findings=() if systematic else tuple(findings),
-    )  # fmt: skip
+            request.entry(table, number, found, expected, table.columns[-1].unit, ("", column), sides)
+        )
+    return replace(outcome, findings=tuple(findings))
 
 
 class ExpectedPointsProof(Proof[ExpectedPoints]):
@@ -80,9 +75,7 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
     def solve(
         self, table: ExpectedPoints, recipe: str, threads: int, progress: Progress | None
     ) -> Table | None:
-        from bgfmt.solver import expected_points
-
-        return expected_points(  # type: ignore[no-any-return]
+        return expected_points(
             table.points, table.chequers, recipe=recipe, threads=threads, progress=progress
         )
 
@@ -101,11 +94,7 @@ class GilloglyProof(Proof[Gillogly]):
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 
     def solve(self, table: Gillogly, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt.solver import gillogly
-
-        return gillogly(  # type: ignore[no-any-return]
-            table.domain, recipe=recipe, threads=threads, progress=progress
-        )
+        return gillogly(table.domain, recipe=recipe, threads=threads, progress=progress)
 
 
 def _means_of(ids: Array) -> Array:

@@ -13,13 +13,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from functools import cache
-from typing import Protocol, cast
+from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError
-from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules
+from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
 from bgfmt.game.drawing import printable
-from bgfmt.tables.registry import Door, doors
+from bgfmt.tables.registry import Registry
 
 READERS: tuple[str, ...]  #: the names of the readers, in the order in which they are asked
 LARGEST_FILE = 64 << 20
@@ -37,33 +36,27 @@ class Reader(Protocol):
         """The matches in them, one after another."""
 
 
-@cache
-def _readers() -> dict[str, Door]:
-    """The readers by name; that of .mat comes last, for almost any text may be a match of its form."""
-    entries = doors("bgfmt.matches")
-    return {name: entries[name] for name in sorted(entries, key=lambda name: (name == "mat", name))}
+_READERS: Registry[Reader] = Registry("bgfmt.matches")
+
+
+def _names() -> tuple[str, ...]:
+    """The names of the readers; that of .mat comes last, for almost any text may be a match of its form."""
+    return tuple(sorted(_READERS.points, key=lambda name: (name == "mat", name)))
 
 
 def __getattr__(name: str) -> tuple[str, ...]:
     if name == "READERS":
-        return tuple(_readers())
+        return _names()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
     """The reader that recognises the bytes; UnknownFormatError where none does."""
-    broken = ""
-    for entry in _readers().values():
-        try:
-            module = cast(Reader, entry.load())
-        except (
-            Exception
-        ) as error:  # another package may fail in any way: its reader is named, the others go on
-            broken += f"; {entry.name} does not load ({type(error).__name__}: {error})"
-            continue
-        if module.recognise(data):
-            return module
-    names = tuple(_readers())
+    names = _names()
+    found = next((one for one in map(_READERS.get, names) if one is not None and one.recognise(data)), None)
+    if found is not None:
+        return found
+    broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
     what = f"it begins with {data[:8]!r}" if data else "the file is empty"
     asked = f"(asked: {', '.join(names)}{broken})"
     raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", names)
@@ -94,7 +87,7 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
     else:
         data, name = content(source), name or os.path.basename(os.fspath(source))
     name = printable(name)
-    return reader(data, name).read(data, name)
+    return map(checked, reader(data, name).read(data, name))
 
 
 def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, checked, is_cube
+from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
@@ -18,15 +18,6 @@ LARGEST = 32 << 20  # of the document, unpacked
 LARGEST_JSON = 8 << 20  # which becomes objects all at once
 GREEN, RED = -1, 1
 HEADERS = ("event", "site", "date", "round", "title", "location", "transcriber")
-WANTED = frozenset(
-    (
-        "nameGreen", "nameRed", "matchlen", "useCrawford", "useJacoby", "useBeaver", "cubeLimit", "finalGreen",
-        "finalRed", "games", "scoreGreen", "scoreRed", "isCrawford", "wonPoints", "wasResignation", "lostOnTime",
-        "wasForfeit", "initial", "points", "cube", "cubeOwner", "moves", "type", "player", "red", "green", "from",
-        "to", "equity", "moveAnalysis", "move", "eq", "ply", "cubeDecision", "emg", "eqCubeFul", "useMatchEquity",
-        "eqNoDouble", "eqDoubleTake", *HEADERS,
-    )
-)  # fmt: skip
 
 
 def recognise(data: bytes) -> bool:
@@ -58,13 +49,12 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
             winner = gained.index(max(gained))
             walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
     headers = {key: text for key in HEADERS if (text := document.text(key))}
-    match = Match(
+    yield Match(
         (green, red), length, tuple(walk.finish() for walk in walks), rules, event=headers.get("event", ""),
         place=headers.get("site", headers.get("location", "")), date=headers.get("date", ""),
         round=headers.get("round", ""),
         headers=headers, format=NAME, unit="move",
     )  # fmt: skip
-    yield checked(match)
 
 
 def _document(data: bytes, name: str) -> Any:
@@ -82,7 +72,7 @@ def _document(data: bytes, name: str) -> Any:
             raise FormatError(f"{name}: byte {len(data)}: cut short, the packed document goes on")
     if len(body) > LARGEST:
         raise FormatError(f"{name}: the document is larger than {LARGEST >> 20} MiB")
-    return read_smile(body, WANTED, name) if header.get("useSmile") else _json(body, name)
+    return read_smile(body, name) if header.get("useSmile") else _json(body, name)
 
 
 def _json(data: bytes, name: str) -> Any:
@@ -137,11 +127,10 @@ class _Fields:
 
 
 def _game(game: _Fields, players: tuple[str, str], length: int, rules: Rules, number: int) -> GameWalk:
-    scores, crawford = (
-        (game.number("scoreGreen", 0), game.number("scoreRed", 0)),
-        bool(game.flag("isCrawford")),
+    scores, crawford = (game.number("scoreGreen", 0), game.number("scoreRed", 0)), game.flag("isCrawford")
+    walk = GameWalk(
+        players, length, rules, number=number, scores=scores, crawford=bool(crawford), unit="move"
     )
-    walk = GameWalk(players, length, rules, number=number, scores=scores, crawford=crawford, unit="move")
     if isinstance(game.value.get("initial"), dict):
         _start(walk, _Fields(game.value["initial"], game.name, game.what))
     for at, entry in enumerate(game.array("moves"), 1):
@@ -170,23 +159,16 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     player = 0 if move.number("player") == GREEN else 1
     red, green = move.number("red"), move.number("green")
     walk.opinion = _opinion(move.value, answers=green == 7 and red in (2, 3))
-    if green == 7:
-        if red == 1:
-            walk.double(player, at)
-        elif red == 2:
-            walk.take(player, at)
-        elif red == 3:
-            walk.drop(player, at)
-        elif red == 5:
-            dice = (move.numbers("from", 4)[0], move.numbers("to", 4)[0])
-            _roll(walk, player, dice, [], at)
-        elif red == 9:
-            walk.resign(player, at)
-        elif red != 4:
-            walk.problem(at, f"an action {red} that is not known")
-        return
-    pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
-    _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+    actions = {1: walk.double, 2: walk.take, 3: walk.drop, 9: walk.resign}
+    if green == 7 and red in actions:
+        actions[red](player, at)
+    elif green == 7 and red == 5:
+        _roll(walk, player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
+    elif green != 7:
+        pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
+        _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+    elif red != 4:
+        walk.problem(at, f"an action {red} that is not known")
 
 
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
@@ -224,17 +206,17 @@ def _roll(walk: GameWalk, player: int, dice: tuple[int, int], hops: list[tuple[i
 
 MAGIC = b":)\n"
 DEPTH = 64
-MOST_VALUES = 1_000_000
+MOST_VALUES = 2_000_000
 MOST_SHARED = 1024  # texts, after which a writer begins anew
 
 
 class _Smile:
-    """A document in Smile being read: with the members of some keys at any depth, the rest stepped over."""
+    """A document in Smile being read."""
 
-    def __init__(self, data: bytes, members: frozenset[str], name: str) -> None:
+    def __init__(self, data: bytes, name: str) -> None:
         if not data.startswith(MAGIC) or len(data) < 4:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}")
-        self.data, self.members, self.name, self.at = data, members, name, 4
+        self.data, self.name, self.at = data, name, 4
         self.keys: list[str] | None = [] if data[3] & 1 else None  # texts to which later bytes may refer
         self.strings: list[str] | None = [] if data[3] & 2 else None
         self.count = 0
@@ -327,32 +309,26 @@ class _Smile:
             return self.long_text()
         raise self.bad("a value")
 
-    def value(self, token: int, depth: int = 0, *, keep: bool = True) -> Any:
-        """The value that begins with a byte; empty where it is stepped over."""
+    def value(self, token: int, depth: int = 0) -> Any:
+        """The value that begins with a byte."""
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
         if token not in (0xF8, 0xFA):
             return self.scalar(token)
         if depth >= DEPTH:
             raise self.bad(f"at most {DEPTH} levels")
-        is_object = token == 0xFA
-        items: list[tuple[str, Any]] = []
-        while (token := self.byte()) != (0xFB if is_object else 0xF9):
-            key, here = "", keep
-            if is_object:
-                key = self.key(token)
-                here, token = keep and key in self.members, self.byte()
-            value = self.value(token, depth + 1, keep=here)
-            if here:
-                self.count += 1
-                if self.count > MOST_VALUES:
-                    raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
-                items.append((key, value))
-        return dict(items) if is_object else [value for _, value in items]
+        array, fields = [], {}
+        while (start := self.byte()) != (0xF9 if token == 0xF8 else 0xFB):
+            if token == 0xF8:
+                array.append(self.value(start, depth + 1))
+            else:
+                key = self.key(start)
+                fields[key] = self.value(self.byte(), depth + 1)
+        return array if token == 0xF8 else fields
 
 
-def read_smile(data: bytes, members: frozenset[str], name: str = "<smile>") -> Any:
-    """The document, with only the members of these keys kept at any depth; the rest is stepped over.
-
-    FormatError with the byte where it cannot be read.
-    """
-    reader = _Smile(data, members, name)
+def read_smile(data: bytes, name: str = "<smile>") -> Any:
+    """The document; FormatError with the byte where it cannot be read."""
+    reader = _Smile(data, name)
     return reader.value(reader.byte())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,7 +86,7 @@ def annotate(
     from bgfmt import storage
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
-    from bgfmt.extras.matches.annotate.files import ReportFolder, content, form_of
+    from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
     from bgfmt.game.drawing import printable
 
     more = [path for path in files if _is_database(path)]
@@ -123,14 +124,9 @@ def annotate(
         else:
             found = list(find(paths))
             each = annotate_all(found, judge, report, progress=progress)
-        folder = ReportFolder(output or "", form, force=force) if into_folder else None
-        data = b""
-        for one in each:
-            if folder is not None:
-                folder.write(one, worst)
-                written += 1
-            elif single and form == "sgf":
-                data = one.sgf()
+        if output is not None and into_folder:
+            written = write_folder(each, output, form, worst, force=force)
+        data = b"".join(one.sgf() if single and form == "sgf" else b"" for one in each)
     if not (report.matches or report.unread):
         raise click.UsageError(f"{', '.join(paths)}: no match in it")
     if output is not None and not into_folder:
@@ -180,48 +176,18 @@ def _is_database(path: str) -> bool:
     return not matches and any(map(asking.suffixed, names))
 
 
-CUBE = {
-    "double": "The side on roll doubled.",
-    "no double": "The side on roll rolled on.",
-    "take": "The other side took a double.",
-    "pass": "The other side passed a double.",
-    "beaver": "The other side beavered a double.",
-}
-ABOUT_A_MATCH = frozenset(
-    (
-        "game",
-        "record",
-        "move",
-        "player",
-        "name",
-        "forced",
-        "error",
-        "close",
-        "luck",
-        "luck_mwc",
-        "file_analysis",
-    )
-)
-
-
-def _cube_options(function: asking.F) -> asking.F:
-    """What was done with the cube, as `done`: whether each was."""
-    names = {kind: kind.replace(" ", "_") + "_" for kind in CUBE}
-
-    def options(function: asking.F) -> asking.F:
-        for kind, text in reversed(CUBE.items()):
-            switch = f"--{kind.replace(' ', '-')}"
-            function = click.option(switch, names[kind], is_flag=True, help=text)(function)
-        return function
-
-    return asking.together("done", options, *names.values())(function)
+ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc file_analysis"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
 @click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
-@_cube_options
+@click.option("--double", is_flag=True, help="The side on roll doubled.")
+@click.option("--no-double", is_flag=True, help="The side on roll rolled on.")
+@click.option("--take", is_flag=True, help="The other side took a double.")
+@click.option("--pass", is_flag=True, help="The other side passed a double.")
+@click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
 @asking.calculation_options
 @options.as_option
@@ -231,12 +197,12 @@ def judge(
     words: tuple[str, ...],
     roll: str | None,
     played: str | None,
-    done: dict[str, bool],
     around: dict[str, Any],
     calculation: dict[str, Any],
     described: str | None,
     part: int | None,
     as_json: bool,
+    **done: bool,
 ) -> int:
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
@@ -252,7 +218,7 @@ def judge(
     from bgfmt.extras.matches.annotate import judge as judged
     from bgfmt.extras.matches.annotate.insight import insight
 
-    did = [name for name, yes in zip(CUBE, done.values(), strict=True) if yes]
+    did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         raise click.UsageError(
             "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
@@ -290,15 +256,12 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
     hops, marks, rest = plays.read_play(played)
     if rest or not hops:
         raise PositionError(f"a play is written as 6/5 6/off, not {played!r}")
-    position = state.position.check()
-    mine, theirs = plays.board(position.us), plays.board(position.them)
-    play = plays.find(mine, theirs, dice, hops, marks)
+    play = plays.find(state.position.check(), dice, hops, marks)
     if isinstance(play, str):
         raise PositionError(f"{played}: {play}")
     if not play.legal:
         raise PositionError(f"{played} is not a legal play of {dice[0]}{dice[1]}")
-    legal = Play(play.moves, plays.position(play.mine, play.theirs))
-    return Decision(0, 0, "play", state.turn, state, legal)
+    return Decision(0, 0, "play", state.turn, state, Play(play.moves, play.result))
 
 
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
@@ -324,7 +287,7 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
 def _as_dict(judgement: Judgement) -> dict[str, Any]:
     from bgfmt.extras.matches.annotate import text
 
-    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH}
+    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH.split()}
     return facts | {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
 
 
@@ -372,13 +335,7 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
 
     out: list[dict[str, Any]] = []
     listed = as_json and len(files) == 1
-
-    def show(facts: dict[str, Any]) -> None:
-        if listed:
-            out.append(facts)
-        elif as_json:
-            options.echo_json(facts, indent=None)
-
+    show = out.append if listed else partial(options.echo_json, indent=None)
     code = 0
     for path in files:
         try:
@@ -391,7 +348,8 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
                     click.echo(f"  problem: {printable(problem)}")
         except (BgfmtError, OSError) as error:
             asking.note(printable(options.message_of(error), 400))
-            show({"file": path, "error": options.as_error(error)})
+            if as_json:
+                show({"file": path, "error": options.as_error(error)})
             code = 2
     if listed:
         options.echo_json(out)

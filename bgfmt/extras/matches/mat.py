@@ -13,7 +13,7 @@ from operator import ge
 
 from bgfmt.errors import CapabilityError, FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, one_point_away
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
@@ -138,12 +138,10 @@ def _match(text: _Text, name: str) -> Match:
         if records > model.MOST_RECORDS:
             raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
     assert players is not None
-    return checked(
-        Match(
-            players, text.length, tuple(games), rules,
-            event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
-            round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
-        )
+    return Match(
+        players, text.length, tuple(games), rules,
+        event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
+        round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
     )  # fmt: skip
 
 
@@ -195,15 +193,13 @@ def _names(line: str, names: set[str]) -> _Heading | None:
     if len(marks) < 2 or line[marks[-1].end() :].strip():
         return None
     last = marks[-1]
-    best: tuple[int, _Heading] | None = None
+    found: list[tuple[int, _Heading]] = []
     for mark in marks[:-1][-8:]:
         left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
         rest = line[mark.end() :]
         worth = 2 * sum(name.lower() in names for name in (left, right)) + rest.startswith(("  ", "\t"))
-        if best is None or worth >= best[0]:
-            column = len(line) - len(rest.lstrip())
-            best = worth, ((left, right), (int(mark[1]), int(last[1])), column)
-    return best[1] if best else None
+        found.append((worth, ((left, right), (int(mark[1]), int(last[1])), len(line) - len(rest.lstrip()))))
+    return max(reversed(found), key=lambda pair: pair[0])[1]  # the last of equal ones
 
 
 def _name(text: str) -> str:

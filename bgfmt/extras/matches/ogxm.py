@@ -10,9 +10,10 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches.model import Match, Result, Rules, checked, is_cube, one_point_away
+from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
@@ -146,11 +147,11 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
             last = replace(last, notes=(*last.notes, f"the stream after it is left out: {error}"))
             break
         if last is not None:
-            yield checked(last)
+            yield last
         last = match
         begin += size
     if last is not None:
-        yield checked(last)
+        yield last
 
 
 def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:
@@ -217,8 +218,7 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
     start = chunk.take(2, "a start")
     if start != b"\xff\xff":
         _begin(walk, (start + chunk.take(25, "a start"))[:26])
-    plies = []
-    for _ in range(count):
+    for at in range(1, count + 1):
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
         if ply.action <= 20:
@@ -229,8 +229,6 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
                 both = chunk.byte()
                 ply.dice = (both & 15, both >> 4)
             ply.board = chunk.take(26, "a board")
-        plies.append(ply)
-    for at, ply in enumerate(plies, 1):
         tell(walk, ply, at)
 
 
@@ -267,24 +265,21 @@ def _second(source: Source, begin: int) -> Match:
         elif letters == b"CSUM":
             _check_sum(section, source.data[begin:at], notes)
         elif flags & 1:
-            raise FormatError(
-                f"{source.name}: byte {at}: a section {letters!r} that must be known, and is not"
-            )
+            unknown = f"a section {letters!r} that must be known, and is not"
+            raise FormatError(f"{source.name}: byte {at}: {unknown}")
     if header is None:
         raise FormatError(f"{source.name}: byte {begin}: no match header (MTCH)")
     fields, mask, (length, variant) = header.record(2)
     if variant > 1:
-        raise FormatError(
-            f"{source.name}: byte {header.at}: variant {variant} is neither backgammon nor Nackgammon"
-        )
+        other = f"variant {variant} is neither backgammon nor Nackgammon"
+        raise FormatError(f"{source.name}: byte {header.at}: {other}")
     names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
     rules, players = Rules(), (names[0], names[1])
     if mask & 4:
         flags = fields.varint()
         crawford, jacoby, beavers, automatic = (bool(flags & bit) for bit in (1, 2, 4, 16))
         rules = Rules(crawford, jacoby, beavers, None, automatic)
-    if mask & 8:
-        rules = replace(rules, cube_limit=fields.varint())
+    rules = replace(rules, cube_limit=fields.varint() if mask & 8 else None)
     scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
     length = min(length, 99_999)
     crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
@@ -328,11 +323,10 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
     cube = 1 << min(automatic, 16) if value is None else value
     if cube > 1 and is_cube(cube):
         walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
-    plies = list(_second_plies(section))
-    for k, ply in enumerate(plies):
+    for at, ply in enumerate(_second_plies(section), 1):
         if ply.action == 31 and ply.dice is not None:
             ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
-        tell(walk, ply, k + 1)
+        tell(walk, ply, at)
     return walk
 
 
@@ -341,28 +335,17 @@ def _second_plies(section: Source) -> Iterator[Ply]:
         head = section.byte()
         ply = Ply(head & 63, head >> 6 & 1)
         if ply.action <= 20:
-            for _ in range(_dice_of(ply.action)):
-                step = section.byte()
-                if not step:
-                    break
-                ply.steps.append(step)
+            steps = (section.byte() for _ in range(_dice_of(ply.action)))
+            ply.steps = list(takewhile(bool, steps))
         if head & 128:
             fields, mask, _ = section.record()
-            if mask & 1:
-                ply.dice = (fields.byte(), fields.byte())
-            if mask & 2:
-                ply.points = fields.varint()
-            if mask & 4:
-                ply.cube = fields.varint()
-            if mask & 16:
-                fields.take(4, "a settlement")
-            if mask & 32:
-                ply.steps = list(fields.take(fields.varint(), "steps"))
-            if mask & 64:
-                ply.board = fields.take(26, "a board")
-            if mask & 128:
-                ply.action = fields.varint()
-            if mask & 256:
-                owner = fields.varint()
-                ply.owner = owner if owner in (0, 1) else None
+            ply.dice = (fields.byte(), fields.byte()) if mask & 1 else None
+            ply.points = fields.varint() if mask & 2 else 0
+            ply.cube = fields.varint() if mask & 4 else None
+            fields.take(4 if mask & 16 else 0, "a settlement")
+            ply.steps = list(fields.take(fields.varint(), "steps")) if mask & 32 else ply.steps
+            ply.board = fields.take(26, "a board") if mask & 64 else None
+            ply.action = fields.varint() if mask & 128 else ply.action
+            owner = fields.varint() if mask & 256 else None
+            ply.owner = owner if owner in (0, 1) else None
         yield ply

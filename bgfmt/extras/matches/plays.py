@@ -1,7 +1,7 @@
 """What a written play does to the board, and whether a roll allows it.
 
-A board is two lists, of who moves and of the other: chequers by point as their owner counts, 25 the bar, entry 0
-unused. A hop is (from, to) as written and may stand for several dice.
+A hop is (from, to) as written and may stand for several dice. Inside, a board is two lists, of who moves and of the
+other: chequers by point as their owner counts, 25 the bar, entry 0 unused.
 
 The play is the legal one that gives both sides' chequers after the hops as written, a chequer hit wherever a hop ends
 on it; only where there is none, because a merged hop hit on its way, do the marks of hits decide.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
@@ -24,11 +24,10 @@ MOST_HOPS = 30  # more than any roll and any slip of the pen
 
 @dataclass(frozen=True)
 class WrittenPlay:
-    """A play and the board after it."""
+    """A play, the board after it (who moved first), and whether the rules allow it."""
 
     moves: tuple[Move, ...]
-    mine: Board
-    theirs: Board
+    result: Position
     legal: bool
 
 
@@ -57,46 +56,51 @@ def board(side: Side) -> Board:
     return [0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar]
 
 
-def can_move(mine: Board, theirs: Board, dice: tuple[int, int]) -> bool:
+def can_move(before: Position, dice: tuple[int, int]) -> bool:
     """Whether a roll allows any move."""
+    mine, theirs = board(before.us), board(before.them)
     return any(_end(mine, theirs, start, die) is not None for die in set(dice) for start in _starts(mine))
 
 
-def find(mine: Board, theirs: Board, dice: tuple[int, int], hops: list[Hop], marks: int) -> WrittenPlay | str:
+def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: int = 0) -> WrittenPlay | str:
     """The play of these hops, legal or not, or why they cannot be done.
 
     marks : points at which hits are marked.
     """
+    mine, theirs = board(before.us), board(before.them)
     written = _written(mine, theirs, hops)
     if isinstance(written, str):
         return written
+    moves, *target = written
+    after = position(*target)
     high, low = max(dice), min(dice)
     for order in [(high,) * 4] if high == low else [(high, low), (low, high)]:
         # a way that uses all the dice is legal, and no other play need be looked at
-        way = _way(mine, theirs, order, written)
+        way = _way(mine, theirs, order, target)
         if way is not None:
-            return replace(written, moves=way, legal=True)
-    after = position(written.mine, written.theirs)
-    plays = [play for play in legal_plays(position(mine, theirs), high, low) if play.result.us == after.us]
+            return WrittenPlay(way, after, True)
+    plays = [play for play in legal_plays(before, high, low) if play.result.us == after.us]
     play = min(plays, key=lambda p: (p.result.them != after.them, abs(_hits(p.moves) - marks)), default=None)
-    if play is None:
-        return written
-    return WrittenPlay(play.moves, board(play.result.us), board(play.result.them), True)
+    return WrittenPlay(moves, after, False) if play is None else WrittenPlay(play.moves, play.result, True)
 
 
-def hops_between(mine: Board, theirs: Board, after: Board, others: Board) -> list[Hop] | None:
-    """Hops that turn one board into another, None where plain moves cannot."""
-    starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - after[p])]
-    ends = [p for p in range(BAR, 0, -1) for _ in range(after[p] - mine[p])]
-    if len(ends) > len(starts) or len(starts) > MOST_HOPS:
-        return None
-    hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-    written = _written(mine, theirs, hops)
-    return None if isinstance(written, str) or (written.mine, written.theirs) != (after, others) else hops
+def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
+    """The play that turns one board into another; without moves where plain moves cannot."""
+    mine, others = board(before.us), board(after.us)
+    starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - others[p])]
+    ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
+    if starts and len(ends) <= len(starts) <= MOST_HOPS:
+        hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
+        written = _written(mine, board(before.them), hops)
+        play = find(before, dice, hops)
+        sound = not isinstance(written, str) and position(*written[1:]) == after
+        if sound and not isinstance(play, str) and play.result == after:
+            return play
+    return WrittenPlay((), after, False)
 
 
-def _written(mine: Board, theirs: Board, hops: list[Hop]) -> WrittenPlay | str:
-    """The hops and the board after them; no rule of the dice is looked at."""
+def _written(mine: Board, theirs: Board, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Board, Board] | str:
+    """The hops as moves and the board after them; no rule of the dice is looked at."""
     if len(hops) > MOST_HOPS:
         return f"a play of {len(hops)} moves"
     moves = []
@@ -113,7 +117,7 @@ def _written(mine: Board, theirs: Board, hops: list[Hop]) -> WrittenPlay | str:
             return f"{_name(start)}/{end} puts both sides on one point"
         move, mine, theirs = _moved(mine, theirs, start, end)
         moves.append(move)
-    return WrittenPlay(tuple(moves), mine, theirs, False)
+    return tuple(moves), mine, theirs
 
 
 def _name(point: int) -> str:
@@ -151,12 +155,12 @@ def _end(mine: Board, theirs: Board, start: int, die: int) -> int | None:
     return None if any(mine[7:]) or (end < OFF and any(mine[start + 1 : 7])) else OFF
 
 
-def _way(mine: Board, theirs: Board, dice: tuple[int, ...], target: WrittenPlay) -> tuple[Move, ...] | None:
+def _way(mine: Board, theirs: Board, dice: tuple[int, ...], target: list[Board]) -> tuple[Move, ...] | None:
     """A way to the target's board by all of these dice in this order."""
     if not dice:
-        return () if (mine, theirs) == (target.mine, target.theirs) else None
-    surplus = sum(a - b for a, b in zip(mine, target.mine, strict=True) if a > b)
-    if surplus > len(dice) or theirs[BAR] > target.theirs[BAR]:
+        return () if [mine, theirs] == target else None
+    surplus = sum(a - b for a, b in zip(mine, target[0], strict=True) if a > b)
+    if surplus > len(dice) or theirs[BAR] > target[1][BAR]:
         return None
     for start in _starts(mine):
         end = _end(mine, theirs, start, dice[0])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model, plays
-from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, checked, ending, is_cube
+from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
@@ -20,7 +20,8 @@ from bgfmt.game.moves import BAR, OFF, Move
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
-_TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)|\[((?:[^\]\\]++|\\.)*+)\])", re.S)
+_VALUE = re.compile(rb"\[((?:[^\]\\]++|\\.)*+)\]", re.S)
+_TOKEN = re.compile(rb"\s*+(?:([();])|([A-Za-z]++)((?:\s*+\[(?:[^\]\\]++|\\.)*+\])++))", re.S)
 # the rest is stepped over
 _WANTED = frozenset(
     ("GM", "MI", "RU", "RE", "PW", "PB", "DT", "EV", "RO", "PC", "AN", "W", "B", "AE", "AW", "AB", "PL", "CV",
@@ -75,11 +76,11 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     """
     trees: list[list[Node]] = []
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
-    depth, key, key_at = 0, "", 0
+    depth = 0
     node: Node | None = None
     skipping = False  # what follows a closed variation of the same tree is another one, which was not played
     while token := _TOKEN.match(data, at):
-        mark, word, value = token.groups()
+        mark, key, _ = token.groups()
         if mark == b"(":
             depth += 1
             node = None
@@ -94,23 +95,20 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
         elif mark == b";":
             if not depth:
                 break
-            node, key = Node(token.start(1), token.end()), ""
+            node = Node(token.start(1), token.end())
             if not skipping:
                 trees[-1].append(node)
         elif node is None:
             break
-        elif word is not None:
-            key, key_at = "".join(chr(letter) for letter in word[:64] if 65 <= letter <= 90), token.start(2)
         else:
-            if not key:
-                raise FormatError(f"{name}: byte {token.start(3)}: a value without a property")
+            key = re.sub(rb"[a-z]", b"", key[:64]).decode()
             if key in _WANTED:
-                node.properties.setdefault(key, []).append(value)
+                values = list(_VALUE.finditer(data, token.start(3), token.end()))
+                node.properties.setdefault(key, []).extend(value[1] for value in values)
                 if key == "C":
-                    node.comment = token.span(3)
+                    node.comment = values[-1].span(1)
             if key in ANALYSIS:
-                node.analysis.append((key_at or token.start(), token.end()))
-                key_at = 0
+                node.analysis.append((token.start(2), token.end()))
             node.end = token.end()
         at = token.end()
     rest = data[at : at + 4096].lstrip()
@@ -166,12 +164,10 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
 def _match(games: list[tuple[Node, GameWalk]]) -> Match:
     root, first = games[0]
     info = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
-    return checked(
-        Match(
-            first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
-            event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
-            headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
-        )
+    return Match(
+        first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
+        event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
+        headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
     )  # fmt: skip
 
 
@@ -210,9 +206,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
     properties = node.properties
     for player, key in enumerate("WB"):
         if key in properties:
-            walk.opinion = (
-                _opinion(properties, player, walk) if "A" in properties or "DA" in properties else None
-            )
+            walk.opinion = _opinion(properties, player, walk)
             _action(properties[key][0].decode("ascii").strip(), player, walk, node.begin)
             return
     board = turn = cube = None
@@ -249,9 +243,8 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
     level = f"{levels[0]}-ply"
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    return model.Opinion(
-        "GNU Backgammon", level, f"{levels[-1]}-ply", worth, bool(walk.length), tuple(several)
-    )
+    more = worth, bool(walk.length), tuple(several)
+    return model.Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", *more)
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
@@ -320,13 +313,8 @@ def play_record(
     """gnubg's record of the analysis of a roll: plays, their equities with and without a cube, best first."""
     out = b"A[0]"
     for moves, equity, cubeless in plays:
-        letters = _letters(moves, player)
-        out += b"[%s E ver 3 %s %.6f %sC 0 1 0.000000 1]" % (
-            letters,
-            _chances(cubeless),
-            equity,
-            PLIES[method],
-        )
+        numbers = _letters(moves, player), _chances(cubeless), equity, PLIES[method]
+        out += b"[%s E ver 3 %s %.6f %sC 0 1 0.000000 1]" % numbers
     return out + (_SKILL[skill][0] if skill else b"")
 
 
@@ -475,8 +463,7 @@ def _board_node(position: Position, first: int) -> bytes:
     sides = (position.us, position.them) if first == 0 else (position.them, position.us)
     out = b"AE[a:y]"
     for player, side in enumerate(sides):
-        counts = plays.board(side)
-        points = [p for p in range(1, BAR + 1) for _ in range(counts[p])]
+        points = [point for point, count in enumerate(plays.board(side)) for _ in range(count)]
         if points:
             out += b"AW" if player == 0 else b"AB"
             out += b"".join(b"[%s]" % _letter(point, player).encode() for point in points)
@@ -484,8 +471,4 @@ def _board_node(position: Position, first: int) -> bytes:
 
 
 def _letter(point: int, player: int) -> str:
-    if point == OFF:
-        return "z"
-    if point == BAR:
-        return "y"
-    return chr(96 + (point if player == 0 else 25 - point))
+    return {OFF: "z", BAR: "y"}.get(point) or chr(96 + (point if player == 0 else 25 - point))

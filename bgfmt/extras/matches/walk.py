@@ -21,10 +21,9 @@ from bgfmt.extras.matches.model import (
     Rules,
     is_cube,
 )
-from bgfmt.extras.matches.plays import Hop
+from bgfmt.extras.matches.plays import Hop, WrittenPlay
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
-from bgfmt.game.moves import Move
 
 MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play although there is one"
@@ -52,7 +51,6 @@ class GameWalk:
         self.players, self.length, self.rules, self.unit = players, length, rules, unit
         self.number, self.scores, self.crawford = number, scores, crawford
         side = STARTS[rules.variation]
-        self.boards = [plays.board(side), plays.board(side)]
         self.sides = [side, side]
         self.start = Position(side, side)
         self.turn: int | None = None
@@ -90,24 +88,24 @@ class GameWalk:
             return
         if not self._on_roll(player, at):
             return
-        mine, theirs = self.boards[player], self.boards[1 - player]
+        before = self.position(player)
         if not hops:
-            if plays.can_move(mine, theirs, dice):
-                self._played(player, dice, (), mine, theirs, False, at)
+            if plays.can_move(before, dice):
+                self._played(player, dice, WrittenPlay((), before, False), at)
             else:
                 self._add("dance", player, at, dice=dice)
                 self.turn = 1 - player
             return
-        play = plays.find(mine, theirs, dice, hops, marks)
-        if board is not None and (isinstance(play, str) or plays.position(play.mine, play.theirs) != board):
+        play = plays.find(before, dice, hops, marks)
+        if board is not None and (isinstance(play, str) or play.result != board):
             what = f"the file has the board {position_id(board)} after the play, which its moves do not give"
             self.problem(at, what)
-            self._play_to(player, dice, board, at)
+            self._played(player, dice, plays.find_between(before, dice, board), at)
             return
         if isinstance(play, str):
             self.stop(at, play)
             return
-        self._played(player, dice, play.moves, play.mine, play.theirs, play.legal, at)
+        self._played(player, dice, play, at)
         hits = sum(move.hit for move in play.moves)
         if play.legal and marks and marks != hits:
             self.problem(at, f"{marks} hits are marked where {hits} are made")
@@ -115,38 +113,20 @@ class GameWalk:
     def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
         if self._on_roll(player, at):
-            self._play_to(player, dice, board, at)
+            self._played(player, dice, plays.find_between(self.position(player), dice, board), at)
             self.sure = True
-
-    def _play_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
-        mine, theirs = self.boards[player], self.boards[1 - player]
-        after, others = plays.board(board.us), plays.board(board.them)
-        hops = plays.hops_between(mine, theirs, after, others)
-        moves: tuple[Move, ...] = ()
-        legal = False
-        if hops:
-            play = plays.find(mine, theirs, dice, hops, 0)
-            if not isinstance(play, str) and (play.mine, play.theirs) == (after, others):
-                moves, legal = play.moves, play.legal
-        self._played(player, dice, moves, after, others, legal, at)
 
     def lost(self, player: int, dice: tuple[int, int], at: int, why: str) -> None:
         """Dice, and a play that is not known: the game goes on from the board before it, which is not the game's."""
         if self._on_roll(player, at):
             self.problem(at, why)
-            self._played(player, dice, (), self.boards[player], self.boards[1 - player], False, at)
+            self._played(player, dice, WrittenPlay((), self.position(player), False), at)
             self.doubt()
 
     def doubt(self) -> None:
         """Say that the last roll's play is lost if there was one: until the file gives a board, none is known."""
         last = self.records[-1] if self.records else None
-        if (
-            last is not None
-            and last.kind == "play"
-            and not last.moves
-            and last.after == last.position
-            and self.sure
-        ):
+        if self.sure and last is not None and _stood(last):
             self.sure = False
             self.problem(last.at, LOST)
 
@@ -275,8 +255,7 @@ class GameWalk:
         return Position(self.sides[turn], self.sides[1 - turn])
 
     def _put(self, turn: int, board: Position) -> None:
-        for player, side in ((turn, board.us), (1 - turn, board.them)):
-            self.boards[player], self.sides[player] = plays.board(side), side
+        self.sides[turn], self.sides[1 - turn] = board.us, board.them
 
     def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
@@ -284,27 +263,13 @@ class GameWalk:
         more |= {"at": at, "sure": self.sure, "opinion": self.opinion}
         self.records.append(Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more))
 
-    def _played(
-        self,
-        player: int,
-        dice: tuple[int, int],
-        moves: tuple[Move, ...],
-        mine: plays.Board,
-        theirs: plays.Board,
-        legal: bool,
-        at: int,
-    ) -> None:
-        before = self.position(player)
-        for one, board in ((player, mine), (1 - player, theirs)):
-            if board != self.boards[one]:
-                self.boards[one], self.sides[one] = board, plays.side(board)
-        after = self.position(player)
-        made: dict[str, Any] = {"dice": dice, "moves": moves, "after": after, "legal": legal}
-        made |= {"at": at, "sure": self.sure, "opinion": self.opinion}
-        self.records.append(Record("play", player, player, before, self.cube, self.owner, **made))
-        if not legal:
+    def _played(self, player: int, dice: tuple[int, int], play: WrittenPlay, at: int) -> None:
+        before, after = self.position(player), play.result
+        self._add("play", player, at, dice=dice, moves=play.moves, after=after, legal=play.legal)
+        self._put(player, after)
+        if not play.legal:
             self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
-        self.over = not any(mine)
+        self.over = not after.us.chequers
         self.turn = 1 - player
 
     def _open(self, what: str, at: int) -> bool:
@@ -345,9 +310,14 @@ class GameWalk:
     def _last_was_not_played(self) -> None:
         """A last roll without a play, though there is one, was never played."""
         last = self.records[-1] if self.records else None
-        if last is not None and last.kind == "play" and not last.moves and last.after == last.position:
+        if last is not None and _stood(last):
             self.records[-1] = replace(last, kind="unplayed", after=None, legal=True)
             self.problems = [one for one in self.problems if one not in ((last.at, NO_PLAY), (last.at, LOST))]
+
+
+def _stood(record: Record) -> bool:
+    """Whether it is a roll with which nothing was moved."""
+    return record.kind == "play" and not record.moves and record.after == record.position
 
 
 def _cube(value: int, owner: int | None) -> str:

@@ -16,7 +16,7 @@ from itertools import takewhile
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
 from bgfmt.errors import FormatError, PositionError, TruncatedError
-from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules, checked
+from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk
 
@@ -91,7 +91,7 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
             (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
     if match is None:
         raise FormatError(f"{name}: no record in it")
-    yield checked(replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes)))
+    yield replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes))
 
 
 # -- the records -----------------------------------------------------------------------------------------
@@ -249,42 +249,40 @@ RECORD = 2560
 MOST_RECORDS = 50_000  # over 500 games
 
 _HEADER = struct.Struct("<4sII8xI")  # four letters, version, size, size of the picture
-_END = struct.Struct(
-    "<6I12x"
-)  # CRC-32, members, version, size of the index, size, whether the index is packed
-_MEMBER = struct.Struct(
-    "<B255s256x4IB3x"
-)  # length and text of the name, size, stored size, byte, CRC-32, plain
+#: CRC-32, members, version, size of the index, size, whether the index is packed
+_END = struct.Struct("<6I12x")
+#: length and text of the name, size, stored size, byte, CRC-32, whether it is stored plainly
+_MEMBER = struct.Struct("<B255s256x4IB3x")
 
 
-def records(data: bytes, name: str, notes: list[str]) -> Iterator[bytes]:
-    """The records of temp.xg, inflated one by one; a bomb is never held in memory."""
+def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
+    """The records of temp.xg, of which no more is unpacked than a match may have."""
     if len(data) < _HEADER.size or not recognise(data):
         raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {data[:8]!r}")
     _, _, size, thumbnail = _HEADER.unpack_from(data)
-    begin = size + thumbnail
+    begin, most = size + thumbnail, MOST_RECORDS * RECORD
     if size < _HEADER.size:
         raise FormatError(f"{name}: byte 8: expected the size of the header, found {size}")
     if begin >= len(data):
         raise TruncatedError(name, begin + 1, len(data), "header with its picture, and what follows,")
-    member = _member(data, begin, notes)
-    crc, count, rest = 0, 0, b""
-    for piece in _pieces(data, member or (begin, 0, 0, False), name):
-        crc = zlib.crc32(piece, crc)
-        rest += piece
-        whole = len(rest) - len(rest) % RECORD
-        for at in range(0, whole, RECORD):
-            count += 1
-            if count > MOST_RECORDS:
-                raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in it")
-            yield rest[at : at + RECORD]
-        rest = rest[whole:]
+    at, stored, crc, plain = _member(data, begin, notes) or (begin, 0, None, False)
+    stream = zlib.decompressobj()
+    try:
+        whole = data[at : at + stored] if plain else stream.decompress(data[at:], most + 1)
+    except zlib.error as error:
+        raise FormatError(f"{name}: byte {at}: expected a zlib stream ({error})") from None
+    if len(whole) > most:
+        raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in it")
+    if not (plain or stream.eof):
+        raise FormatError(f"{name}: byte {len(data)}: cut short, the match's stream goes on")
+    count, rest = divmod(len(whole), RECORD)
     if rest:
         raise FormatError(
-            f"{name}: expected whole records of {RECORD} bytes, found {len(rest)} bytes after {count}"
+            f"{name}: expected whole records of {RECORD} bytes, found {rest} bytes after {count}"
         )
-    if member is not None and crc != member[2]:
+    if crc not in (None, zlib.crc32(whole)):
         notes.append("the checksum of the match in the archive is wrong")
+    return [whole[at : at + RECORD] for at in range(0, len(whole), RECORD)]
 
 
 def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, int, bool] | None:
@@ -309,22 +307,3 @@ def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, int, b
             return begin + start, size, crc, bool(plain)
     notes.append("the archive's index names no match; its first member is read")
     return None
-
-
-def _pieces(data: bytes, member: tuple[int, int, int, bool], name: str) -> Iterator[bytes]:
-    at, size, _, plain = member
-    if plain:
-        yield data[at : at + min(size, MOST_RECORDS * RECORD)]
-        return
-    stream = zlib.decompressobj()
-    while not stream.eof:
-        piece = stream.unconsumed_tail
-        if not piece:
-            piece = data[at : at + 65536]
-            at += len(piece)
-        if not piece:
-            raise FormatError(f"{name}: byte {at}: cut short, the match's stream goes on")
-        try:
-            yield stream.decompress(piece, 64 * RECORD)
-        except zlib.error as error:
-            raise FormatError(f"{name}: byte {member[0]}: expected a zlib stream ({error})") from None

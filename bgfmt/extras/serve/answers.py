@@ -203,20 +203,17 @@ class Answers:
                 if isinstance(table, Numbered):
                     table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
+                    asked = Question(position=position, table=held.name, roll="61", settle=False)
                     with contextlib.suppress(Refusal):
-                        self.answer(
-                            route, Question(position=position, table=held.name, roll="61", settle=False)
-                        )
+                        self.answer(route, asked)
         yield
         if self.settle != 0:
             for them in (Side(1, 1), Side(1)):  # sides alike have a kernel of their own
                 exact_equities(Position(Side(1, 1), them))
-        race, of_tables = (
-            Position(Side(1, 1), Side(1, 1)),
-            self._adviser(Question(), calculate=self.settle != 0),
-        )
-        if of_tables.sources.may_estimate(race):
-            of_tables.sources.estimate(race, for_money())
+        race = Position(Side(1, 1), Side(1, 1))
+        sources = self._adviser(Question(), calculate=self.settle != 0).sources
+        if sources.may_estimate(race):
+            sources.estimate(race, for_money())
         yield
 
     def close(self) -> None:
@@ -336,9 +333,9 @@ def _sure_cube(answer: Plain) -> bool:
     if isinstance(answer, CubeAnswer):
         actions = (answer.centered_cube, answer.owned_cube)
         return not answer.equities.approximate and all(action.sure for action in actions)
-    return (
-        isinstance(answer, questions.MatchCubeAnswer) and not answer.action.approximate and answer.action.sure
-    )
+    if isinstance(answer, questions.MatchCubeAnswer):
+        return answer.action.sure and not answer.action.approximate
+    return False
 
 
 def _roll(text: str | None) -> str | None:

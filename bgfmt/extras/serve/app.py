@@ -56,8 +56,8 @@ class Service:
         tag = f'"{hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]}"'
         headers = {"ETag": tag, "Cache-Control": f"public, max-age={self.settings.max_age}"}
         headers |= {"Vary": "Accept-Encoding"}
-        if matches(request.headers.get("if-none-match"), tag):
-            return Response(status_code=304, headers=headers)
+        if (same := unchanged(request, headers)) is not None:
+            return same
         value, settled = await answer()
         return _packed(request, to_json(value), JSON, headers if settled else NOT_KEPT)
 
@@ -271,9 +271,7 @@ def _stored(request: Request, data: bytes, kind: str, caching: str = "no-cache",
     """A document that changes with the version only."""
     tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": caching, "Vary": "Accept-Encoding", **more}
-    if matches(request.headers.get("if-none-match"), tag):
-        return Response(status_code=304, headers=headers)
-    return _packed(request, data, kind, headers)
+    return unchanged(request, headers) or _packed(request, data, kind, headers)
 
 
 def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
@@ -294,8 +292,8 @@ def send(request: Request, held: Holding) -> Response:
         "Cache-Control": "public, max-age=3600, no-transform",
         "Content-Disposition": f'attachment; filename="{_ascii(held.name)}"',
     }
-    if matches(request.headers.get("if-none-match"), tag):
-        return Response(status_code=304, headers=headers)
+    if (same := unchanged(request, headers)) is not None:
+        return same
     asked = request.headers.get("range")
     if asked is not None and request.headers.get("if-range", tag).strip() != tag:
         asked = None
@@ -336,12 +334,12 @@ def _beyond(why: str, size: int) -> Refusal:
     return Refusal("bad_range", why, headers=(("Content-Range", f"bytes */{size}"),))
 
 
-def matches(header: str | None, tag: str) -> bool:
-    """Whether an If-None-Match header names the tag."""
-    if header is None:
-        return False
+def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
+    """304 with these headers where If-None-Match names their ETag."""
+    header = request.headers.get("if-none-match", "")
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
-    return tag in tags or header.strip() == "*"
+    same = headers["ETag"] in tags or header.strip() == "*"
+    return Response(status_code=304, headers=headers) if same else None
 
 
 def _ascii(name: str) -> str:

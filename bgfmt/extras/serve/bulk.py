@@ -194,13 +194,17 @@ class Binary:
         if len(data) % width:
             raise Refusal("bad_body", f"a row has {width} bytes; {len(data):,} are no whole number of rows")
         self.rows = len(data) // width
-        sides = self._numbers(data) if numbers else self._counts(data)
-        self.good = np.ones(self.rows, np.bool_)
-        for _, covered in sides:
-            self.good &= covered
-        self.numbers = [np.where(self.good, found, 0) for found, _ in sides]
-        if table.sides == 2 and table.points > 12:
-            self._part_contact()
+        if numbers:
+            sides = np.frombuffer(data, "<u4").astype(np.int64)
+            covered = np.asarray(sides < table.positions)
+        else:
+            counts = np.frombuffer(data, np.uint8).reshape(-1, table.points)
+            covered = np.asarray(counts.sum(axis=1, dtype=np.int64) <= table.chequers)
+            sides = board.rank_array(np.where(covered[:, None], counts, 0))
+        self.good = np.logical_and.reduce(covered.reshape(-1, table.sides), axis=1)
+        self.numbers = np.where(self.good[:, None], sides.reshape(-1, table.sides), 0).T
+        if table.sides == 2 and table.points > 12:  # sides that may not have passed each other
+            self.good &= sum(map(self._highest, self.numbers)) <= 24
         self.not_covered = int(self.rows - self.good.sum())
         self.columns = self.table.answers(self.column)
 
@@ -211,26 +215,10 @@ class Binary:
         known = "the table's columns are bearoff and, where known, gammon"
         raise Refusal("bad_parameter", known if names else "column is for tables of distributions", "column")
 
-    def _numbers(self, data: bytes) -> list[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-        rows = np.frombuffer(data, "<u4").reshape(self.rows, self.table.sides).astype(np.int64)
-        return [(rows[:, k], rows[:, k] < self.table.positions) for k in range(self.table.sides)]
-
-    def _counts(self, data: bytes) -> list[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-        points = self.table.points
-        rows = np.frombuffer(data, np.uint8).reshape(self.rows, self.table.sides, points)
-        out = []
-        for k in range(self.table.sides):
-            side = rows[:, k]
-            good = np.asarray(side.sum(axis=1, dtype=np.int64) <= self.table.chequers)
-            out.append((board.rank_array(np.where(good[:, None], side, 0)), good))
-        return out
-
-    def _part_contact(self) -> None:
-        """On tables of more than twelve points sides may not have passed each other."""
-        points = np.arange(1, self.table.points + 1)
-        boards = [board.unrank_array(numbers, self.table.points) for numbers in self.numbers]
-        us, them = (((counts > 0) * points).max(axis=1) for counts in boards)
-        self.good &= us + them <= 24
+    def _highest(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The highest point of sides by their numbers."""
+        counts = board.unrank_array(numbers, self.table.points)
+        return np.asarray(((counts > 0) * np.arange(1, self.table.points + 1)).max(axis=1))
 
     @property
     def size(self) -> int:

@@ -10,6 +10,7 @@ import click
 
 from bgfmt.cli import options
 from bgfmt.extras.serve.parameters import Settings
+from bgfmt.game.drawing import many
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: limits that are settings: the least number, what it limits
@@ -146,5 +147,4 @@ def site(out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str
 
     links = [page.Link.parse(text) for text in link]
     size = page.write(out, databases, links, title=title, force=force)
-    tables = len(databases) + len(links)
-    click.echo(f"{out}: the page and {tables} table{'s' if tables != 1 else ''}, {size:,} bytes")
+    click.echo(f"{out}: the page and {many(len(databases) + len(links), 'table')}, {size:,} bytes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,7 +56,7 @@ class Holding:
         return out | {"sha256": None, "url": url}
 
 
-class Holdings(list[Holding]):
+class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     """The tables served, in the order in which they were given. A context manager."""
 
     def __init__(self, held: Iterable[Holding], opened: tuple[list[str], dict[str, Any]] = ([], {})) -> None:
@@ -87,9 +88,6 @@ class Holdings(list[Holding]):
             if one.fd is not None:
                 os.close(one.fd)
         self.clear()
-
-    def __enter__(self) -> Holdings:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

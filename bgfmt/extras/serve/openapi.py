@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
@@ -19,18 +20,6 @@ SUMMARIES = {
     "cube": "Whether to double, and whether to take",
     "play": "The plays of a roll, ranked",
     "probe": "All of it for one position",
-}
-ERRORS = {
-    400: "Bad parameter, position or body",
-    404: "Not covered, or no such thing",
-    405: "Another method",
-    413: "Too large",
-    415: "Another type of body",
-    416: "Beyond the file",
-    421: "Another Host",
-    431: "Head too large",
-    500: "A bug",
-    503: "Too busy; see Retry-After",
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -115,35 +104,33 @@ def _responses(
         out["304"] = {"description": "Unchanged (If-None-Match)"}
     for status in sorted({*EVERYWHERE, *statuses}):
         said = ref(errors if status in (400, 404) else "Error")
-        out[str(status)] = {"description": ERRORS[status], "content": _content({JSON: said})}
+        out[str(status)] = {"description": HTTPStatus(status).phrase, "content": _content({JSON: said})}
     return out
 
 
-def _parameters(names: Iterable[str], place: str = "query") -> list[Schema]:
-    """The options of a question; `place` is where the position goes."""
+def _parameters(names: Iterable[str]) -> list[Schema]:
+    """The options of a question, in the query."""
     out: list[Schema] = []
     for name in names:
-        path = name == "position" and place == "path"
-        one = {"name": name, "in": "path" if path else "query", "required": name == "position"}
+        one = {"name": name, "in": "query", "required": name == "position"}
         out.append(one | {"description": options()[name].about, "schema": options()[name].schema})
     return out
 
 
-def _more(**schemas: Schema) -> list[Schema]:
-    """Parameters of a query with schemas of their own."""
-    return [{"name": name, "in": "query", "schema": schema} for name, schema in schemas.items()]
-
-
-def _question(route: str, settings: Settings, place: str) -> Schema:
-    """The path item of a question whose position goes into the query or the path."""
-    in_path = place == "path"
+def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
+    """The paths of a question, whose position goes into the query or the path."""
+    position, *others = _parameters(QUESTIONS[route])
     get: Schema = {
-        "summary": SUMMARIES[route] + ", the position in the path (it may contain /)" * in_path,
-        "operationId": route + "_in_path" * in_path,
-        "parameters": _parameters(QUESTIONS[route], place),
+        "summary": SUMMARIES[route],
+        "operationId": route,
+        "parameters": [position, *others],
         "responses": _responses(_content({JSON: _answer(route)}), 400, 404, kept=True),
     }
-    return {"get": get} if in_path or route == "probe" else {"get": get, "post": _many(route, settings)}
+    yield f"/v1/{route}", {"get": get} | ({} if route == "probe" else {"post": _many(route, settings)})
+    summary = f"{SUMMARIES[route]}, the position in the path (it may contain /)"
+    parameters = [{**position, "in": "path"}, *others]
+    in_path = {"summary": summary, "operationId": f"{route}_in_path", "parameters": parameters}
+    yield f"/v1/{route}/{{position}}", {"get": get | in_path}
 
 
 def _many(route: str, settings: Settings) -> Schema:
@@ -186,8 +173,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
         paths[path] = {"get": {"summary": summary, **more, "responses": responses}}
 
     for route in QUESTIONS:
-        paths[f"/v1/{route}"] = _question(route, settings, "query")
-        paths[f"/v1/{route}/{{position}}"] = _question(route, settings, "path")
+        paths |= dict(_question(route, settings))
     add("/v1/tables", "The tables", _responses(_content({JSON: ref("Tables")}), 400, kept=True))
     add("/healthz", "Whether it serves", _responses(_content({JSON: ref("Health")})))
     add("/metrics", "Counters for Prometheus", _responses(_content({"text/plain": TEXT})))
@@ -204,12 +190,12 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     point = {**WHOLE, "minimum": -15, "maximum": 15}
     board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
     board |= dict.fromkeys((f"p{k}" for k in range(26)), point)
+    counts = [{"name": name, "in": "query", "schema": schema} for name, schema in board.items()]
     die = {"in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
     dice = [{"name": one, **die} for one in ("die1", "die2")]
-    foreign: tuple[tuple[str, str, list[Schema]], ...] = (("/eval", "Eval", []), ("/move", "Moves", dice))
-    for path, answer, needed in foreign:
+    for path, answer, asked in (("/eval", "Eval", counts), ("/move", "Moves", [*dice, *counts])):
         responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
-        add(path, "wildbg's question of that name", responses, *needed, *_more(**board))
+        add(path, "wildbg's question of that name", responses, *asked)
     limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
     limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MOST_TEXT}
     return {

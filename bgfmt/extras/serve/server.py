@@ -28,6 +28,8 @@ from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.game.drawing import many
+from bgfmt.storage import system
 
 GRACE = 5  # seconds for requests under way once the end is asked for
 
@@ -47,10 +49,10 @@ CHUNKED = re.compile(rb"^transfer-encoding:", re.I | re.M)
 
 
 class Watch:
-    """All connections: at most `most`, and of each `protocol()`, uvicorn's own."""
+    """All connections, at most `most`."""
 
-    def __init__(self, most: int, protocol: Callable[[], Any]) -> None:
-        self.most, self.protocol = most, protocol
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.open: set[Connection] = set()
         #: since when connections whose first head is not complete have been open, oldest first
         self.waiting: dict[Connection, float] = {}
@@ -68,12 +70,12 @@ class Watch:
 
 
 class Connection(asyncio.Protocol):
-    """One connection. Bytes are held back until a request's head is complete, then uvicorn's protocol has them."""
+    """One connection. Its bytes are held back until a request's head is complete; then `protocol()` has them."""
 
     transport: asyncio.Transport
 
-    def __init__(self, watch: Watch) -> None:
-        self.watch, self.loop = watch, asyncio.get_running_loop()
+    def __init__(self, watch: Watch, protocol: Callable[[], Any]) -> None:
+        self.watch, self.protocol, self.loop = watch, protocol, asyncio.get_running_loop()
         self.inner: Any = None  # None for a newcomer beyond the limit
         self._timer: asyncio.TimerHandle | None = None
         self._head = b""
@@ -88,7 +90,7 @@ class Connection(asyncio.Protocol):
         if watch.full(self.loop.time()):
             self._wait(REFUSED_SECONDS)
             return
-        self.inner = watch.protocol()
+        self.inner = self.protocol()
         self.inner.connection_made(transport)
         self.watch.waiting[self] = self.loop.time()
         self._wait(HEAD_SECONDS)
@@ -202,29 +204,6 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*LOOPBACK, *allowed) if own else allowed or None
 
 
-def _more_files(connections: int) -> None:
-    """Room for the connections among the files this process may open."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = 2 * connections + 256
-        if soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard > 0 else wanted, hard))
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server; `ready` is called once connections are taken."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()
-
-
 def serve(
     holdings: Holdings,
     settings: Settings,
@@ -235,7 +214,7 @@ def serve(
     quiet: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken."""
-    _more_files(settings.connections)
+    system.allow_files(2 * settings.connections + 256)
     listener = listen(host, port)
     service = Service(holdings, settings)
     for name in ("uvicorn.error", "asyncio"):
@@ -261,19 +240,11 @@ def serve(
     )
     config.load()
     protocol = config.http_protocol_class
-    watch: Watch | None = None
-
-    def connection(**given: Any) -> Connection:
-        nonlocal watch
-        if watch is None:
-            watch = Watch(settings.connections, lambda: protocol(**given))
-        return Connection(watch)
-
-    config.http_protocol_class = connection  # type: ignore[assignment]
+    watch = Watch(settings.connections)
+    config.http_protocol_class = lambda **given: Connection(watch, lambda: protocol(**given))  # type: ignore
     shown = f"[{host.strip('[]')}]" if ":" in host else host
-    many = f"{len(holdings)} table{'s' if len(holdings) != 1 else ''}"
     address = f"http://{shown}:{listener.getsockname()[1]}/"
-    server = Server(config, lambda: say(f"bgfmt serves {many} on {address}"))
+    server = uvicorn.Server(config)
     sys.setswitchinterval(0.001)  # the compiler lets the others have their turn more often
     service.answers.warm()
 
@@ -284,12 +255,14 @@ def serve(
     main = threading.current_thread() is threading.main_thread()
     ends = (signal.SIGINT, signal.SIGTERM) if main else ()
     before = {number: signal.signal(number, stop) for number in ends}
+    # a client that connects from now on is answered soon
+    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
     try:
         server.run(sockets=[listener])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        working = service.workers.under_way > 0 or service.answers.compiling
+        working = bool(service.workers.under_way) or service.answers.compiling
         service.close()
         if working:  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
             sys.stdout.flush()

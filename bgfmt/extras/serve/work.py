@@ -7,7 +7,7 @@ import contextlib
 import ipaddress
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
@@ -39,60 +39,39 @@ def client_of(address: str) -> str:
 class Workers:
     """Threads for work of more than a millisecond or so.
 
-    Each free thread goes to the client that has waited longest for one, and a client has at most `share` of them
-    (None: all but one). Beyond `waiting` questions of one client there is Refusal "busy"; while `compiling()` a
-    question that takes longer than `LONGEST` is Refusal "compiling".
+    A client has at most `share` of them (None: all but one), and of the questions that may have one each free thread
+    goes to the one that has waited longest. Beyond `waiting` more questions of a client: Refusal "busy"; while
+    `compiling()` a question that takes longer than `LONGEST` is Refusal "compiling".
     """
 
     def __init__(self, share: int | None, waiting: int, compiling: Callable[[], bool]) -> None:
-        self.threads = system.cores()
-        self.share, self.waiting, self.compiling = share or max(1, self.threads - 1), waiting, compiling
-        self._pool = ThreadPoolExecutor(self.threads + SPARE, thread_name_prefix="bgfmt")
-        self._turns: dict[str, deque[asyncio.Future[None]]] = {}  # the client whose turn comes next first
-        self._running: Counter[str] = Counter()
-
-    @property
-    def under_way(self) -> int:
-        """How many pieces of work are under way."""
-        return self._running.total()
+        threads = system.cores()
+        self.share, self.waiting, self.compiling = share or max(1, threads - 1), waiting, compiling
+        self._pool = ThreadPoolExecutor(threads + SPARE, thread_name_prefix="bgfmt")
+        self._threads = asyncio.Semaphore(threads)
+        self._shares: dict[str, asyncio.Semaphore] = {}
+        self.under_way: Counter[str] = Counter()  # the questions of each client, those that wait among them
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:
         """The result of `job(*arguments)`, done in a thread."""
         client, loop = CLIENT.get(), asyncio.get_running_loop()
-        turns = self._turns.setdefault(client, deque())
-        if len(turns) >= self.waiting:
-            raise Refusal(
-                "busy", f"more than {self.waiting} questions of yours are waiting (--waiting)", headers=RETRY
-            )
-        turn = loop.create_future()
-        turns.append(turn)
-        self._give_turns()
+        if self.under_way[client] >= self.share + self.waiting:
+            full = f"more than {self.waiting} questions of yours are waiting (--waiting)"
+            raise Refusal("busy", full, headers=RETRY)
+        self.under_way[client] += 1
         try:
-            await turn
-            result = loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
-            if self.compiling():
-                await asyncio.wait({result}, timeout=LONGEST)
-                if not result.done() and self.compiling():
-                    result.cancel()
-                    raise compiling()
-            return await result
+            async with self._shares.setdefault(client, asyncio.Semaphore(self.share)), self._threads:
+                result = loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
+                if self.compiling():
+                    await asyncio.wait({result}, timeout=LONGEST)
+                    if not result.done() and self.compiling():
+                        result.cancel()
+                        raise compiling()
+                return await result
         finally:
-            if turn.done() and not turn.cancelled():
-                self._running -= Counter([client])
-            self._give_turns()
-
-    def _give_turns(self) -> None:
-        while self.under_way < self.threads:
-            client = next((one for one in self._turns if self._running[one] < self.share), None)
-            if client is None:
-                return
-            turns = self._turns.pop(client)
-            turn = turns.popleft()
-            if turns:
-                self._turns[client] = turns  # behind all others
-            if not turn.cancelled():
-                self._running[client] += 1
-                turn.set_result(None)
+            self.under_way[client] -= 1
+            if not self.under_way[client]:
+                del self.under_way[client], self._shares[client]
 
     def close(self) -> None:
         """Let the threads end."""
@@ -113,9 +92,8 @@ class OneAtATime:
 
     def __init__(self, seconds: int | None = None) -> None:
         self.seconds = seconds
-        self._spent: dict[
-            str, tuple[float, float]
-        ] = {}  # of each client: seconds of calculation, and when that was
+        #: of each client: seconds of calculation, and when that was
+        self._spent: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._ready.set()
@@ -143,9 +121,8 @@ class OneAtATime:
             raise compiling()
         if (wait := self._too_much(client)) > 0:
             retry = (("Retry-After", str(int(wait) + 1)),)
-            raise Refusal(
-                "busy", "your share of calculation is used up for now (--calculation)", headers=retry
-            )
+            used = "your share of calculation is used up for now (--calculation)"
+            raise Refusal("busy", used, headers=retry)
         if not self._lock.acquire(timeout=PATIENCE):
             raise Refusal("busy", "another calculation is under way", headers=RETRY)
         begun = time.monotonic()

@@ -16,6 +16,7 @@ from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Outlet, Reading
 from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, VERSION, read_directory, read_shape
 from bgfmt.formats.compressed.reader import PackedRows, Reader
+from bgfmt.formats.described import SENSELESS, in_a_line
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import TwoSided
@@ -41,20 +42,14 @@ class BgfmtTwoSided(Format[TwoSided]):
         at = offset + shape.facts_at
         try:
             facts = json.loads(directory.facts) if directory.facts else {}
-            if not isinstance(facts, dict):
-                raise ValueError("no object")
-            carried: tuple[object, ...] = formats.carried(facts)
-            fields = records.stated(facts, TwoSided)
-        except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise CorruptError(source.name, at, "facts as bgfmt writes them", reason) from None
+            fields = formats.fields_of(facts, TwoSided)
+        except SENSELESS as error:
+            raise CorruptError(source.name, at, "facts as bgfmt writes them", in_a_line(error)) from None
         reader = Reader(source, offset, shape, directory)
         equities = PackedRows(reader)
-        carried = (*carried, AsRead((equities,), reader))
-        return Reading.of(
-            TwoSided, source, offset, shape.size, shape.points, shape.chequers, equities=equities, carried=carried,
-            **fields,
-        )  # fmt: skip
+        fields["carried"] += (AsRead((equities,), reader),)
+        sizes = shape.size, shape.points, shape.chequers
+        return Reading.of(TwoSided, source, offset, *sizes, equities=equities, **fields)
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         plain = reading.table.nbytes

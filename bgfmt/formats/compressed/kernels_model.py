@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.formats.compressed.layout import BEFORE, NARROW, PAIRS, SHIFTS, SHORT, WIDE
+from bgfmt.formats.compressed.layout import BEFORE, NARROW, PAIRS, SHIFTS, WIDE
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import PANEL, ROWS, fetch_line, multiply, multiply_pairs
 
@@ -141,22 +141,11 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
             total += np.int64(row[to + k]) * np.int64(np.int32(value))
         total >>= 10
         a, to = a + wide + wide, to + wide
-        if parts[c, SHORT]:
-            short: Any = np.int32(0)
-            for k in range(narrow):
-                short = np.int32(short + row[to + k] * np.int32(data[a + k]))
-            a, to = a + narrow, to + narrow
-            for k in range(pairs):
-                both = np.int32(data[a + k])
-                one, two = row[to + k] * (((both & 15) ^ 8) - 8), row[to + pairs + k] * (both >> 4)
-                short = np.int32(short + np.int32(one) + np.int32(two))
-            total += short
-        else:
-            for k in range(narrow):
-                total += np.int64(row[to + k]) * np.int64(data[a + k])
-            a, to = a + narrow, to + narrow
-            for k in range(pairs):
-                long = np.int64(data[a + k])
-                total += row[to + k] * (((long & 15) ^ 8) - 8) + row[to + pairs + k] * (long >> 4)
+        for k in range(narrow):
+            total += np.int64(row[to + k]) * np.int64(data[a + k])
+        a, to = a + narrow, to + narrow
+        for k in range(pairs):
+            both = np.int64(data[a + k])
+            total += row[to + k] * (((both & 15) ^ 8) - 8) + row[to + pairs + k] * (both >> 4)
         to += pairs + pairs
         out[c] += min(max((total + 8192 >> 14) + 32768, 0), 65535)

@@ -174,23 +174,6 @@ def decode(
                 lanes[k, LEFT] -= U(steps)
 
 
-@njit()
-def decode_one(data: Any, lanes: Any, columns: int, slots: Any, shifts: Any, out: Any) -> None:
-    """All that lane 0 has left, of which the last record remains in out[0:columns]."""
-    x, at = lanes[0, X], lanes[0, AT]
-    for _ in range(lanes[0, LEFT]):
-        at = min(max(at, lanes[0, LEAST]), lanes[0, MOST])
-        for c in range(U(columns)):
-            base = lanes[0, U(SLOTS) + c]
-            slot = U(slots[base | x & _SLOT])
-            x, at = _symbol(data, x, at, lanes[0, STEP], slot)
-            value = (slot >> _25 & _63) - _MIDDLE
-            if slot >> _31:
-                x, at, value = _low_bits(data, x, at, lanes, 0, value, U(shifts[base >> _12]))
-            out[c] = value
-    lanes[0, END_X], lanes[0, END_AT] = x, at
-
-
 # -- rows ------------------------------------------------------------------------------------------------------
 
 
@@ -403,14 +386,19 @@ def record(
 ) -> bool:  # fmt: skip
     """One record, out (columns,) uint16; False where its segment is bad."""
     columns = len(out)
-    lanes = np.zeros((1, WORDS), np.uint64)
+    lanes = np.zeros((LANES, WORDS), np.uint64)
     how = _open_record(data, start, stop, place, width, factors, columns, block, lanes, np.int64(0), out)
     if how < 0:
         return False
     if how == 2:
-        decode_one(data, lanes, columns, slots, shifts, out)
-        if not lanes[0, LEAST] <= lanes[0, END_AT] <= lanes[0, MOST]:
+        stride: Any = np.int64(0)  # no literals, as in `records`
+        spare: Any = np.int64(4)
+        decoded = np.zeros(8, np.uint16)
+        least, most = lanes[0, LEAST], lanes[0, MOST]
+        decode(data, lanes, 1, columns, slots, shifts, stride, spare, decoded)
+        if not least <= lanes[0, END_AT] <= most:
             return False
+        out[:] = decoded[:columns]
     if how != 1:
         signed, row = data.view(np.int8), np.empty(MOST_FACTORS, np.int32)
         at = start + (width + block - 1) // block * (3 if columns == 4 else 2)

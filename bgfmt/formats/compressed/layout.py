@@ -238,8 +238,8 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
 
 
 #: of the factors of one column in a tile: bytes before them, how many of 16 bits, of 8, pairs of 4, where their
-#: shifts begin, and whether sums of the small ones stay within 32 bits
-BEFORE, WIDE, NARROW, PAIRS, SHIFTS, SHORT, PARTS = range(7)
+#: shifts begin
+BEFORE, WIDE, NARROW, PAIRS, SHIFTS, PARTS = range(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,9 +270,7 @@ class TileModel:
         """(columns, PARTS): where the factors of every column are."""
         out, at = [], 0
         for wide, narrow, pairs in self.columns:
-            most = int(np.exp2(narrow.astype(np.float64)).sum()) << 14
-            most += int(np.exp2(pairs.astype(np.float64)).sum()) << 7
-            out.append((at, len(wide), len(narrow), len(pairs), shifts_before, most < 1 << 31))
+            out.append((at, len(wide), len(narrow), len(pairs), shifts_before))
             at += 2 * len(wide) + len(narrow) + len(pairs)
             shifts_before += len(wide) + len(narrow) + len(pairs)
         return np.array(out, np.int64)

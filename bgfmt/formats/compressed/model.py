@@ -89,10 +89,8 @@ SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
 PRICES = (9.0, 6.0)  # bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes
 WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
-FINE, FINE_STEPS = (
-    7,
-    0.335,
-)  # greatest factor, the step in standard deviations (best for a Gaussian's 15 steps)
+#: greatest factor, the step in standard deviations (best for a Gaussian's 15 steps)
+FINE, FINE_STEPS = 7, 0.335
 
 
 class Factors(NamedTuple):
@@ -162,9 +160,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
         if take:
             fine.append(_coarse(rest, u[:, :take], s[:take]))
             left -= take
-        if take < ENOUGH * len(
-            s
-        ):  # the last vectors are never quite right: they do not say that it is enough
+        if take < ENOUGH * len(s):  # the last vectors are never quite right, and do not say that it is enough
             break
     return _joined(wide), _joined(narrow), _joined(fine)
 

@@ -21,7 +21,7 @@ from bgfmt.formats.compressed.layout import (
     read_strip_head,
 )
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows
+from bgfmt.tables.rows import PairRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -110,17 +110,22 @@ class Reader:
             shifts.append(tile.shifts)
         self._shifts = np.concatenate(shifts)
 
-    def _gathered(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
-        """Bytes that hold these parts of the file, and where each begins in them."""
-        if self._mapped is not None:
+    def _checked(self, starts: Numbers, ends: Numbers, known: NDArray[np.bool_]) -> tuple[Bytes, Numbers]:
+        """Bytes that hold these parts of the file, and where each begins in them.
+
+        Those that are not `known` to be right are checked, once where they are there twice.
+        """
+        if self._mapped is not None and known.all():
             return self._mapped, starts
-        parts = [
-            np.frombuffer(self.source.bytes(a, b - a), np.uint8)
-            for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
-        sizes, data = ends - starts, np.concatenate(parts)
-        data.flags.writeable = False  # as what is mapped, for which kernels are compiled
-        return data, np.cumsum(sizes) - sizes
+        first, which, again = np.unique(starts, return_index=True, return_inverse=True)
+        last, fresh = ends[which], ~known[which]
+        if self._mapped is not None:
+            data, at = self._mapped, first
+        else:
+            parts = (self.source.bytes(a, b - a) for a, b in zip(first.tolist(), last.tolist(), strict=True))
+            data, at = np.frombuffer(b"".join(parts), np.uint8), np.cumsum(last - first) - (last - first)
+        self._check(data, at[fresh], first[fresh], last[fresh])
+        return data, at[again]
 
     def _check(self, data: Bytes, at: Numbers, starts: Numbers, ends: Numbers) -> None:
         """CorruptError unless every part, which lies `at` in data, is as its checksum says."""
@@ -136,11 +141,8 @@ class Reader:
         g = int(self._group[places[0]])
         self._need(g)
         starts, ends = self._begins[places, j], self._begins[places, j + 1]
-        data, at = self._gathered(starts, ends)
-        fresh = ~self._rows_checked[places, j]
-        if fresh.any():
-            self._check(data, at[fresh], starts[fresh], ends[fresh])
-            self._rows_checked[places, j] = True
+        data, at = self._checked(starts, ends, self._rows_checked[places, j])
+        self._rows_checked[places, j] = True
         return data, at, at + (ends - starts)
 
     def beside(self, g: int, j: int, first: int, last: int) -> Bytes:
@@ -239,15 +241,14 @@ class Reader:
         tiles, places = g * groups + j, theirs - self.edges[j]
         starts, ends = self._begins[ours, j], self._begins[ours, j + 1]
         beside = self._beside[tiles] + places * (self._factors[tiles] + 4)
-        data, at, side, side_at = self._mapped, starts, self._mapped, beside
-        checked = self._rows_checked[ours, j].all() and self._beside_checked[g, theirs].all()
-        if data is None or not checked:
-            beside_ends = beside + self._factors[tiles] + 4
-            if len(us) <= FEW:
-                for a, b in np.concatenate([[starts, ends], [beside, beside_ends]], axis=1).T.tolist():
+        known, beside_known = self._rows_checked[ours, j], self._beside_checked[g, theirs]
+        parts = (starts, ends, known), (beside, beside + self._factors[tiles] + 4, beside_known)
+        if len(us) <= FEW:
+            for begins, stops, right in parts:
+                for a, b in zip(begins[~right].tolist(), stops[~right].tolist(), strict=True):
                     self.source.soon(a, b - a)
-            data, at = self._checked(starts, ends)
-            side, side_at = self._checked(beside, beside_ends)
+        (data, at), (side, side_at) = (self._checked(*part) for part in parts)
+        if not (known.all() and beside_known.all()):
             self._rows_checked[ours, j] = self._beside_checked[g, theirs] = True
         out = np.empty((len(us), shape.columns), np.uint16)
         bad = kernels.records(
@@ -257,13 +258,6 @@ class Reader:
         if bad >= 0:
             raise self._bad_blocks(int(starts[bad]))
         return out
-
-    def _checked(self, starts: Numbers, ends: Numbers) -> tuple[Bytes, Numbers]:
-        """Bytes that hold these parts, and where each begins in them; each is checked, once if it is there twice."""
-        first, which, again = np.unique(starts, return_index=True, return_inverse=True)
-        data, at = self._gathered(first, ends[which])
-        self._check(data, at, first, ends[which])
-        return data, at[again]
 
     def record(self, us: int, them: int) -> Records:
         """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
@@ -287,24 +281,21 @@ class Reader:
         return record
 
 
-class PackedRows(LazyRows):
+class PackedRows(PairRows):
     """The equities of a compressed table, as an array whose rows and records are made when asked for."""
 
     def __init__(self, reader: Reader) -> None:
         #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
         self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
         n = reader.shape.positions
-        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows)
+        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.records, reader.rows)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
         self._next = -1
 
     def __getitem__(self, key: Any, /) -> Any:
-        if isinstance(key, tuple) and len(key) == 2:
-            us, them = key
-            if isinstance(us, (int, np.integer)) and isinstance(them, (int, np.integer)):
-                return self.reader.record(range(len(self))[us], range(len(self))[them])
-            if isinstance(us, np.ndarray) and isinstance(them, np.ndarray) and us.ndim == them.ndim == 1:
-                return self.reader.records(self._numbers(us), self._numbers(them))
+        if isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, (int, np.integer)) for k in key):
+            us, them = (range(len(self))[k] for k in key)
+            return self.reader.record(us, them)
         return super().__getitem__(key)
 
     def _some(self, start: int, stop: int) -> Records:

@@ -63,22 +63,15 @@ class CompressedRows:
         self.data_offset = offset + positions * entry
         last = self.index[-1]
         stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
-        self.values: U16 = source.array(
-            "<u2", (stored,), self.data_offset, "compressed data its index promises"
-        )
+        what = "compressed data its index promises"
+        self.values: U16 = source.array("<u2", (stored,), self.data_offset, what)
         self.size = positions * entry + 2 * stored
         self.width = 2 * ROLLS if gammon else ROLLS
         self._last: tuple[int, int, U16] | None = None
 
-    def rows(self, column: int) -> LazyRows:
-        """The bearoff (0) or gammon (1) distributions as (n, 32) uint16."""
-        columns = slice(column * ROLLS, (column + 1) * ROLLS)
-        return LazyRows(
-            (len(self.index), ROLLS),
-            "<u2",
-            lambda start, stop: self.block(start, stop)[:, columns],
-            lambda numbers: self.pick(numbers)[:, columns],
-        )
+    def rows(self) -> LazyRows:
+        """Bearoff and gammon distributions side by side, (n, 32 or 64) uint16."""
+        return LazyRows((len(self.index), self.width), "<u2", self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
         """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
@@ -136,13 +129,8 @@ class CompressedRows:
             if beyond.any():
                 at = int(beyond.argmax())
                 number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
-                raise CorruptError(
-                    self.source.name,
-                    self.offset + number * self.entry + 4 + 2 * k,
-                    f"values within rolls 0..{ROLLS - 1}",
-                    f"{counts[at]} values from roll {firsts[at]}",
-                    number,
-                )
+                found = f"{counts[at]} values from roll {firsts[at]}"
+                raise self._wrong(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
             code = counts.astype(np.intp) * 64 + firsts
             np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
             lengths += counts
@@ -150,13 +138,12 @@ class CompressedRows:
 
     def _check_range(self, begin: int, end: int, number: int) -> None:
         if end > len(self.values):
-            raise CorruptError(
-                self.source.name,
-                self.offset + number * self.entry,
-                f"values within the {len(self.values):,} stored",
-                f"start {begin:,} with {end - begin} values",
-                number,
-            )
+            found = f"start {begin:,} with {end - begin} values"
+            raise self._wrong(number, 0, f"values within the {len(self.values):,} stored", found)
+
+    def _wrong(self, number: int, at: int, expected: str, found: str) -> CorruptError:
+        """The error of an index entry, `at` a byte of it."""
+        return CorruptError(self.source.name, self.offset + number * self.entry + at, expected, found, number)
 
 
 def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
@@ -187,11 +174,11 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
     return positions * entry + 2 * stored
 
 
-def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]:
-    """Span from first to last non-zero value of each distribution of (m, k*32) rows.
+def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
+    """How distributions (m, 32 or 64) are stored whose values begin at `start`.
 
-    Returns count and first, uint8 of shape (m, k), and the (m, k*32) mask of the values to store: zeros between
-    non-zero values are stored too.
+    Returns their index, the mask of the values to store, from first to last that is not zero, and where the values of
+    what follows begin.
     """
     stored = rows != 0
     bits = np.packbits(stored, axis=1, bitorder="little").view("<u4")
@@ -204,19 +191,13 @@ def spans_of(rows: U16) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[n
     if not np.array_equal(np.bitwise_count(bits), count):
         code = count.astype(np.intp) * 64 + first
         stored = _spans().reshape(-1, ROLLS).take(code, axis=0).reshape(stored.shape)
-    return count, first, stored
-
-
-def index_of(count: NDArray[np.uint8], first: NDArray[np.uint8], start: int, entry: int) -> tuple[Any, int]:
-    """Index entries of a block whose values begin at `start`, and where the next block's begin."""
-    lengths = count[:, 0].astype(np.int64)
-    if count.shape[1] == 2:
-        lengths += count[:, 1]
-    ends = start + np.cumsum(lengths)
-    if len(ends) and int(ends[-1]) > 0xFFFFFFFF:
+    lengths = count.sum(axis=1, dtype=np.int64)
+    end = start + int(lengths.sum())
+    if end > 0xFFFFFFFF:
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
     index = np.zeros(len(count), index_dtype(entry))
-    index["start"], index["count"], index["first"] = ends - lengths, count[:, 0], first[:, 0]
+    index["start"] = start + np.cumsum(lengths) - lengths
+    index["count"], index["first"] = count[:, 0], first[:, 0]
     if count.shape[1] == 2:
         index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
-    return index, int(ends[-1]) if len(ends) else start
+    return index, stored, end

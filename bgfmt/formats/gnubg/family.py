@@ -82,13 +82,10 @@ class HeaderFacts:
     def canonical(self) -> bytes:
         """The header that gnubg's programs write to say it."""
         size = f"{self.points:02d}-{self.chequers:02d}"
-        normal = self.kind == "ND"
-        text = {
-            "H": f"gnubg-H{self.chequers}",
-            "TS": f"gnubg-TS-{size}-{self.cubeful:d}",
-        }.get(
-            self.kind,
-            f"gnubg-OS-{size}-{self.gammon or normal:d}-{self.compressed and not normal:d}-{normal:d}",
+        one_sided = f"gnubg-OS-{size}-{self.gammon:d}-{self.compressed:d}-0"
+        two_sided = f"gnubg-TS-{size}-{self.cubeful:d}"
+        text = {"OS": one_sided, "ND": f"gnubg-OS-{size}-1-0-1", "TS": two_sided}.get(
+            self.kind, f"gnubg-H{self.chequers}"
         )
         return text.ljust(SIZE - 1, "x").encode() + b"\n"
 
@@ -225,9 +222,8 @@ def fits_distributions(rows: NDArray[Any], points: int) -> bool:
     All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
-    return bool((some.sum(axis=2, dtype=np.int64) == 65535).all()) and _fits_one_roll(
-        rows[1:FEW][:, 0, 1], points
-    )
+    whole = bool((some.sum(axis=2, dtype=np.int64) == 65535).all())
+    return whole and _fits_one_roll(rows[1:FEW][:, 0, 1], points)
 
 
 def _fits_one_roll(stored: NDArray[Any], points: int) -> bool:
@@ -270,6 +266,14 @@ class GnubgFormat(ArrayFormat[T]):
 
     def recognise(self, head: Head) -> bool:
         return kind_of(head.bytes) == self.kind
+
+    def guess(self, source: Source) -> list[dict[str, Any]]:
+        fitting = [facts for facts in self.every() if self.fits(source, facts)]
+        return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
+
+    @abstractmethod
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        """Whether a file without header can be this table, by its size and its numbers."""
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
         facts, raw = self.opening(source, offset, described)
@@ -362,10 +366,7 @@ class GnubgFormat(ArrayFormat[T]):
         return f"{facts.points} points"
 
     def fitting(self, source: Source) -> list[str]:
-        every = ((facts, facts.size) for facts in self.every())
-        return [
-            self.in_words(facts) for facts, size in every if size is not None and SIZE + size == source.size
-        ]
+        return [self.in_words(facts) for facts in self.every() if facts.size == source.size - SIZE]
 
     def resembles(self, head: bytes) -> bool:
         return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
@@ -385,12 +386,11 @@ class GnubgFormat(ArrayFormat[T]):
             yield from self._salvaged(facts, body, source.name, near, own)
         even = len(body) & ~1
         turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
+        others = {"its bytes were in the other order": turned}
+        for by in (1, -1, 2, -2, 8, -8):
+            others[f"its body was shifted by {by} bytes"] = body[by:] if by > 0 else bytes(-by) + body
         for near, facts in scored[:2]:
-            bodies = [(turned, "its bytes were in the other order")]
-            for by in (1, 2, 8):
-                bodies.append((body[by:], f"its body was shifted by {by} bytes"))
-                bodies.append((bytes(by) + body, f"its body was shifted by -{by} bytes"))
-            for other, how in bodies:
+            for how, other in others.items():
                 yield from self._salvaged(facts, other, source.name, near / 2, own, how)
 
     def _near(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:

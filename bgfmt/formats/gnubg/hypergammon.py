@@ -32,14 +32,11 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def guess(self, source: Source) -> list[dict[str, Any]]:
-        for facts in self.every():
-            if facts.size == source.size:
-                entries = source.size // RECORD
-                rows = source.array("u1", (entries, RECORD), 0)
-                some = rows[np.arange(0, entries, max(1, entries // 4096))]
-                return [] if some[:, RECORD - 1].any() else [{"chequers": facts.chequers}]
-        return []
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        if facts.size != source.size:
+            return False
+        rows = source.array("u1", (source.size // RECORD, RECORD), 0)
+        return not rows[np.arange(0, len(rows), max(1, len(rows) // 4096))][:, RECORD - 1].any()
 
     def host_facts(self, reading: Reading[Hypergammon]) -> dict[str, Any]:
         return super().host_facts(reading) | {"gnubg_name": f"hyper{reading.table.chequers}.bd"}

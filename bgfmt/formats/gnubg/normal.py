@@ -31,10 +31,11 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        if source.size < 32 or source.bytes(0, 32) != FIRST_ROWS:
-            return []
         every = (HeaderFacts("ND", points, 15) for points in range(1, 24))
-        return [{"points": facts.points, "chequers": 15} for facts in every if facts.size == source.size]
+        return [{"points": facts.points, "chequers": 15} for facts in every if self.fits(source, facts)]
+
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        return facts.size == source.size and source.bytes(0, 32) == FIRST_ROWS
 
     def host_facts(self, reading: Reading[NormalOneSided]) -> dict[str, Any]:
         crash = "gnubg 1.07 crashes when this is installed as gnubg_os.bd; bearoffdump reads it"

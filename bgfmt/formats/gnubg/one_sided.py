@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
-from bgfmt.formats.gnubg.compressed import CompressedRows, decode_damaged, index_ends, index_of, spans_of
+from bgfmt.formats.gnubg.compressed import CompressedRows, decode_damaged, index_ends, spans_of
 from bgfmt.formats.gnubg.family import (
     FEW,
     HEADER_OPTION,
@@ -36,7 +36,7 @@ from bgfmt.formats.gnubg.family import (
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows, OneSided, Rows, Table
+from bgfmt.tables import OneSided, Rows, Table
 
 
 class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
@@ -61,51 +61,40 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def guess(self, source: Source) -> list[dict[str, Any]]:
-        guesses = []
-        for points in range(1, 19):
-            n = board.count(points, 15)
-            for gammon in (True, False):
-                described = {"points": points, "chequers": 15, "gammon": gammon}
-                if source.size == n * (128 if gammon else 64):
-                    rows = source.array("<u2", (n, 1 + gammon, ROLLS), 0)
-                    if fits_distributions(rows, points):
-                        guesses.append({**described, "compressed": False})
-                if source.size > n * (8 if gammon else 6) and self._index_fits(source, points, n, gammon):
-                    guesses.append({**described, "compressed": True})
-        return guesses
-
-    @staticmethod
-    def _index_fits(source: Source, points: int, n: int, gammon: bool) -> bool:
-        entry = b"\x01\x00" * (1 + gammon)
-        if source.bytes(0, 4 + len(entry)) != bytes(4) + entry:
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        n, parts = board.count(facts.points, 15), 1 + facts.gammon
+        if not facts.compressed:
+            same = facts.size == source.size
+            return same and fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
+        first = bytes(4) + b"\x01\x00" * parts
+        if source.size <= n * len(first) or source.bytes(0, len(first)) != first:
             return False
         try:
-            rows = CompressedRows(source, 0, n, entry=8 if gammon else 6, gammon=gammon)
-            if rows.size != source.size:
-                return False
-            few = rows.block(0, min(n, FEW)).reshape(-1, 1 + gammon, ROLLS)
-            return fits_distributions(few, points)
+            rows = CompressedRows(source, 0, n, entry=len(first), gammon=facts.gammon)
+            few = rows.block(0, min(n, FEW)).reshape(-1, parts, ROLLS)
+            return rows.size == source.size and fits_distributions(few, facts.points)
         except (CorruptError, ValueError):
             return False
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         facts, raw = self.opening(source, offset, described)
         n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
-        carried: tuple[object, ...]
-        arrays: list[Rows]
+        rows: Rows
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
             old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
             packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
-            arrays, size = [packed.rows(part) for part in range(1 + gammon)], packed.size
-            carried = (GnubgRows(True, packed.entry), AsRead(tuple(arrays), packed))
+            rows, size = packed.rows(), packed.size
         else:
-            rows = source.array("<u2", facts.shape, start, f"{facts.title} table")
-            arrays, size = [_half(rows, part) for part in range(1 + gammon)], facts.size or 0
-            carried = (GnubgRows(False),)
+            rows, size = source.array("<u2", facts.shape, start, f"{facts.title} table"), facts.size or 0
+        arrays = tuple(rows[:, k : k + ROLLS] for k in range(0, rows.shape[1], ROLLS))
         fields: dict[str, Any] = dict(zip(("bearoff", "gammon"), arrays, strict=False))
-        fields["carried"] = (GnubgHeader(raw), *carried)
+        kept = (
+            (GnubgRows(True, packed.entry), AsRead(arrays, packed))
+            if facts.compressed
+            else (GnubgRows(False),)
+        )
+        fields["carried"] = (GnubgHeader(raw), *kept)
         size += len(raw)
         return Reading.of(OneSided, source, offset, size, facts.points, facts.chequers, **fields)
 
@@ -149,8 +138,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         start = 0  # values are counted in uint16, from the end of the index
         for rows, block in table.blocks():
             joined = _joined(block, gammon)
-            count, first, stored = spans_of(joined)
-            index, start = index_of(count, first, start, entry)
+            index, stored, start = spans_of(joined, start, entry)
             done = rows.stop / table.positions
             sink.expect(index_at + table.positions * entry + 2 * start / done)
             sink.write_at(index_at + rows.start * entry, index)
@@ -241,15 +229,6 @@ def _entry(table: OneSided, gammon: bool) -> int:
     rows = table.record(GnubgRows)
     old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
     return 8 if gammon or old else 6
-
-
-def _half(rows: Rows, part: int) -> Rows:
-    """The bearoff (0) or gammon (1) distributions of rows that hold both, or bearoff alone."""
-    columns = slice(part * ROLLS, (part + 1) * ROLLS)
-    if isinstance(rows, np.ndarray):
-        return rows[:, columns]
-    shape = (len(rows), ROLLS)
-    return LazyRows(shape, rows.dtype, lambda a, b: rows[a:b][:, columns], lambda k: rows[k][:, columns])
 
 
 def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:

@@ -32,10 +32,9 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def guess(self, source: Source) -> list[dict[str, Any]]:
-        fitting = [facts for facts in self.every() if facts.size == source.size]
-        fitting = [f for f in fitting if fits_two_sided(source.array("<u2", f.shape, 0), f.points)]
-        return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        same = facts.size == source.size
+        return same and fits_two_sided(source.array("<u2", facts.shape, 0), facts.points)
 
     def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
         return {"cubeful": reading.table.cubeful} | super().info(reading)

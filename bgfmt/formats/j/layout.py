@@ -34,9 +34,8 @@ TITLE = "bgfmt one-sided"
 SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
 LET_GO = 32  # times that this is done before the pages of a mapped file are let go
 SAMPLED, MOSTLY = 100, 0.9
-EAGER = (
-    1 << 17
-)  # positions of which every code is compared, and the mean rolls are put in order, when a file is opened
+#: positions of which every code is compared, and the mean rolls are put in order, when a file is opened
+EAGER = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,8 @@ class JLayout(Record):
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
         if "j_container" not in facts:
             return None
-        container, word, order = (
-            facts["j_container"],
-            records.number(facts.get("j_word")),
-            facts.get("j_order"),
-        )
+        container, order = facts["j_container"], facts.get("j_order")
+        word = records.number(facts.get("j_word"))
         if container not in (*VERSIONS, "fj01"):
             raise ValueError(f"j_container: found {container!r}")
         if word not in (4, 8) or order not in ("<", ">"):
@@ -90,23 +86,18 @@ def _reordered(
     shape = tuple(rows.shape[1:])
     make = take or (lambda numbers: rows[numbers])
 
-    def gather(numbers: NDArray[np.int64]) -> NDArray[Any]:
+    def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Made some hundred at a time: such rows lie far apart, and each maps its own pages."""
+        others = order.rows(numbers) if of_file else order.numbers(numbers)
         out = np.empty((len(numbers), *shape), dtype)
         for start in range(0, len(numbers), SCATTERED):
             part = slice(start, start + SCATTERED)
-            out[part] = make(numbers[part])
+            out[part] = make(others[part])
             if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
                 release()
         return out
 
-    def fetch(start: int, stop: int) -> NDArray[Any]:
-        return gather(order.span(start, stop, to_rows=of_file))
-
-    def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-        return gather(order.rows(numbers) if of_file else order.numbers(numbers))
-
-    return LazyRows((order.count, *shape), dtype, fetch, pick)
+    return LazyRows((order.count, *shape), dtype, lambda a, b: pick(np.arange(a, b)), pick)
 
 
 def _codes(order: jo.Order) -> Noun:
@@ -242,10 +233,10 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
     if policy in ("no", "own"):
         del facts["gammon_policy"]
     try:
-        fields, carried = records.stated(facts, OneSided), formats.carried(facts)
+        fields = formats.fields_of(facts, OneSided)
     except ValueError as error:
         raise CorruptError(file.name, at, "a description as bgfmt writes it", error) from None
-    more["carried"] = (*more.pop("carried", ()), *carried)
+    fields["carried"] = (*more.pop("carried", ()), *fields["carried"])
     return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
 
 

@@ -431,17 +431,11 @@ def _limbs(number: int, form: Form) -> tuple[int, bytes]:
 
 def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
     """The atoms in row-major order, some megabytes at a time."""
-    if noun.count == 0:
-        return
-    if isinstance(noun.data, (np.ndarray, np.generic)):
-        flat = np.ascontiguousarray(noun.data).reshape(-1)
-        step = max(1, STEP // flat.dtype.itemsize)
-        for start in range(0, len(flat), step):
-            yield flat[start : start + step]
-        return
-    step = max(1, STEP // (8 * (noun.count // noun.shape[0])))
-    for start in range(0, noun.shape[0], step):
-        yield np.asarray(noun.data[start : min(start + step, noun.shape[0])])
+    made = isinstance(noun.data, (np.ndarray, np.generic))
+    rows = np.ascontiguousarray(noun.data).reshape(-1) if made else noun.data
+    step = max(1, STEP * len(rows) // (8 * max(1, noun.count)))
+    for start in range(0, len(rows) if noun.count else 0, step):
+        yield np.asarray(rows[start : min(start + step, len(rows))])
 
 
 def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:

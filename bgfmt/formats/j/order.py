@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 
 Numbers = NDArray[np.int64]
-SMALL = 1 << 22  # positions whose whole permutation is kept (4 bytes each)
-FEW = 1 << 12
 
 
 class Order:
@@ -26,7 +24,6 @@ class Order:
     def __init__(self, points: int, chequers: int) -> None:
         self.points, self.chequers = points, chequers
         self.count = board.count(points, chequers)
-        self._kept: dict[str, NDArray[np.int32]] = {}
 
     def rows(self, numbers: Numbers) -> Numbers:
         """Rows of position numbers."""
@@ -48,19 +45,6 @@ class Order:
     def codes(self, rows: Numbers) -> Numbers:
         """Ncodes of rows: base-16 numbers of the counts."""
         return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))
-
-    def span(self, start: int, stop: int, *, to_rows: bool) -> Numbers:
-        """Rows of the position numbers start..stop-1, or position numbers of these rows; walked, so kept if small."""
-        make, name = (self.rows, "rows") if to_rows else (self.numbers, "numbers")
-        if self.count > SMALL or (stop - start < FEW and name not in self._kept):
-            return make(np.arange(start, stop))
-        if name not in self._kept:
-            whole = np.empty(self.count, np.int32)
-            for at in range(0, self.count, 1 << 18):
-                part = np.arange(at, min(at + (1 << 18), self.count))
-                whole[at : at + len(part)] = make(part)
-            self._kept[name] = whole
-        return self._kept[name][start:stop].astype(np.int64)
 
 
 @lru_cache(maxsize=4)

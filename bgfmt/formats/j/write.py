@@ -8,27 +8,23 @@ behind its new bytes. Given equal nouns and calls, every byte equals the library
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from bgfmt.errors import CapabilityError
+from bgfmt.formats.base import Outlet
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import V64B, Version, directory_bytes
 from bgfmt.formats.j.noun import E3, Form, Noun
+from bgfmt.storage import Sink
+from bgfmt.storage.sink import size_of
 
 BLANKS = b" " * (1 << 20)
 AREA, DIRECTORY, FREE = 1024, 512, 256
 GROUP_ENTRIES, GROUP_BYTES = 1000, 100_000
 Row = tuple[int, int]
-
-
-class Store(Protocol):
-    """Where a file grows: `write_at` anywhere below its end, `skip` to make it longer, as a `storage.Sink`."""
-
-    def write_at(self, offset: int, data: jn.Piece, /) -> None: ...
-    def skip(self, size: int, /) -> None: ...
-    def flush(self) -> None: ...
+Store = Sink | Outlet
 
 
 def block_size(size: int, least: int = 1) -> int:
@@ -71,7 +67,7 @@ class Writer:
     Parameters
     ----------
     store
-        Where the bytes go, empty for `create`; None for the layout alone.
+        Where the bytes go, by `write_at` and `skip`, empty for `create`; None for the layout alone.
     version, form
         Directory and nouns: V64B and e3 are a 64-bit J's, V32L and e1 a 32-bit J's.
     """
@@ -97,8 +93,8 @@ class Writer:
         no, length = jn.boolean(False), AREA + size + FREE
         pairs = [jn.integers(row) for row in (writer.directory, writer.list_at)]
         items = [jn.integers(version.number), no, no, jn.integers(length), *pairs, no, no]
-        for block, data in ((AREA, jn.encode(jn.boxes(items), form)), (size, b""), (FREE, writer._rows())):
-            writer._place(data, block)
+        for block, pieces in ((AREA, jn.pieces(jn.boxes(items), form)), (size, []), (FREE, writer._rows())):
+            writer._place(block, pieces)
         writer._flush()  # what is written behind must not overtake what is later written over it
         return writer
 
@@ -110,11 +106,11 @@ class Writer:
         if entry * (len(self.entries) - 1) < self.directory[1]:
             rows = directory_bytes(self.version, self.entries[first:])
             self._put(self.directory[0] + entry * first, rows)
-            self._put(self.list_at[0], self._rows())
+            self._put(self.list_at[0], next(self._rows()))
         else:
             self.free.give([self.directory, self.list_at])
             data = directory_bytes(self.version, self.entries)
-            self.directory = self._place(data, block_size(len(data)))
+            self.directory = self._place(block_size(len(data)), [data])
             self._new_list()
         self._finish()
 
@@ -128,55 +124,39 @@ class Writer:
         if self.store is not None:
             self.store.flush()
 
-    def _allocate(self, size: int) -> tuple[int, bool]:
-        """A block of `size` bytes: its position, and whether it is new at the end of the file."""
+    def _place(self, size: int, pieces: Iterable[jn.Piece]) -> Row:
+        """Pieces into a block of `size` bytes, a free one, or one at the end, whose rest is blank; the block."""
         position = self.free.take(size)
-        if position is not None:
-            return position, False
-        self.length += size
-        if self.length >= 1 << (8 * self.version.word - 1):
-            raise CapabilityError(f"{self.version.name} files end at 2 GiB; container=v64b has no such end")
+        new = position is None
+        if position is None:
+            position, self.length = self.length, self.length + size
+            if self.length >= 1 << (8 * self.version.word - 1):
+                raise CapabilityError(
+                    f"{self.version.name} files end at 2 GiB; container=v64b has no such end"
+                )
         if self.store is not None:
-            self.store.skip(size)
-        return self.length - size, True
-
-    def _place(self, data: bytes, size: int) -> Row:
-        """Bytes into a block of `size` bytes, whose rest is blank if it is new; the block."""
-        position, new = self._allocate(size)
-        self._put(position, data)
-        self._blank(position + len(data), position + size * new)
+            if new:
+                self.store.skip(size)
+            at = position
+            for piece in pieces:
+                self._put(at, piece)
+                at += size_of(piece)
+                if len(piece) > 1 << 16:
+                    self.release()
+            for start in range(at, position + size * new, len(BLANKS)):
+                self._put(start, BLANKS[: position + size - start])
         return position, size
-
-    def _blank(self, start: int, stop: int) -> None:
-        for at in range(start, stop, len(BLANKS)):
-            self._put(at, BLANKS[: min(len(BLANKS), stop - at)])
 
     def _write(self, noun: Noun) -> Row:
-        size = block_size(jn.measure(noun, self.form))
-        position, new = self._allocate(size)
-        if self.store is None:
-            return position, size
-        at = position
-        for piece in jn.pieces(noun, self.form):
-            self._put(at, piece)
-            at += len(piece) if isinstance(piece, bytes) else piece.nbytes
-            if len(piece) > 1 << 16:
-                self.release()
-        self._blank(at, position + size * new)
-        return position, size
+        return self._place(block_size(jn.measure(noun, self.form)), jn.pieces(noun, self.form))
 
-    def _rows(self) -> bytes:
-        """The noun of the free list."""
-        return jn.encode(jn.integers(np.array(self.free.rows, np.int64).reshape(-1, 2)), self.form)
+    def _rows(self) -> Iterator[bytes]:
+        """The noun of the free list, as it is when the bytes are asked for."""
+        yield jn.encode(jn.integers(np.array(self.free.rows, np.int64).reshape(-1, 2)), self.form)
 
     def _new_list(self) -> None:
         """The free list into a block that comes from the list itself, and is no longer in it."""
-        size = block_size(len(self._rows()), FREE)
-        position, new = self._allocate(size)
-        self.list_at = (position, size)
-        data = self._rows()
-        self._put(position, data)
-        self._blank(position + len(data), position + size * new)
+        self.list_at = self._place(block_size(len(next(self._rows())), FREE), self._rows())
 
     def _header(self) -> bytes:
         """The header noun once something was appended."""

@@ -24,6 +24,7 @@ from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
 from bgfmt.met import load
 from bgfmt.met.score import Score
+from tests.support.answering import running
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("external_conftest", HERE / "conftest.py")
@@ -139,7 +140,7 @@ def test_ten_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cu
     rng = random.Random(10 * seat + cube)
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
         recorder = Recorder([one, two])
-        with Server(recorder).running() as port:
+        with running(Server(recorder)) as port:
             commands = []
             for number in range(10):
                 chequers, points = [(6, 6), (6, 6), (10, 6), (15, 6), (15, 11)][number % 5]
@@ -160,7 +161,7 @@ def test_a_whole_game_from_the_start(gnubg: str, tables: list[Path], tmp_path: P
     """Contact and the bar, by the rule outside the tables."""
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
         recorder = Recorder([one, two])
-        with Server(recorder).running() as port:
+        with running(Server(recorder)) as port:
             commands = [
                 "set player 1 gnubg",
                 f"set player 0 external 127.0.0.1:{port}",
@@ -189,7 +190,7 @@ def test_match_games(gnubg: str, tables: list[Path], tmp_path: Path, length: int
     rng = random.Random(length)
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
         recorder = Recorder([one, two])
-        with Server(recorder).running() as port:
+        with running(Server(recorder)) as port:
             commands = []
             for number in range(games):
                 sides = Position(*(race(rng, rng.randint(4, 6), 6) for _ in range(2)))
@@ -265,7 +266,7 @@ def test_gnubg_declines_a_resignation_and_the_game_goes_on(
 ) -> None:
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
         recorder = Resigner([one, two], offer)
-        with Server(recorder).running() as port:
+        with running(Server(recorder)) as port:
             commands = ["set jacoby off"]
             for number in range(6):
                 board, seat = (GAMMON, SINGLE)[number % 2], number // 2 % 2
@@ -283,7 +284,7 @@ def test_gnubg_declines_a_resignation_and_the_game_goes_on(
 def test_bkg_resigns_in_matches_against_gnubg(gnubg: str, tmp_path: Path) -> None:
     """Whole matches, unattended: they end, whatever gnubg thinks of what bkg offers."""
     player = Player(EngineDecider(create("bkg", {})), resign=True)
-    with Server(player, threads=0).running() as port:
+    with running(Server(player, threads=0)) as port:
         commands = ["set automatic game on", "set player 1 gnubg", f"set player 0 external 127.0.0.1:{port}"]
         for seed in range(3):
             commands += [f"set seed {seed + 1}", "new match 3"]

@@ -21,6 +21,7 @@ import bgfmt
 from bgfmt.analysis import Advisor
 from bgfmt.extras.hosts.external import Player
 from bgfmt.extras.hosts.server import Limits, Server
+from tests.support.answering import running
 
 ROLL = (
     "board:gnubg:root:0:0:0:0:2:0:1:0:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:-1:-1:0:-1:0:0:0:0:1:1:1:0:1:-1:0:25:"
@@ -39,7 +40,7 @@ def port(tables: list[Path]) -> Iterator[int]:
     with (
         bgfmt.open(tables[0]) as two,
         bgfmt.open(tables[1]) as one,
-        Server(Player(Advisor([two, one], outside="rule")), limits=LIMITS).running() as number,
+        running(Server(Player(Advisor([two, one], outside="rule")), limits=LIMITS)) as number,
     ):
         yield number
 

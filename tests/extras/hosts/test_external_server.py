@@ -12,6 +12,7 @@ import pytest
 from bgfmt.extras.hosts.external import Player, Reply, Session
 from bgfmt.extras.hosts.server import Limits, Server
 from tests.extras.hosts.test_external import CAPTURED
+from tests.support.answering import running
 
 SLOW = CAPTURED.replace("gnubg", "slow")
 
@@ -31,7 +32,7 @@ class Deliberate(Player):
 
 @contextmanager
 def serving(player: Player, **more: object) -> Iterator[int]:
-    with Server(player, **more).running() as port:  # type: ignore[arg-type]
+    with running(Server(player, **more)) as port:  # type: ignore[arg-type]
         yield port
 
 

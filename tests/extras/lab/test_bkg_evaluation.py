@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import C1, Bkg, Completion
-from bgfmt.extras.lab.engine.bkg.boards import array_of
 from bgfmt.extras.lab.engine.bkg.completion import escapes_table
-from bgfmt.extras.lab.engine.bkg.measures import measure
+from bgfmt.extras.lab.engine.bkg.measures import array_of, measure
 from bgfmt.extras.lab.engine.bkg.player import TERMS
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -254,12 +253,12 @@ def test_plays_are_those_of_the_rules() -> None:
     """The compiled generator and `legal_plays`: the same boards in the same order, over random games."""
     from bgfmt.extras.lab.engine.bkg.kernels import moves
 
-    rng, room, position = random.Random(9), moves.room(), OPENING
+    rng, position = random.Random(9), OPENING
     for _ in range(250):
         roll = (rng.randint(1, 6), rng.randint(1, 6))
         plays, start = legal_plays(position, *roll), array_of(position)
-        many = moves.plays(room, start, *roll)
-        assert [position_of(room.boards[2, k]) for k in range(many)] == [play.result for play in plays]
+        boards, _ = moves.plays(start, *roll)
+        assert [position_of(after) for after in boards] == [play.result for play in plays]
         after = rng.choice(plays).result if plays else position
         position = OPENING if not after.us.chequers else after.swapped()
 
@@ -284,12 +283,11 @@ def test_two_plies_from_the_start() -> None:
     """202,782 results of two rolls, all pairs of the 21, one count a path."""
     from bgfmt.extras.lab.engine.bkg.kernels import moves
 
-    room, other, start, total = moves.room(), moves.room(), array_of(OPENING), 0
+    start, total = array_of(OPENING), 0
     for first in ROLLS:
-        for k in range(moves.plays(room, start, first.high, first.low)):
-            after = room.boards[2, k].copy()
+        for after in moves.plays(start, first.high, first.low)[0]:
             moves.swap_sides(after)
-            total += sum(moves.plays(other, after, roll.high, roll.low) for roll in ROLLS)
+            total += sum(len(moves.plays(after, roll.high, roll.low)[0]) for roll in ROLLS)
     assert total == 202_782
 
 
@@ -297,7 +295,7 @@ def test_passing_is_the_tables_first_roll() -> None:
     """DEFENSE: men of N within six points of J's last man pass it in one roll as the table bears them off."""
     from bgfmt.extras.lab.engine.bkg.kernels import evaluation
 
-    rng, chances = random.Random(2), Bkg().home.chances
+    rng, chances = random.Random(2), Bkg().completion.kernel.chances
     for _ in range(200):
         edge, counts, n = rng.randint(7, 24), [0] * 6, np.zeros(26, np.int64)
         for _ in range(rng.randint(1, 4)):

@@ -10,15 +10,15 @@ import pytest
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine.bkg import Bkg, classes
-from bgfmt.extras.lab.engine.bkg.boards import array_of
 from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
-from bgfmt.extras.lab.engine.bkg.measures import games_lost, most_to_win, turns_of
+from bgfmt.extras.lab.engine.bkg.measures import array_of, games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
 from bgfmt.extras.lab.playing.quality import measured
 from bgfmt.extras.lab.thumb import counting, doubling, racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse
+from bgfmt.game.moves import race_plays
 from bgfmt.game.state import START, GameState
 
 FULL = Side(0, 0, 0, 0, 0, 15)
@@ -55,7 +55,7 @@ def test_far_behind_it_plays_for_the_chance() -> None:
     ranked = ENGINE.ranked(state)
     assert ranked[0].play.result.us == counts("0 0 0 4")
     assert ranked[0].points == pytest.approx(3 / 36)
-    enr = [ENGINE.home.enr[r.play.result.us.number(6)] for r in ranked]
+    enr = [ENGINE.completion.kernel.enr[r.play.result.us.number(6)] for r in ranked]
     assert enr[0] > min(enr)
 
 
@@ -102,30 +102,42 @@ TURNS = [
 
 @pytest.mark.parametrize(("men", "least", "most"), TURNS)
 def test_least_and_greatest_rolls(men: str, least: int, most: int) -> None:
-    assert turns_of(ENGINE.home, counts(men))[:2] == (least, most)
+    assert turns_of(counts(men))[:2] == (least, most)
 
 
 def test_least_and_greatest_are_those_of_the_table() -> None:
     ids, rows = racing.gillogly()
-    greatest = ENGINE.home.greatest
-    assert int((greatest <= 8).sum()) == 2842
     for k in range(1, len(ids), 37):
         taken = np.flatnonzero(rows[k, 1:] > 0)
-        found = turns_of(ENGINE.home, Side.from_number(int(ids[k]), 6))
+        found = turns_of(Side.from_number(int(ids[k]), 6))
         assert found.least == taken[0] + 1
         if found.most <= 8:
             assert found.most == taken[-1] + 1
 
 
+def test_the_greatest_number_is_that_of_the_best_plays_of_2_1() -> None:
+    """Every home position of up to eight men, from the rules: one roll more than after the best play."""
+    most = {(0,) * 6: 0}
+    for counts in sorted(
+        map(tuple, board.unrank_array(np.arange(board.count(6, 8)), 6).tolist()), key=pips_of
+    )[1:]:
+        most[counts] = 1 + min(most[after] for after in race_plays(counts, 2, 1))
+        assert turns_of(Side(*counts)).most == most[counts]
+
+
+def pips_of(counts: tuple[int, ...]) -> int:
+    return sum(point * many for point, many in enumerate(counts, 1))
+
+
 def test_resigning() -> None:
     last = parse("3+4GAADbAQAAAA").position  # the end of the paper's game, Black to roll
-    assert games_lost(ENGINE.home, last) == games_lost(ENGINE.home, last.swapped()) == 0
+    assert games_lost(last) == games_lost(last.swapped()) == 0
     assert ENGINE.accept(GameState.of(last.swapped(), resigned=1))
     behind = Position(FULL, counts("1 0 0 0 0 0"))
     assert ENGINE.resign(GameState.of(behind)) == 1  # the next roll may bear a man off: no gammon for certain
     assert ENGINE.resign(GameState.of(Position(side("23:15"), counts("1")))) == 3
     assert ENGINE.resign(GameState.of(Position(START, START))) == 0
-    assert most_to_win(ENGINE.home, Position(START, START)) == 3
+    assert most_to_win(Position(START, START)) == 3
     assert not ENGINE.accept(GameState.of(Position(START, START), resigned=1))
 
 
@@ -236,7 +248,7 @@ def test_classes_in_order() -> None:
 def test_positions_outside_the_table_are_estimated() -> None:
     outside = counts("5 2 3 3 2 0")
     assert race_of(ENGINE, GameState.of(Position(outside, outside))).enr == (8.0, 8.0)
-    assert board.count(6, 15) == len(ENGINE.home.enr)
+    assert board.count(6, 15) == len(ENGINE.completion.kernel.enr)
 
 
 def test_how_good_the_bearoff_is() -> None:

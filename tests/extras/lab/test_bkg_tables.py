@@ -17,7 +17,7 @@ import bgfmt
 from bgfmt import solver, verifier
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, HeaderError, NotCoveredError, SolverError
 from bgfmt.extras.lab.articles.points_game import as_text
-from bgfmt.extras.lab.tables.gillogly import domain_ids
+from bgfmt.extras.lab.tables import domain_ids
 from bgfmt.files import solve as solving
 from bgfmt.formats import records
 from bgfmt.game.board import Position, Side

@@ -110,8 +110,8 @@ def test_xg_illegal_plays_take_the_stored_board() -> None:
 
 
 def plain(data: bytes) -> Any:
-    """The document of a .bgf file, as far as it is read."""
-    return bgf.read_smile(bgf_document(data)[1], bgf.WANTED)
+    """The document of a .bgf file."""
+    return bgf.read_smile(bgf_document(data)[1])
 
 
 def test_bgf_in_every_packing() -> None:
@@ -140,21 +140,20 @@ def test_bgf_names_outside_ascii() -> None:
 
 
 def test_smile_values() -> None:
-    wanted = frozenset("abcdefgh")
     head = b":)\n\x03"
     numbers = (
         b"\xfa\x80a\xc2\x80b\xc1\x80c\x24\x03\x9f\x80d\x22\x80e\x23\x80f\x21\x80g\x28"
         + b"\x03\x7c\x00\x00\x00"
         + b"\xfb"
     )
-    found = bgf.read_smile(head + numbers, wanted)
+    found = bgf.read_smile(head + numbers)
     assert (found["a"], found["b"]) == (1, -1)
     assert (found["d"], found["e"], found["f"]) == (False, True, None)
     assert found["g"] == 1.0
     texts = b"\xfa\x80a\xf8\x41xy\x01\x80\xc3\xa9\x02\xe0long\xfc\x20\xf9\x40\x41zz\xfb"
-    assert bgf.read_smile(head + texts, wanted) == {"a": "zz"}
+    assert bgf.read_smile(head + texts)["a"] == "zz"
     shared = b"\xf8\x40p\x40q\x02\x01\xf9"
-    assert bgf.read_smile(head + shared, wanted) == ["p", "q", "q", "p"]
+    assert bgf.read_smile(head + shared) == ["p", "q", "q", "p"]
     refuse = [
         b"\xf8",
         b"\xfa\x80",
@@ -167,15 +166,15 @@ def test_smile_values() -> None:
     ]
     for data in refuse:
         with pytest.raises(FormatError):
-            bgf.read_smile(head + data, wanted)
+            bgf.read_smile(head + data)
     with pytest.raises(FormatError):
-        bgf.read_smile(b"nonsense", wanted)
+        bgf.read_smile(b"nonsense")
 
 
 def test_shared_tables_start_again() -> None:
     """After 1,024 texts the table is empty, so token 1 means the 1,025th."""
     body = b"".join(b"\x42" + f"{k:03x}".encode() for k in range(1025))
-    found = bgf.read_smile(b":)\n\x03\xf8" + body + b"\x01\xf9", frozenset())
+    found = bgf.read_smile(b":)\n\x03\xf8" + body + b"\x01\xf9")
     assert found[-1] == "400"
 
 

@@ -80,7 +80,7 @@ def test_what_cannot_be_read_is_said() -> None:
         (b"(;GM[6]", "still open"),
         (b"(;GM[6]))", "too many"),
         (b"(;GM[6]C[abc)", "expected SGF"),
-        (b"(;[6])", "a value without a property"),
+        (b"(;[6])", "expected SGF"),
         (b"()", "no SGF game"),
         (b"(;GM[6]) rubbish", "expected SGF"),
     ):

@@ -1,16 +1,16 @@
 """The files that bgfmt has put into one folder; a kill or a full disk at any moment loses nothing.
 
 `.bgfmt-installed.json`, the record, says for each file what it is and under which name the file it replaced is kept.
-A change of the folder has three steps:
+Putting files in has three steps:
 
 1. new files are written under hidden names (`.NAME.bgfmt-new`);
 2. the new record takes the place of the old one by one rename: this decides;
-3. `settle` goes through the record. A file that is to be replaced gets its second name, the new file takes its place
-   by one rename, and of a file that is to leave (`leaving`) the file from before gets its name back.
+3. a file that is to be replaced gets its second name, and the new file takes its place by one rename.
 
-Whatever needs room on the disk happens before step 2. Every command first repeats step 3: hidden files that the
-record describes complete a change that a kill cut short after step 2, all others are removed. Names in the record
-must be names that this module would have chosen; nothing is touched otherwise.
+Whatever needs room on the disk happens before step 2. Taking a file out is one rename, by which the file from before
+gets its name back, and then a new record. Every command first calls `settle`: hidden files that the record describes
+complete a change that a kill cut short after step 2, all others are removed, and so are entries of files that have
+left. Names in the record must be names that this module would have chosen; nothing is touched otherwise.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bgfmt import storage
 from bgfmt.errors import FormatError
@@ -54,8 +54,7 @@ class Entry:
     """What bgfmt put somewhere: its source and content, and the name under which the file from before is kept.
 
     older : names of files from still earlier that stay where they are.
-    before : the entry that this one replaces. leaving : the file is being taken out; back : the kept file then gets
-    its name back; aside : the name for what somebody else has put there since.
+    before : the entry that this one replaces.
     """
 
     source: str
@@ -65,9 +64,6 @@ class Entry:
     kept: str | None = None
     older: tuple[str, ...] = ()
     before: Entry | None = None
-    leaving: bool = False
-    back: bool = False
-    aside: str | None = None
 
     def describes(self, path: Path) -> bool:
         """Whether the file at `path` is the one that was put there."""
@@ -94,10 +90,13 @@ def hidden(path: Path) -> Path:
     return path.with_name(f".{path.name.lstrip('.')}.bgfmt-new")
 
 
-def free_name(folder: Path, name: str) -> str:
-    """A name under which `name` can be kept."""
-    names = chain([name + KEPT], (f"{name}{KEPT}-{number}" for number in count(2)))
-    return next(other for other in names if not os.path.lexists(folder / other))
+def free_name(path: Path) -> str:
+    """A name under which a file can be kept, or is kept already."""
+    for number in count(1):
+        other = path.with_name(f"{path.name}{KEPT}{f'-{number}' * (number > 1)}")
+        if not os.path.lexists(other) or os.path.samestat(path.lstat(), other.lstat()):
+            return other.name
+    raise AssertionError
 
 
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
@@ -162,17 +161,15 @@ def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
         return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
     names = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
-    keys = ("source", "sha256", "size", "kept", "aside")
-    source, sha256, size, kept, aside = map(cast(Callable[[str], Any], value.get), keys)
-    older = value.get("older") or []
+    get: Callable[[str], Any] = value.get
+    source, sha256, size, kept = map(get, ("source", "sha256", "size", "kept"))
+    older, before = get("older") or [], None if nested else get("before")
     sound = text(source, r"[^\0]*") and text(sha256, "[0-9a-f]{64}") and isinstance(size, int) and size >= 0
     sound = sound and isinstance(older, list) and all(text(one, names) for one in older)
-    if not sound or not all(one is None or text(one, names) for one in (kept, aside)):
+    if not sound or not (kept is None or text(kept, names)):
         raise _refused(path, f"an entry {name!r}", value)
-    before = None if nested else value.get("before")
     before = None if before is None else _entry(name, before, path, nested=True)
-    link, leaving, back = (value.get(key) is True for key in ("link", "leaving", "back"))
-    return Entry(source, sha256, size, link, kept, tuple(older), before, leaving, back, aside)
+    return Entry(source, sha256, size, get("link") is True, kept, tuple(older), before)
 
 
 def _refused(path: Path, what: str, value: Any) -> InstallError:
@@ -224,28 +221,27 @@ def allowed(folder: Path) -> Iterator[None]:
 
 def unfinished(folder: Path) -> bool:
     """Whether a killed process left a change of this folder half done."""
-    left = any(os.path.lexists(hidden(folder / name)) for name in (*NAMES, RECORD))
-    return left or any(entry.leaving for entry in read_record(folder).values())
+    return any(os.path.lexists(hidden(folder / name)) for name in (*NAMES, RECORD))
 
 
 def settle(folder: Path) -> list[str]:
     """Make the folder what its record says; may be cut short and repeated. A line for each file."""
     record = read_record(folder)
-    lines = []
+    lines, staying = [], {}
     for name in NAMES:
         path, entry = folder / name, record.get(name)
         new = hidden(path)
         if os.path.lexists(new):
-            if entry is not None and not entry.leaving and entry.describes(new):
+            if entry is not None and entry.describes(new):
                 _put(path, entry)
                 lines.append(f"{path}: the install that was cut short has been completed")
             else:
                 new.unlink()
                 lines.append(f"{path}: the install that was cut short has been undone")
-        if entry is not None and entry.leaving:
-            _take(path, entry)
+        if entry is not None and _has_left(path, entry):
             lines.append(f"{path}: the uninstall that was cut short has been completed")
-    staying = {name: entry for name, entry in record.items() if not entry.leaving}
+        elif entry is not None:
+            staying[name] = entry
     if staying != record:
         system.sync_folder(folder)
         write_record(folder, staying)
@@ -253,38 +249,29 @@ def settle(folder: Path) -> list[str]:
     return lines
 
 
+def _has_left(path: Path, entry: Entry) -> bool:
+    """Whether the file has been taken out: the file from before is back, or, where none was, there is none."""
+    beside = path.with_name(entry.kept or path.name)
+    return not os.path.lexists(beside) and not entry.describes(path)
+
+
 def _put(path: Path, entry: Entry) -> None:
     """The hidden file takes its place; what bgfmt has not put there gets another name first."""
     ours = entry.describes(path) or (entry.before is not None and entry.before.describes(path))
     if os.path.lexists(path) and not ours:
-        _keep(path, entry.kept)
+        _keep(path)
     os.replace(hidden(path), path)
 
 
-def _take(path: Path, entry: Entry) -> None:
-    """The file leaves, and the kept one comes back; what somebody else has put there gets another name first."""
-    kept = path.with_name(entry.kept or "-")
-    if entry.back and not os.path.lexists(kept):
-        return  # it is back already
-    if os.path.lexists(path) and not entry.describes(path):
-        _keep(path, entry.aside)
-    if entry.back:
-        os.replace(kept, path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _keep(path: Path, name: str | None) -> None:
-    """Give a file a second name; without links it moves, and the slot is empty for a moment."""
-    keep = path.with_name(name or free_name(path.parent, path.name))
-    if os.path.lexists(keep):
-        if os.path.samestat(path.lstat(), keep.lstat()):
-            return
-        keep = path.with_name(free_name(path.parent, path.name))
-    try:
-        os.link(path, keep, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        os.rename(path, keep)
+def _keep(path: Path) -> str:
+    """Give a file a second name, and say which; without links it moves, and the slot is empty for a moment."""
+    keep = path.with_name(free_name(path))
+    if not os.path.lexists(keep):
+        try:
+            os.link(path, keep, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            os.rename(path, keep)
+    return keep.name
 
 
 def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], object]) -> str | None:
@@ -302,7 +289,7 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
             _need_file(path)
             if old is None or not old.describes(path):
                 older = (*older, kept) if kept else older
-                kept = free_name(folder, name)
+                kept = free_name(path)
         before = None if old is None else replace(old, before=None)
         after[name] = replace(entry, kept=kept, older=older, before=before)
     try:
@@ -322,24 +309,27 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
 
 def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
     """Take files out and put back what was there; a line for each. `force` sets aside what has been changed since."""
-    record = read_record(folder)
-    after, lines = dict(record), []
-    for name in names:
-        entry, path, aside = record[name], folder / name, None
-        if os.path.lexists(path) and not entry.describes(path):
-            if not force:
-                raise InstallError(f"{path}: has been changed since bgfmt installed it")
-            _need_file(path)
-            aside = free_name(folder, name)
+    record, lines = read_record(folder), []
+    paths = [folder / name for name in names]
+    changed = [path for path in paths if os.path.lexists(path) and not record[path.name].describes(path)]
+    for path in changed:
+        if not force:
+            raise InstallError(f"{path}: has been changed since bgfmt installed it")
+        _need_file(path)
+    for path in paths:
+        entry = record.pop(path.name)
+        beside = [*entry.older, *([_keep(path)] if path in changed else [])]
         back = entry.kept is not None and os.path.lexists(folder / entry.kept)
-        after[name] = replace(entry, leaving=True, back=back, aside=aside)
+        if back:
+            os.replace(folder / (entry.kept or ""), path)
+        else:
+            path.unlink(missing_ok=True)
         line = f"{path}: {'the file from before is back' if back else 'removed'}"
         if entry.kept and not back:
             line += f"; the file from before, {entry.kept}, is not there any more"
-        beside = [*entry.older, *([aside] if aside else [])]
         lines.append(line + (f"; kept beside it: {', '.join(beside)}" if beside else ""))
-    write_record(folder, after)
-    settle(folder)
+    system.sync_folder(folder)
+    write_record(folder, record)
     return lines
 
 

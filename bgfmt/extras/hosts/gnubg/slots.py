@@ -65,33 +65,33 @@ def install(
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
         raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
-    new: list[Path] = []
-    try:
-        finished, kept = _put(source, sha256, examined, where, slot, link, new)
-    except BaseException:
-        _withdraw(where, new)
-        raise
+    with contextlib.ExitStack() as undo:  # what a failed install has put into a private folder leaves again
+        finished, kept = _put(source, sha256, examined, where, slot, link, undo)
+        undo.pop_all()
     return Installed(where.path(slot), slot, kept, examined, how_to_start(where), finished)
 
 
 def _put(
-    source: Path, sha256: str, examined: Examination, where: Place, slot: str, link: bool, new: list[Path]
+    source: Path,
+    sha256: str,
+    examined: Examination,
+    where: Place,
+    slot: str,
+    link: bool,
+    undo: contextlib.ExitStack,
 ) -> tuple[list[str], str | None]:
-    """(lines about what a killed process left, name under which the file from before is kept).
-
-    Every other path that is made in a private folder is added to `new`.
-    """
+    """(lines about what a killed process left, name under which the file from before is kept)."""
     target = where.path(slot)
     folder = target.parent
     finished: list[str] = []
     if where.private:
         with changes.allowed(where.data):
             if not where.data.is_dir():
-                new.append(where.data)
+                undo.callback(_remove_empty, where.data)
             where.data.mkdir(parents=True, exist_ok=True)
         with changing(where.data) as lines:
             finished += lines
-            _prepare(where, new)
+            _prepare(where, undo)
     if not folder.is_dir():
         raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
     with changing(folder) as lines:
@@ -184,11 +184,11 @@ def installed(
 # -- a private folder ------------------------------------------------------------------------------------
 
 
-def _prepare(where: Place, new: list[Path]) -> None:
+def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
     """Fill a private folder with what the program needs beside our files: links to its own data.
 
     Debian's program gets a copy of its two-sided table: the folder is mounted over the one the table lives in. The
-    folder exists and is locked. What is new there is added to `new`, for `_withdraw`.
+    folder exists and is locked.
     """
     try:
         data, rest = gnubg_folders.own_folders(where.host)
@@ -197,30 +197,20 @@ def _prepare(where: Place, new: list[Path]) -> None:
     if data.is_dir() and data.resolve() != where.data.resolve():
         for item in sorted(data.iterdir()):
             here = where.data / item.name
-            if (
-                not os.path.lexists(here)
-                and not item.name.startswith(".bgfmt")
-                and changes.KEPT not in item.name
-            ):
-                new.append(here)
+            other = item.name.startswith(".bgfmt") or changes.KEPT in item.name
+            if not other and not os.path.lexists(here):
+                undo.callback(_clear, here)
                 _bring(item.resolve(), here)
     table, here = rest / SLOTS["ts0"], where.rest / SLOTS["ts0"]
     ours = SLOTS["ts0"] in read_record(where.data)
     if rest != data and table.exists() and not ours and not os.path.lexists(here):
-        new.append(here)
+        undo.callback(_clear, here)
         copy_new(table, here)
     if where.host in ("debian", "upstream"):
         launcher = where.data / _launcher(where)[0]
         if not os.path.lexists(launcher):
-            new.append(launcher)
+            undo.callback(_clear, launcher)
         _write_launcher(where)
-
-
-def _withdraw(where: Place, new: list[Path]) -> None:
-    """Remove from a private folder what a failed install has put there, and the folder where it is then empty."""
-    for path in reversed(new):
-        with contextlib.suppress(OSError):
-            where.data.rmdir() if path == where.data else _clear(path)
 
 
 def _bring(item: Path, here: Path) -> None:
@@ -246,8 +236,13 @@ def _tree(source: Path, here: Path) -> None:
         raise
 
 
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
 def _clear(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(OSError):
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 

@@ -20,6 +20,8 @@ from typing import Any, overload
 from bgfmt.errors import PositionError
 from bgfmt.game.board import MAX_CHEQUERS, Side, count
 from bgfmt.game.moves import ROLLS, side_plays
+from bgfmt.game.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
+from bgfmt.game.orders import multichoose
 
 Number = float | Fraction
 Counts = Side | Sequence[int]
@@ -230,15 +232,6 @@ def orderings(n: int, k: int | None = None) -> int:
     return factorial(n) // factorial(n - (n if k is None else k))
 
 
-def multichoose(n: int, k: int) -> int:
-    """Ways to choose k of n things with repetition, C(n + k - 1, k); Ross's n multichoose k.
-
-    >>> multichoose(6, 4)
-    126
-    """
-    return comb(n + k - 1, k) if n or k else 1
-
-
 def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
     """Positions of one side of up to `chequers` on `points`, all off included: (points + 1) multichoose chequers.
 
@@ -265,13 +258,3 @@ def two_sided_layouts(points: int, chequers: int) -> int:
     64112049
     """
     return int(layouts(points, chequers) ** 2)
-
-
-def __getattr__(name: str) -> Any:
-    """Ross's hash and the other orders live in `bgfmt.game.orders`; they answer here too."""
-    if not name.startswith("_"):
-        import bgfmt.game.orders as orders  # noqa: PLR0402
-
-        if hasattr(orders, name):
-            return getattr(orders, name)
-    raise AttributeError(f"module 'bgfmt.extras.lab.articles.systems' has no attribute {name!r}")

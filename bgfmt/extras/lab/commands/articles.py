@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from bgfmt.cli import options
+from bgfmt.extras.lab.articles import systems
+from bgfmt.game import orders
+from bgfmt.game.board import Side
 
 exact_option = click.option("--exact", is_flag=True, help="Calculate in fractions.")
 
@@ -42,8 +45,6 @@ def _say(system: str, value: Any, as_json: bool) -> None:
 @options.json_option
 def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
     """Chance to win with X pieces on the ace point against O on theirs, on roll."""
-    from bgfmt.extras.lab.articles import systems
-
     _say("Ace", systems.Ace(x, o, exact=exact), as_json)
 
 
@@ -54,8 +55,6 @@ def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
 @options.json_option
 def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
     """A level of the binary tree of P and its complement; in fractions where P is one, such as 1/6."""
-    from bgfmt.extras.lab.articles import systems
-
     try:
         chance: float | Fraction = Fraction(p) if "/" in p else float(p)
     except (ValueError, ZeroDivisionError):
@@ -70,8 +69,6 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
 @options.json_option
 def double_off(n: int, exact: bool, as_json: bool) -> None:
     """Chance that the last of N pieces on the ace point go off with a double (DoubleOffAce)."""
-    from bgfmt.extras.lab.articles import systems
-
     _say("DoubleOffAce", systems.DoubleOffAce(n, exact=exact), as_json)
 
 
@@ -81,9 +78,6 @@ def double_off(n: int, exact: bool, as_json: bool) -> None:
 @options.json_option
 def rolls(side: str, exact: bool, as_json: bool) -> None:
     """Least expected rolls to bear off a side, counts from the ace point up."""
-    from bgfmt.extras.lab.articles import systems
-    from bgfmt.game.board import Side
-
     _say("Rolls", systems.Rolls(Side.parse(side), exact=exact), as_json)
 
 
@@ -94,9 +88,6 @@ def rolls(side: str, exact: bool, as_json: bool) -> None:
 @options.json_option
 def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
     """Chance that OURS, on roll, is off before THEIRS, where both play for the least rolls."""
-    from bgfmt.extras.lab.articles import systems
-    from bgfmt.game.board import Side
-
     win = systems.Pwin(Side.parse(ours), Side.parse(theirs))
     _say("Pwin", win if exact else float(win), as_json)
 
@@ -108,9 +99,6 @@ def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
 @options.json_option
 def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
     """Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
-    from bgfmt.game import orders
-    from bgfmt.game.board import Side
-
     if not rank:
         _say("Ross's hash", orders.ross_rank(orders.ross_list(Side.parse(side)), points), as_json)
     elif side.isdecimal():
@@ -126,6 +114,4 @@ def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
 @options.json_option
 def layouts(points: int, chequers: int, as_json: bool) -> None:
     """Layouts of 1 to CHEQUERS chequers on POINTS points: of one side, and of both."""
-    from bgfmt.extras.lab.articles import systems
-
     _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)

@@ -61,4 +61,4 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
-    return engine_modes.run(engine_modes.Request(name, mode, rest, **choices))
+    return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))

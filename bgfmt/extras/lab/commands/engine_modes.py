@@ -1,11 +1,12 @@
-"""The modes of `bgfmt engine`: what is request for, put together from players, dice and a setting."""
+"""The modes of `bgfmt engine`: what is asked for, put together from players, dice and a setting."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -32,41 +33,16 @@ MOST_GAMES = 10_000_000
 WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf-8", "backslashreplace")}
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command line of `bgfmt engine`."""
-
-    name: str
-    mode: str
-    words: tuple[str, ...]
-    pairs: tuple[str, ...]
-    against: str | None
-    games: int | None
-    length: int | None
-    position: str | None
-    seed: int | None
-    dice: str | None
-    cube: bool | None
-    doubling: bool
-    second: bool
-    output: str | None
-    quiet: bool
-    threads: int | None
-    force: bool
-    as_json: bool
-
-    @property
-    def options(self) -> dict[str, str]:
-        """The engine's own options."""
-        bad = next((item for item in self.pairs if "=" not in item), None)
-        if bad is not None:
-            raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-        return dict(item.split("=", 1) for item in self.pairs)
+class Request(SimpleNamespace):
+    """The command line of `bgfmt engine`: the engine's `name`, the `mode`, the `words` after it, options by name."""
 
 
 def run(request: Request) -> int:
-    """Do what is request; the exit code."""
-    main = engine.create(request.name, request.options)
+    """Do what is asked for; the exit code."""
+    bad = next((pair for pair in request.pairs if "=" not in pair), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
+    main = engine.create(request.name, dict(pair.split("=", 1) for pair in request.pairs))
     if request.output is not None:
         _suffix(request.output)
         storage.check_output(request.output, force=request.force)
@@ -90,18 +66,19 @@ def ask(prompt: str) -> str:
 
 
 def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
-    person = Person(ask, click.echo, doubling=request.doubling, adviser=main)
+    def person() -> Person:
+        return Person(ask, click.echo, doubling=request.doubling, adviser=main)
+
     if request.mode == "referee":
-        return (person, Person(ask, click.echo, doubling=request.doubling, adviser=main)), ("White", "Black")
-    usual: engine.Engine = person if request.mode == "play" else main
-    other = usual if request.against is None else engine.create(request.against)
-    name = request.against or ("you" if request.mode == "play" else request.name)
-    pair, names = (main, other), (request.name, name)
+        return (person(), person()), ("White", "Black")
+    usual: Engine = person() if request.mode == "play" else main
+    name = "you" if request.mode == "play" else request.name
+    if request.against is not None:
+        usual, name = engine.create(request.against), request.against
+    pair, names = (main, usual), (request.name, name)
     if request.mode == "play" and not request.second:
-        pair, names = (other, main), (name, request.name)
-    if names[0] == names[1]:
-        names = (f"{names[0]} 1", f"{names[1]} 2")
-    return pair, names
+        pair, names = (usual, main), (name, request.name)
+    return pair, names if name != request.name else (f"{name} 1", f"{name} 2")
 
 
 def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Setting:
@@ -196,25 +173,24 @@ def _replay(request: Request, main: engine.Engine) -> int:
     recorded = matches.read(request.words[0]) if request.words else [referee.sample_game()]
     only = 1 if request.second or not request.words else None
     rows: list[dict[str, object]] = []
-    counted: list[referee.Turn] = []
+    same: list[bool] = []
+    engaged: list[bool] = []
     for match in recorded:
         for problem in match.problems:
             click.echo(problem, err=True)
-        for game in match.games:
-            for turn in referee.replay(main, match, game):
-                rows.append(turn.as_dict(match.players))
-                mine = only is None or turn.record.player == only
-                if mine and turn.open:
-                    counted.append(turn)
-                if not request.as_json:
-                    dice = turn.record.dice
-                    roll = "   " if dice is None else f"{dice[0]}-{dice[1]}"
-                    who = match.players[turn.record.player]
-                    line = f"{turn.number or '':>3} {who:<10.10} {roll}  {turn.played:<24}"
-                    more = "" if turn.same or not mine else f" {request.name} now: {turn.choice}"
-                    click.echo((line + more).rstrip())
-    engaged = [turn.same for turn in counted if turn.record.position.contact]
-    same = [turn.same for turn in counted]
+        for turn in (turn for game in match.games for turn in referee.replay(main, match, game)):
+            rows.append(turn.as_dict(match.players))
+            mine = only is None or turn.record.player == only
+            if mine and turn.open:
+                same.append(turn.same)
+                engaged += [turn.same] * turn.record.position.contact
+            if not request.as_json:
+                dice = turn.record.dice
+                roll = "   " if dice is None else f"{dice[0]}-{dice[1]}"
+                who = match.players[turn.record.player]
+                line = f"{turn.number or '':>3} {who:<10.10} {roll}  {turn.played:<24}"
+                more = "" if turn.same or not mine else f" {request.name} now: {turn.choice}"
+                click.echo((line + more).rstrip())
     if request.as_json:
         problems = [problem for match in recorded for problem in match.problems]
         options.echo_json(

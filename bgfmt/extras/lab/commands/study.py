@@ -21,6 +21,9 @@ KINDS = {
     "take": ("Answers to a double, in every position", "take"),
     "answer": ("Answers to a double, where doubling a centered cube is right", "take"),
 }
+#: the names of what a tally counts, of doubles and of answers
+DOUBLES = ("doubles", "should_double", "should_roll", "wrong_doubles", "missed")
+ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 
 
 @click.group()
@@ -137,8 +140,8 @@ def _lines(section: Section) -> list[str]:
         about += [f"{judge.own_loss}, what deciding by the estimate loses itself"] * bool(judge.own_loss)
         lines.append(f"place: what a rule may have by its mean loss, within {' and '.join(about)}")
     for kind, (heading, yes) in KINDS.items():
-        tallies = {rule.name: getattr(tally, kind) for rule, tally in section.results.items()}
-        if None in tallies.values():
+        tallies = section.tallies(kind)
+        if not tallies:
             lines += ["", f"{heading}: there are none at this score"]
             continue
         first = next(iter(tallies.values()))
@@ -148,37 +151,36 @@ def _lines(section: Section) -> list[str]:
         lines.append(
             f"{'rule':<12} {yes + 's':>9}   wrong  missed   differs  mean loss{more}  a wrong  worst  the worst"
         )
-        for (name, tally), place in zip(tallies.items(), section.places(kind), strict=True):
+        for (rule, tally), place in zip(tallies.items(), section.places(kind), strict=True):
             span = "-".join(map(str, sorted(set(place))))
+            more = "" if certain else f"   {section.error(tally):.6f}  {span:>5}"
             lines.append(
-                _row(name, tally, section, "" if certain else f"   {section.error(tally):.6f}  {span:>5}")
+                f"{rule.name:<12} {100 * tally.yes / max(tally.pairs, 1):7.2f} % {tally.wrong_yes:>7}"
+                f" {tally.wrong_no:>7}  {100 * tally.share:6.3f} %   {tally.mean:.6f}{more}"
+                f"   {tally.mean_wrong:.4f} {tally.worst:.4f}  {section.worst_at(tally) or ''}"
             )
     return lines
 
 
-def _row(name: str, tally: Tally, section: Section, more: str) -> str:
-    yes = 100 * tally.yes / tally.pairs if tally.pairs else 0.0
-    at = "" if tally.at is None else str(section.sides(tally.at))
-    return (
-        f"{name:<12} {yes:7.2f} % {tally.wrong_yes:>7} {tally.wrong_no:>7}  {100 * tally.share:6.3f} %"
-        f"   {tally.mean:.6f}{more}   {tally.mean_wrong:.4f} {tally.worst:.4f}  {at}"
-    )
-
-
 def _losses(section: Section) -> dict[str, dict[str, float]]:
     kinds = {"double": "double", "redouble": "redouble", "answer": "answer to a right double"}
-    return {
-        rule.name: {
-            words: getattr(tallies, kind).mean
-            for kind, words in kinds.items()
-            if getattr(tallies, kind) is not None
-        }
-        for rule, tallies in section.results.items()
-    }
+    losses: dict[str, dict[str, float]] = {rule.name: {} for rule in section.results}
+    for kind, words in kinds.items():
+        for rule, tally in section.tallies(kind).items():
+            losses[rule.name][words] = tally.mean
+    return losses
 
 
 def _as_dict(section: Section) -> dict[str, Any]:
     judge, score = section.judge, section.score
+    rules: list[dict[str, Any]] = [
+        {"rule": rule.name, "title": rule.title, "origin": rule.source} for rule in section.results
+    ]
+    for kind in KINDS:
+        tallies = zip(section.tallies(kind).values(), section.places(kind), strict=True)
+        found: list[Any] = [_tally(tally, kind, place, section) for tally, place in tallies]
+        for row, one in zip(rules, found or [None] * len(rules), strict=True):
+            row[kind] = one
     return {
         "judge": judge.title,
         "source": judge.source,
@@ -194,35 +196,20 @@ def _as_dict(section: Section) -> dict[str, Any]:
         "met": score.met.name if score else None,
         "met_digest": score.met.digest if score else None,
         "ties": {"double": judge.ties[0], "answer": judge.ties[1]},
-        "rules": [
-            {
-                "rule": rule.name,
-                "title": rule.title,
-                "origin": rule.source,
-                **{kind: _tally(row, kind, section) for kind in KINDS},
-            }
-            for row, rule in enumerate(section.results)
-        ],
+        "rules": rules,
     }
 
 
-def _tally(row: int, kind: str, section: Section) -> dict[str, Any] | None:
-    tally: Tally | None = getattr([*section.results.values()][row], kind)
-    if tally is None:
-        return None
-    common = {
+def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) -> dict[str, Any]:
+    own = tally.yes, tally.should, tally.against, tally.wrong_yes, tally.wrong_no
+    return dict(zip(DOUBLES if kind in ("double", "redouble") else ANSWERS, own, strict=True)) | {
         "pairs": tally.pairs,
         "wrong": tally.wrong,
         "wrong_share": tally.share,
         "mean_loss": tally.mean,
         "standard_error": section.error(tally),
-        "place": list(section.places(kind)[row]),
+        "place": list(place),
         "loss_per_wrong": tally.mean_wrong,
         "worst_loss": tally.worst,
-        "worst_at": None if tally.at is None else str(section.sides(tally.at)),
+        "worst_at": section.worst_at(tally),
     }
-    if kind in ("double", "redouble"):
-        own = {"doubles": tally.yes, "should_double": tally.should, "should_roll": tally.against}
-        return own | {"wrong_doubles": tally.wrong_yes, "missed": tally.wrong_no} | common
-    own = {"takes": tally.yes, "should_take": tally.should, "should_pass": tally.against}
-    return own | {"wrong_takes": tally.wrong_yes, "wrong_passes": tally.wrong_no} | common

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
-from bgfmt.extras.lab.tables.gillogly import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
+from bgfmt.extras.lab.tables import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
 from bgfmt.formats.base import ArrayFormat, Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
-from bgfmt.extras.lab.tables.expected_points import ExpectedPoints
+from bgfmt.extras.lab.tables import ExpectedPoints
 from bgfmt.formats.base import Head, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
@@ -87,22 +87,22 @@ class _Lines:
             )
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
-    def place(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
-        """us * n + them of lines in any order; CorruptError for text that is not a side."""
-        p = self.points
-        numbers = []
-        for begin in (0, p + 1):
-            text = lines[:, begin : begin + p].astype(np.int64)
-            counts = np.where(text >= 97, text - 87, text - 48)
-            good = ((text >= 48) & (text <= 57) | (text >= 97) & (text <= 102)).all(axis=1)
-            good &= counts.sum(axis=1) <= board.MAX_CHEQUERS
-            rank = board.rank_array(np.where(good[:, None], counts, 0)) - 1
-            good &= (rank >= 0) & (rank < self.n)
-            if not good.all():
-                row = int((~good).argmax())
-                raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
-            numbers.append(rank)
-        return np.asarray(numbers[0] * self.n + numbers[1])
+    def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
+        """us * n + them of the lines of a file, in any order; CorruptError where they are not those of the table."""
+        long = 2 * self.points + 1
+        both = lines, self.blank(0, self.n).reshape(lines.shape)
+        labels, known = (np.ascontiguousarray(rows[:, :long]).view(f"S{long}")[:, 0] for rows in both)
+        order = np.argsort(known)
+        places: NDArray[np.int64] = order[
+            np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)
+        ]
+        if (strange := known[places] != labels).any():
+            row = int(strange.argmax())
+            raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
+        if len(missing := np.setdiff1d(np.arange(len(known)), places)):
+            sides = known[missing[0]].decode()
+            raise CorruptError(name, offset, f"{sides} once", "it is missing or there twice")
+        return places
 
 
 class PointsText(SixDecimals[ExpectedPoints]):
@@ -148,28 +148,26 @@ class PointsText(SixDecimals[ExpectedPoints]):
 
 
 def _rows(source: Source, start: int, lines: _Lines) -> Any:
-    """The values of a file: made row by row where it is in order, else sorted."""
+    """The values of a file: made row by row where it is large, and in order then, else sorted."""
     n, row_bytes = lines.n, lines.n * lines.width
+
+    def text(first: int, stop: int) -> Bytes:
+        data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
+        return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
+
     if n * row_bytes <= MOST_SORTED:
-        data = np.frombuffer(source.bytes(start, n * row_bytes), np.uint8).reshape(n * n, lines.width)
-        values = lines.values(data, source.name, start)
-        places = lines.place(data, source.name, start)
-        if len(np.unique(places)) != n * n:
-            twice = int(np.flatnonzero(np.bincount(places, minlength=n * n) != 1)[0])
-            us, them = (lines.sides[k].tobytes().decode() for k in divmod(twice, n))
-            raise CorruptError(source.name, start, f"{us} {them} once", "it is missing or there twice")
+        data = text(0, n)
         out = np.empty(n * n, np.int32)
-        out[places] = values
+        values = lines.values(data, source.name, start)
+        out[lines.places(data, source.name, start)] = values
         return out.reshape(n, n)
 
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
-            at = start + row * row_bytes
-            data = np.frombuffer(source.bytes(at, row_bytes), np.uint8).reshape(n, lines.width)
+            data, at = text(row, row + 1), start + row * row_bytes
             out[row - first] = lines.values(data, source.name, at)
-            labels = 2 * lines.points + 1
-            wrong = (data[:, :labels] != lines.blank(row, row + 1)[0, :, :labels]).any(axis=1)
+            wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
             if wrong.any():
                 bad = int(wrong.argmax())
                 raise CorruptError(

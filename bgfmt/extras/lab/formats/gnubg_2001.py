@@ -30,20 +30,10 @@ FIRST, SECOND = 64 * SIDES, 2 * PAIRED * PAIRED
 SIZE = FIRST + SECOND
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512
-#: of each kind of part: chequers, numbers of an entry, bytes, and what is said of it
+#: of each kind of part: chequers, numbers of an entry, bytes, and its numbers in words
 PARTS = {
-    OneSided.kind: (
-        15,
-        ROLLS,
-        FIRST,
-        "one-sided part of a gnubg-2001 file has 6 points, 15 chequers and 32 rolls",
-    ),
-    TwoSided.kind: (
-        6,
-        1,
-        SECOND,
-        "two-sided part of a gnubg-2001 file has 6 points, 6 chequers and one column",
-    ),
+    OneSided.kind: (15, ROLLS, FIRST, "32 rolls"),
+    TwoSided.kind: (6, 1, SECOND, "one column"),
 }
 Part = OneSided | TwoSided
 
@@ -88,7 +78,8 @@ class Gnubg2001(Format[Part]):
         chequers, width, _, what = PARTS[table.kind]
         first, *more = table.arrays().values()
         if (table.points, table.chequers, first.shape[-1]) != (POINTS, chequers, width):
-            return f"the {what}"
+            kind = f"{table.kind} part of a {self.name} file"
+            return f"the {kind} has {POINTS} points, {chequers} chequers and {what}"
         return f"{self.name} holds no gammon distributions" if more else None
 
     def together(self, tables: Sequence[Table]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine import Engine
@@ -146,11 +146,7 @@ def listed(plays: list[Play]) -> str:
 # -- a play as a person types it ----------------------------------------------------------------------
 
 
-class Hop(NamedTuple):
-    """A chequer's way as written: from, to."""
-
-    start: int
-    end: int
+Hop = tuple[int, int]  # from, to
 
 
 def hops_of(text: str) -> list[Hop]:
@@ -161,7 +157,7 @@ def hops_of(text: str) -> list[Hop]:
         raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
     if any(not BAR >= start > end for start, end in hops):
         raise PositionError(f"{text[:40]!r} does not move towards the ace point")
-    return [Hop(*hop) for hop in hops]
+    return hops
 
 
 def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
@@ -174,7 +170,7 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
     target = _after(position, hops)
     fitting = [play for play in plays if full(play.result.us) == target]
     if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide
-        stops = {hop.end for hop in hops}
+        stops = {end for _, end in hops}
         fitting.sort(key=lambda play: -sum(move.end in stops for move in play.moves if move.hit))
     if fitting:
         return fitting[0]
@@ -185,50 +181,45 @@ def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: 
     """Why a play is none of the legal ones, in words."""
     us, them = [0, *full(position.us)], [0, *full(position.them)]
     rolled = f"{dice[0]}-{dice[1]}"
-    for hop in hops:
-        name = "the bar" if hop.start == BAR else f"point {hop.start}"
-        if not us[hop.start]:
+    for start, end in hops:
+        name = "the bar" if start == BAR else f"point {start}"
+        if not us[start]:
             return f"there is no chequer of yours on {name}"
-        if us[BAR] and hop.start != BAR:
+        if us[BAR] and start != BAR:
             return "your chequer on the bar must come in first"
-        pips = hop.start - hop.end
-        if hop.end == OFF:
-            highest = max(p for p in range(BAR + 1) if us[p])
+        highest = max(p for p in range(BAR + 1) if us[p])
+        if end == OFF:
             if highest > 6:
                 return (
                     f"no chequer is borne off while one stands on {'the bar' if highest == BAR else highest}"
                 )
-            if max(dice) < hop.start:
-                return f"no die of {rolled} bears off from point {hop.start}"
-            if hop.start not in dice and highest > hop.start and dice[0] != dice[1]:
+            if max(dice) < start:
+                return f"no die of {rolled} bears off from point {start}"
+            if start not in dice and highest > start and dice[0] != dice[1]:
                 return f"a larger die bears off from the highest point only, which is {highest}"
-        else:
-            if them[BAR - hop.end] > 1:
-                return f"point {hop.end} is held by the other side"
-            ways = {dice[0], dice[1], sum(dice)} | (
-                {3 * dice[0], 4 * dice[0]} if dice[0] == dice[1] else set()
-            )
-            if pips not in ways:
-                return f"{hop.start}/{hop.end} is {pips} pips, which {rolled} does not give"
-        us[hop.start] -= 1
-        us[hop.end] += 1
+        elif them[BAR - end] > 1:
+            return f"point {end} is held by the other side"
+        elif start - end not in {*dice, sum(dice)} | {k * dice[0] for k in (3, 4) if dice[0] == dice[1]}:
+            return f"{start}/{end} is {start - end} pips, which {rolled} does not give"
+        us[start] -= 1
+        us[end] += 1
     most = max(len(play.moves) for play in plays)
-    played = sum(hop.start - hop.end for hop in hops)
+    played = sum(start - end for start, end in hops)
     if most == 1:
         die = plays[0].moves[0].start - plays[0].moves[0].end
         return (
             f"only one die can be played, and it must be {die}" if played != die else "that cannot be played"
         )
-    if played < sum(dice) and all(hop.end != OFF for hop in hops):
+    if played < sum(dice) and all(end != OFF for _, end in hops):
         return f"{most} dice of {rolled} can be played, and must be"
     return f"{rolled} does not give that play; points on the way may be held, or dice must be used otherwise"
 
 
 def _after(position: Position, hops: list[Hop]) -> tuple[int, ...] | None:
     us = [0, *full(position.us)]
-    for hop in hops:
-        if us[hop.start] == 0:
+    for start, end in hops:
+        if us[start] == 0:
             return None
-        us[hop.start] -= 1
-        us[hop.end] += 1
+        us[start] -= 1
+        us[end] += 1
     return tuple(us[1:])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -66,23 +66,16 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     rows = all_rows[np.searchsorted(ids, np.arange(n))]
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
+    workers = threads or os.cpu_count() or 1
+    cuts = np.linspace(1, n, 4 * workers + 1).astype(int).tolist()
+    many = np.bincount(place.reshape(-1), minlength=20)
     qualities = []
     for rule in rules:
-        first, out = _ranking(rule, rows), np.zeros((n, n, 3))
-        second = np.zeros(n) if rule == "w" else -rows[:, 0]
-        workers = threads or os.cpu_count() or 1
-        cuts = np.linspace(1, n, 4 * workers + 1).astype(int).tolist()
-
-        def work(
-            part: tuple[int, int], first: Array = first, second: Array = second, out: Array = out
-        ) -> None:
-            low, high = part
-            costs(values, first, second, starts, results, low, high, out[low:high])
-
+        second, out = np.zeros(n) if rule == "w" else -rows[:, 0], np.zeros((n, n, 3))
+        part = partial(costs, values, _ranking(rule, rows), second, starts, results, out)
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(work, pairwise(cuts)))
+            list(pool.map(part, cuts[:-1], cuts[1:]))
         cost, wrong, worst = (out[1:, 1:, k] for k in range(3))
-        many = np.bincount(place.reshape(-1), minlength=20)
         sums = np.bincount(place.reshape(-1), cost.reshape(-1), minlength=20)
         us, them = divmod(int(worst.argmax()), n - 1)
         at = Position(Side.from_number(us + 1, POINTS), Side.from_number(them + 1, POINTS))
@@ -128,9 +121,9 @@ DIFFERS = 1e-9  # points; a play that costs less is a best one
 
 @njit()
 def costs(
-    values: Array, first: Array, second: Array, starts: Array, results: Array, low: int, high: int, out: Array
+    values: Array, first: Array, second: Array, starts: Array, results: Array, out: Array, low: int, high: int
 ) -> None:
-    """Sides on roll low..high-1 against all sides of `n`, over the 36 rolls, into out (high - low, n, 3) float64.
+    """Sides on roll low..high-1 against all sides of `n`, over the 36 rolls, into out (n, n, 3) float64.
 
     values : (n, n) exact points of the side on roll, [us, them]. first : (n, n), [them, result] what results are
     ranked by, greater first; second : (n,) what then, the lesser number last. starts, results : the results of
@@ -160,4 +153,4 @@ def costs(
                     worst = max(worst, cost)
                     wrong += weight * (cost > DIFFERS)
                     roll += 1
-            out[us - low, them, 0], out[us - low, them, 1], out[us - low, them, 2] = total / 36, wrong, worst
+            out[us, them, 0], out[us, them, 1], out[us, them, 2] = total / 36, wrong, worst

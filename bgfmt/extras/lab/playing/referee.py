@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 from bgfmt.analysis.engines import checked
 from bgfmt.extras import matches
@@ -41,13 +41,27 @@ class Setting:
     cube: bool = True
     names: tuple[str, str] = ("player 1", "player 2")
 
+    @property
+    def rules(self) -> Rules:
+        """As a recorded match has them."""
+        return Rules(jacoby=False, beavers=False, cube_limit=None if self.cube else 1)
+
 
 class _Table:
-    """One game under way."""
+    """One game under way. before : for each play of a person, who was on roll, the roll, rolls used, the walk."""
 
-    def __init__(self, players: Players, setting: Setting, walk: GameWalk, tell: Tell) -> None:
-        self.players, self.setting, self.walk, self.tell = players, setting, walk, tell
-        self.told = 0
+    def __init__(self, players: Players, setting: Setting, walk: GameWalk, dice: Dice, tell: Tell) -> None:
+        self.players, self.setting, self.walk, self.dice, self.tell = players, setting, walk, dice, tell
+        self.told = self.used = 0
+        self.rolls: list[Roll] = []  # what was thrown beyond those used is thrown again after an undo
+        self.before: list[tuple[int, Roll, int, GameWalk]] = []
+
+    def roll(self) -> Roll:
+        """The next roll."""
+        if self.used == len(self.rolls):
+            self.rolls.append(self.dice.roll())
+        self.used += 1
+        return self.rolls[self.used - 1]
 
     def state(self, turn: int) -> GameState:
         """What a player is asked about."""
@@ -59,69 +73,47 @@ class _Table:
             jacoby=False, beavers=False, names=self.setting.names,
         )  # fmt: skip
 
-    def say(self) -> None:
-        """Tell what was recorded since."""
+    def say(self) -> bool:
+        """Tell what was recorded since; whether the game is over."""
         for record in self.walk.records[self.told :]:
             self.tell(record)
         self.told = len(self.walk.records)
-
-    def resigned(self, turn: int) -> bool:
-        """Whether the side on roll resigns and the other accepts."""
-        state = self.state(turn)
-        games = self.players[turn].resign(state)
-        if not 1 <= games <= 3 or not self.players[1 - turn].accept(replace(state, resigned=games)):
-            return False
-        self.walk.resign(turn, 0, games * self.walk.cube)
-        self.say()
-        return True
-
-    def doubled(self, turn: int) -> bool:
-        """The cube before a roll; whether that ended the game."""
-        state = self.state(turn)
-        if not state.may_double or state.cube_power >= LIMIT or not self.players[turn].double(state):
-            return False
-        self.walk.double(turn, 0)
-        if self.players[1 - turn].take(replace(state, doubled=True)):
-            self.walk.take(1 - turn, 0)
-        else:
-            self.walk.drop(1 - turn, 0)
-        self.say()
         return self.walk.over
 
-    def moved(self, turn: int, dice: tuple[int, int]) -> None:
-        """A roll and the play made with it."""
+    def offered(self, turn: int) -> bool:
+        """A resignation or the cube before a roll; whether that ended the game."""
+        state, other = self.state(turn), self.players[1 - turn]
+        games = self.players[turn].resign(state)
+        if 1 <= games <= 3 and other.accept(replace(state, resigned=games)):
+            self.walk.resign(turn, 0, games * self.walk.cube)
+        elif state.may_double and state.cube_power < LIMIT and self.players[turn].double(state):
+            self.walk.double(turn, 0)
+            answer = self.walk.take if other.take(replace(state, doubled=True)) else self.walk.drop
+            answer(1 - turn, 0)
+        else:
+            return False
+        return self.say()
+
+    def moved(self, turn: int, dice: Roll) -> bool:
+        """A roll and the play made with it; whether that ended the game."""
         state = self.state(turn).rolled(dice)
         plays = legal_plays(state.position, *dice)
-        if not plays:
-            self.walk.roll(turn, dice, [], 0)
-        else:
+        if isinstance(self.players[turn], Person):
+            self.before.append((turn, dice, self.used, deepcopy(self.walk)))
+        moves = []
+        if plays:
             play = plays[0] if len(plays) == 1 else checked(self.players[turn], state, plays)
-            self.walk.roll(turn, dice, [(move.start, move.end) for move in play.moves], 0)
-        self.say()
+            moves = [(move.start, move.end) for move in play.moves]
+        self.walk.roll(turn, dice, moves, 0)
+        return self.say()
 
-
-class _Before(NamedTuple):
-    """A game before a roll was played: who is on roll, the roll, how many rolls were thrown, the walk."""
-
-    turn: int
-    roll: Roll
-    thrown: int
-    walk: GameWalk
-
-
-class _Thrown:
-    """The rolls of a game; `next` of them count, and what was thrown beyond is thrown again after an undo."""
-
-    def __init__(self, dice: Dice) -> None:
-        self.dice, self.next = dice, 0
-        self._rolls: list[Roll] = []
-
-    def roll(self) -> Roll:
-        """The next roll."""
-        if self.next == len(self._rolls):
-            self._rolls.append(self.dice.roll())
-        self.next += 1
-        return self._rolls[self.next - 1]
+    def undo(self, turn: int) -> tuple[int, Roll]:
+        """Back to the last play of the player before this one: who is on roll, and the roll."""
+        last = next((one for one in reversed(self.before[:-1]) if one[0] == turn), self.before[-1])
+        del self.before[self.before.index(last) :]
+        turn, rolled, self.used, self.walk = last
+        self.told = len(self.walk.records)
+        return turn, rolled
 
 
 def play_game(
@@ -141,41 +133,32 @@ def play_game(
     Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """
-    rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
-    walk = GameWalk(setting.names, setting.length, rules, number=number, scores=scores, crawford=crawford)
-    table = _Table(players, setting, walk, tell)
+    walk = GameWalk(
+        setting.names, setting.length, setting.rules, number=number, scores=scores, crawford=crawford
+    )
+    table = _Table(players, setting, walk, dice, tell)
     dice.begin(number - 1)
-    thrown = _Thrown(dice)
     turn, rolled = setting.first, None
     if turn is None:
-        rolled = thrown.roll()
-        while rolled[0] == rolled[1]:
-            rolled = thrown.roll()
+        while rolled is None or rolled[0] == rolled[1]:
+            rolled = table.roll()
         turn = 0 if rolled[0] > rolled[1] else 1
     if setting.position != Position(START, START) or setting.first is not None:
         walk.setup(0, board=setting.position, turn=turn)
-    before: list[_Before] = []
     try:
         for _ in range(MOST_TURNS):
             if rolled is None:
-                if table.resigned(turn) or table.doubled(turn):
+                if table.offered(turn):
                     break
-                rolled = thrown.roll()
-            if isinstance(players[turn], Person):
-                before.append(_Before(turn, rolled, thrown.next, deepcopy(table.walk)))
+                rolled = table.roll()
             try:
-                table.moved(turn, rolled)
+                if table.moved(turn, rolled):
+                    break
+                turn, rolled = 1 - turn, None
             except Undo:
-                last = next((one for one in reversed(before[:-1]) if one.turn == turn), before[-1])
-                del before[before.index(last) :]
-                turn, rolled, thrown.next, table.walk = last
-                table.told = len(table.walk.records)
-                continue
-            if table.walk.over:
-                break
-            turn, rolled = 1 - turn, None
+                turn, rolled = table.undo(turn)
     except Quit as end:
-        end.match = Match(setting.names, setting.length, (table.walk.finish(),), rules)
+        end.match = Match(setting.names, setting.length, (table.walk.finish(),), setting.rules)
         raise
     game = table.walk.finish()
     ending = outcome(game)
@@ -218,8 +201,7 @@ def play_match(
         over = max(scores) >= setting.length if setting.length else len(played) >= games
         if not ended(game) or over:
             break
-    rules = Rules(jacoby=False, beavers=False, cube_limit=None if setting.cube else 1)
-    return Match(setting.names, setting.length, tuple(played), rules)
+    return Match(setting.names, setting.length, tuple(played), setting.rules)
 
 
 # -- a recorded game played back ----------------------------------------------------------------------
@@ -272,9 +254,13 @@ def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
     turns, number = [], 0
     for record in game.records:
         state = state_before(match, game, record)
-        if record.kind in ("play", "dance"):
+        if record.dice is not None and record.kind in ("play", "dance"):
             number += 1
-            turns.append(_roll(engine, state, record, number))
+            plays = legal_plays(record.position, *record.dice)
+            play, played = engine.play(state) if plays else None, notation(record.moves)
+            same = play is None or play.result == record.after
+            choice = played if play is None else str(play)
+            turns.append(Turn(number, record, max(1, len(plays)), played, choice, same))
         elif record.kind in ("double", "take", "drop"):
             if record.kind == "double":
                 choice = "double" if engine.double(state) else "roll"
@@ -282,12 +268,3 @@ def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
                 choice = "take" if engine.take(state) else "drop"
             turns.append(Turn(0, record, 0, record.kind, choice, choice == record.kind))
     return turns
-
-
-def _roll(engine: Engine, state: GameState, record: Record, number: int) -> Turn:
-    assert record.dice is not None
-    plays = legal_plays(record.position, *record.dice)
-    choice = engine.play(state) if plays else None
-    same = choice is None or choice.result == record.after
-    played = notation(record.moves)
-    return Turn(number, record, max(1, len(plays)), played, played if choice is None else str(choice), same)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.lab.engine.bkg.boards import array_of
+from bgfmt.extras.lab.engine.bkg.kernels.series import play
+from bgfmt.extras.lab.engine.bkg.measures import array_of
 from bgfmt.extras.lab.engine.bkg.player import Bkg
 from bgfmt.extras.lab.playing.dice import MASK
 from bgfmt.extras.lab.playing.referee import Setting
@@ -124,28 +125,19 @@ def compiled(
     progress: Callable[[int, int], None] | None = None,
 ) -> Series:
     """A series of BKG against itself, for money; the same games that the referee gives by `dice.Seeded(seed)`."""
-    from bgfmt.extras.lab.engine.bkg.kernels import moves, series
-
     if games < 1 or setting.length:
         raise CapabilityError("a series is of at least one game, for money")
-    home, kernel, cube = engine.home, engine.completion.kernel, engine.cube
-    opening = setting.first is None
+    kernel, opening = engine.completion.kernel, setting.first is None
     position = setting.position if setting.first in (0, None) else setting.position.swapped()
     start, out = array_of(position.check()), np.zeros((games, 5), np.int64)
-    workers = max(1, min(threads or os.cpu_count() or 1, -(-games // CHUNK)))
-    rooms = [moves.room() for _ in range(workers)]
 
     def work(first: int) -> int:
-        room = rooms.pop()
         part = out[first : first + CHUNK]
-        series.play(
-            kernel, home, cube, start, opening, setting.cube, np.uint64(seed & MASK), first, room, part
-        )
-        rooms.append(room)
+        play(kernel, start, opening, setting.cube, np.uint64(seed & MASK), first, part)
         return len(part)
 
     finished = 0
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for count in pool.map(work, range(0, games, CHUNK)):
             finished += count
             if progress is not None:

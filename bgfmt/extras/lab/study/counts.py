@@ -150,11 +150,7 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
     [0, -67]
     """
     own, other = pips(us), pips(them)
-    return np.asarray(other - own - _last_take(own))
-
-
-def _last_take(count: Any) -> Any:
-    return np.where(count <= 62, np.floor_divide(count - 5, 7), count // 10 + 1)
+    return np.asarray(other - own - np.where(own <= 62, (own - 5) // 7, own // 10 + 1))
 
 
 def effective(us_rolls: ArrayLike, them_rolls: ArrayLike) -> Floats:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +22,7 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind
 
 TIE = 1e-9  # a decision is wrong when it costs more than this, by exact numbers
+Floats = NDArray[np.float64]
 GRID = np.linspace(0, 1, 2001)
 #: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
 #: most, where the next roll decides, and on average
@@ -90,12 +89,12 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     if roller is None:
         mine, other = table.score.away
         raise NotCoveredError(f"{name or table.kind}: the table is of {mine}-away, {other}-away")
-    _may_double(score)
+    may_double(score)
     facts = table.score
     middle, owned = Cube(1, NOBODY), Cube(2, roller)
     redoubles = owned in facts.cubes and facts.may_double(roller, owned)
 
-    def worth(stored: NDArray[np.float64], cube: Cube, at: int) -> NDArray[np.float64]:
+    def worth(stored: Floats, cube: Cube, at: int) -> Floats:
         place = facts.found_in(roller, cube)
         assert place is not None
         column, add, times = place
@@ -122,7 +121,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
 def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
     """The adviser's estimate from the distributions of both sides, approximate."""
     if score is not None:
-        _may_double(score)
+        may_double(score)
     worst, mean = {"win": WORST_ERROR}, {"win": MEAN_ERROR}
     if score is None:
         worst["equity"], mean["equity"] = WORST_EQUITY, MEAN_EQUITY
@@ -140,23 +139,21 @@ def _by_money(pairs: Pairs) -> Worths:
 def _at_score(score: Score) -> Callable[[Pairs], Worths]:
     """Worths by winning chance alone: taken on a grid of chances, between which they run straight but for corners."""
     turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
-    levels: list[Any] = [score, *([turned] if turned.may_double(0) else [])]
-    curves = []
-    for one in levels:
+    curves: list[Floats] = []
+    for one in (score, turned) if turned.may_double(0) else (score,):
         win, lose = one.after(0, one.cube), one.after(0, -one.cube)
-        mwc = np.array([chances(float(p), one) for p in GRID]).T
-        curves += [(2 * row - win - lose) / (win - lose) for row in mwc]
+        curves += [(2 * mwc - win - lose) / (win - lose) for mwc in chances(GRID, one)]
 
     def worths(pairs: Pairs) -> Worths:
-        values = [np.interp(pairs.win, GRID, curve) for curve in curves]
-        centered, taken, *more = values
+        centered, taken, *more = (np.interp(pairs.win, GRID, curve) for curve in curves)
         owned, retaken = more or (None, None)
         return Worths(centered, owned, taken, retaken)
 
     return worths
 
 
-def _may_double(score: Score) -> None:
+def may_double(score: Score) -> None:
+    """PositionError where the side on roll has no use for the cube."""
     if not score.may_double(0):
         raise PositionError(f"{score}: the side on roll has no use for the cube, there is nothing to study")
 
@@ -178,59 +175,45 @@ def as_rule(judge: Judge) -> Rule:
 # -- Janowski's formula at a match score -------------------------------------------------------------------
 #
 # Match winning chances between those with a dead and with a fully live cube, the way R. Janowski ("Take-points in
-# money games", 1993) mixes them in money, at the score's own four outcomes.
+# money games", 1993) mixes them in money, at the score's own four outcomes. `win` is (N,).
 
-USUAL_LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
+LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
 
 
-def chances(win: float, score: Score, life: float = USUAL_LIFE) -> tuple[float, float]:
-    """Match winning chances of rolling on and of a double taken.
+def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
+    """Match winning chances, (N,), of rolling on and of a double taken, with the cube centered or owned.
 
-    win : cubeless chance of the player on roll to win the game; gammons are not looked at. score : with the cube as
-    it lies. life : 0 dead cube to 1 fully live.
+    win : cubeless chances of the player on roll to win the game; gammons are not looked at.
     """
-    cube = score.cube
-    passed, lost = score.after(0, cube), score.after(0, -cube)
+    passed, lost = score.after(0, score.cube), score.after(0, -score.cube)
     rolling = win * passed + (1 - win) * lost
-    if score.owner != "opponent" and score.may_double(0):
-        high = _cash_point(score, 0, life)
-        low = 1 - _cash_point(score, 1, life) if score.owner == "centered" else 0.0
+    if score.may_double(0):
+        high = _cash_point(score, 0)
+        low = 1 - _cash_point(score, 1) if score.owner == "centered" else 0.0
         if high > low:
             # between our opponent's doubling us out and our doubling him out
-            t = float(np.clip((win - low) / (high - low), 0, 1))
-            live = lost + t * (passed - lost)
+            live = lost + np.clip((win - low) / (high - low), 0, 1) * (passed - lost)
             if score.owner == "owned":
-                live = max(live, rolling)
-            rolling = (1 - life) * rolling + life * live
-    elif score.owner == "opponent" and score.away[1] > cube:
-        rolling = _other_owns(win, score, 0, cube, life)
-    return float(rolling), float(_other_owns(win, score, 0, 2 * cube, life))
+                live = np.maximum(live, rolling)
+            rolling = (1 - LIFE) * rolling + LIFE * live
+    return rolling, _other_owns(win, score, 0, 2 * score.cube)
 
 
-def _other_owns(win: Any, score: Score, side: int, cube: int, life: float) -> Any:
-    """A side's match chance with the cube at `cube` on the other side, not turned again before that pays.
-
-    `win` may be an array.
-    """
+def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
+    """A side's match chances with the cube at `cube` on the other side, not turned again before that pays."""
     won, lost = score.after(side, cube), score.after(side, -cube)
     dead = win * won + (1 - win) * lost
     if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
         return dead
-    low = _take_point(score, side, cube)
+    # the winning chance at which a (dead) redouble may just be taken
+    most, least = score.after(side, 2 * cube), score.after(side, -2 * cube)
+    low = np.clip((lost - least) / max(most - least, 1e-12), 0.0, 0.99)
     live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
-    return (1 - life) * dead + life * live
+    return np.asarray((1 - LIFE) * dead + LIFE * live)
 
 
-def _take_point(score: Score, side: int, cube: int) -> float:
-    """A side's winning chance at which a (dead) redouble of a cube now at `cube` may just be taken."""
-    drop = score.after(side, -cube)
-    won, lost = score.after(side, 2 * cube), score.after(side, -2 * cube)
-    return float(np.clip((drop - lost) / max(won - lost, 1e-12), 0.0, 0.99))
-
-
-@lru_cache(maxsize=1024)
-def _cash_point(score: Score, side: int, life: float) -> float:
+def _cash_point(score: Score, side: int) -> float:
     """A side's winning chance from which its double is passed."""
-    passed = score.after(side, score.cube)
     grid = np.linspace(0, 1, 101)
-    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube, life), grid))
+    passed = score.after(side, score.cube)
+    return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube), grid))

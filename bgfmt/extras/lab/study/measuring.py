@@ -51,9 +51,18 @@ class Section:
         """Standard error of a mean loss: 0 where every pair was judged."""
         return 0.0 if self.seed is None else tally.error
 
+    def worst_at(self, tally: Tally) -> str | None:
+        """The position of the greatest loss, None where nothing is wrong."""
+        return None if tally.at is None else str(self.sides(tally.at))
+
+    def tallies(self, kind: str) -> dict[Rule, Tally]:
+        """By rule, of "double", "redouble", "take" or "answer"; empty where there are none at the score."""
+        found = {rule: getattr(one, kind) for rule, one in self.results.items()}
+        return {} if None in found.values() else found
+
     def places(self, kind: str) -> list[tuple[int, int]]:
-        """The places, from 1, that the rules may have by their mean loss: "double", "redouble", "take", "answer"."""
-        tallies = [getattr(one, kind) for one in self.results.values()]
+        """The places, from 1, that the rules may have by their mean loss."""
+        tallies = list(self.tallies(kind).values())
         return places(tallies, [self.error(tally) for tally in tallies], self.judge.own_loss)
 
 
@@ -124,8 +133,7 @@ def _exact(score: Score | None) -> Table:
         return two_sided(POINTS, CHEQUERS, recipe="exact")
     from bgfmt.solver.match import match_score
 
-    if not score.may_double(0):  # before the work, not after it
-        judges.estimating(score, POINTS, CHEQUERS)
+    judges.may_double(score)  # before the work, not after it
     return match_score(POINTS, CHEQUERS, score.away, score.met, player=score.player, dtype=np.float64)
 
 

@@ -90,12 +90,12 @@ def _count(
     return _limits(lambda p: score(p.us, p.them), part * double, part * redouble, part * take)
 
 
-def _by_win(zone: doubling.Zone, limit: float = doubling.PASS) -> Any:
+def _by_win(zone: doubling.Zone) -> Any:
     def decide(p: Pairs) -> Decisions:
         double, redouble = (
             doubling.doubles(p.win, p.our_rolls, owned=owned, zone=zone) for owned in (False, True)
         )
-        return Decisions(double, redouble, doubling.takes(p.win, limit=limit))
+        return Decisions(double, redouble, doubling.takes(p.win))
 
     return decide
 

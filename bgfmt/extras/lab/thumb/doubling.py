@@ -8,7 +8,7 @@ does.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.errors import PositionError
 
 Zone = Literal["Z1", "Z0", "always"]
-ZONES: tuple[Zone, ...] = get_args(Zone)
-DOUBLE = 0.65
-NEVER = 0.51  # below this BKG does not double
 PASS = 0.79
-#: the least W to double by, at 1, 2, 3, 4 and 5 or more expected rolls
-CENTERED = np.array([0.51, 0.54, 0.60, 0.64, 0.65])
-OWNED = np.array([0.51, 0.575, 0.635, 0.65, 0.65])
+#: by zone the least W to double by at 1, 2, 3, 4 and 5 or more expected rolls: with a centered and with an own cube
+LIMITS: dict[Zone, NDArray[np.float64]] = {
+    "Z1": np.array([[0.51, 0.54, 0.60, 0.64, 0.65], [0.51, 0.575, 0.635, 0.65, 0.65]]),
+    "Z0": np.full((2, 5), 0.65),
+    "always": np.full((2, 5), 0.51),
+}
 ROUNDING = 1e-9  # expected rolls nearer to a whole number than this are that number
 
 
@@ -34,15 +34,10 @@ def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone
     >>> bool(doubles(0.60, 2.5)), bool(doubles(0.60, 2.5, owned=True))
     (True, False)
     """
-    chance = np.asarray(win, np.float64)
-    if zone == "always":
-        return np.asarray(chance >= NEVER)
-    if zone == "Z0":
-        return np.asarray(chance >= DOUBLE)
-    if zone != "Z1":
-        raise PositionError(f"the zone between 51 and 65 per cent is {', '.join(ZONES)}, not {zone!r}")
+    if zone not in LIMITS:
+        raise PositionError(f"the zone between 51 and 65 per cent is {', '.join(LIMITS)}, not {zone!r}")
     row = np.ceil(np.asarray(rolls, np.float64) - ROUNDING).astype(np.int64).clip(1, 5) - 1
-    return np.asarray(chance >= (OWNED if owned else CENTERED)[row])
+    return np.asarray(np.asarray(win, np.float64) >= LIMITS[zone][int(owned)][row])
 
 
 def takes(win: ArrayLike, *, limit: float = PASS) -> NDArray[np.bool_]:

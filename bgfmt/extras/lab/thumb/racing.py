@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt.extras.lab.tables.gillogly import ROLLS, domain_ids
+from bgfmt.extras.lab.tables import ROLLS, domain_ids
 from bgfmt.tables import OneSided
 
 Floats = NDArray[np.float64]

@@ -42,19 +42,14 @@ class Annotated:
         some. Of an .sgf file no other byte is changed.
         """
         if not any(report.match.format == "sgf" for report in self.reports):
-            reports = self.reports
-            return b"".join(write_sgf(one.match, _comments(one), _records(one)) for one in reports)
+            return b"".join(write_sgf(one.match, _comments(one), _records(one)) for one in self.reports)
         at: dict[int, list[str]] = {}
         records: dict[int, bytes] = {}
         for report in self.reports:
-            places = {
-                (game, k): record.at
-                for game, one in enumerate(report.match.games)
-                for k, record in enumerate(one.records)
-            }
-            for place, lines in _comments(report).items():
-                at.setdefault(places[place], []).extend(lines)
-            records |= {places[place]: data for place, data in _records(report).items()}
+            games = report.match.games
+            for (game, k), lines in _comments(report).items():
+                at.setdefault(games[game].records[k].at, []).extend(lines)
+            records |= {games[game].records[k].at: data for (game, k), data in _records(report).items()}
         return with_comments(self.data, at, records or None)
 
 
@@ -95,9 +90,8 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     if not several:
         raise FormatError(f"{name}: no match in it")
     folder = printable(os.path.dirname(os.fspath(path)))
-    reports = [
-        judge_match(one, judge, file=name, number=k, folder=folder) for k, one in enumerate(several, 1)
-    ]
+    where = {"file": name, "folder": folder}
+    reports = [judge_match(one, judge, number=k, **where) for k, one in enumerate(several, 1)]
     return Annotated(os.fspath(path), data, reports)
 
 
@@ -176,23 +170,23 @@ def form_of(path: str) -> str | None:
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
     """A report as "html", "json", "text", as "csv" with a row for each decision, or as the "sums" of it."""
-    if form == "json":
-        words = json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n"
-    elif form in ("csv", "sums"):
-        words = _csv(_decisions(report) if form == "csv" else _sums(report))
-    else:
-        words = (page.page if form == "html" else text.text)(report, most=worst)
-    return words.encode("utf-8", "backslashreplace")
+    words = {
+        "html": lambda: page.page(report, most=worst),
+        "json": lambda: json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n",
+        "text": lambda: text.text(report, most=worst),
+        "csv": lambda: _csv(_decisions(report)),
+        "sums": lambda: _csv(_sums(report)),
+    }
+    return words[form]().encode("utf-8", "backslashreplace")
 
 
 def _csv(rows: Iterable[dict[str, Any]]) -> str:
     out = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(out, list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+    writer = csv.writer(out, lineterminator="\n")
+    for place, row in enumerate(rows):
+        if not place:
+            writer.writerow(row)
+        writer.writerow(map(_cell, row.values()))
     return out.getvalue()
 
 
@@ -228,22 +222,23 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
     yield from rows("all", report.totals)
 
 
-class ReportFolder:
-    """A folder with a file for each match file, made when the first is written."""
+def write_folder(
+    each: Iterable[Annotated], folder: PathLike, form: str, worst: int = WORST, *, force: bool = False
+) -> int:
+    """Write each file's reports under its name into a folder, made when the first is written; how many there are.
 
-    def __init__(self, folder: str, form: str, *, force: bool = False) -> None:
-        self.folder, self.form, self.force = Path(folder), form, force
-        self._taken: set[str] = set()
-
-    def write(self, annotated: Annotated, worst: int = WORST) -> None:
-        """Write one file's reports under its name; where two bear one name, the later gets a number."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        stem, suffix = Path(annotated.path).stem, ENDING[self.form]
-        name, count = stem + suffix, 1
-        while name.lower() in self._taken:
+    Where two files bear one name, the later gets a number.
+    """
+    taken: set[str] = set()
+    for annotated in each:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        stem, suffix, count = Path(annotated.path).stem, ENDING[form], 1
+        name = stem + suffix
+        while name.lower() in taken:
             count += 1
             name = f"{stem}-{count}{suffix}"
-        self._taken.add(name.lower())
-        data = annotated.sgf() if self.form == "sgf" else content(Report(annotated.reports), self.form, worst)
-        with storage.create(self.folder / name, force=self.force) as sink:
+        taken.add(name.lower())
+        data = annotated.sgf() if form == "sgf" else content(Report(annotated.reports), form, worst)
+        with storage.create(Path(folder) / name, force=force) as sink:
             sink.write(data)
+    return len(taken)

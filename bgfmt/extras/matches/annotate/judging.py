@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -125,6 +126,11 @@ class Judgement:
         return "close" if self.close else "error"
 
     @property
+    def play(self) -> bool:
+        """Whether it is of a play, not of the cube."""
+        return self.decision.kind == "play"
+
+    @property
     def error(self) -> bool:
         """Whether it surely cost something."""
         return self.verdict == "error"
@@ -229,7 +235,7 @@ LIMIT = 2_000_000
 DOUBLING = ("double", "no double")
 
 
-class Judge:
+class Judge(AbstractContextManager["Judge"]):
     """Judges decisions as an adviser answers them. A context manager.
 
     Parameters
@@ -258,13 +264,8 @@ class Judge:
         what: Calculate = "all" if calculate else "nothing"
         self.met_player, self.records = met_player, records
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
-        self._before: tuple[GameState | None, float] = (
-            None,
-            0.0,
-        )  # the last state before a roll, and its worth
-
-    def __enter__(self) -> Judge:
-        return self
+        #: the last state before a roll, and its worth
+        self._before: tuple[GameState | None, float] = (None, 0.0)
 
     def __exit__(self, *error: object) -> None:
         self.advisor.close()
@@ -353,14 +354,10 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         if close and not ranked.approximate:
             settled = advisor.exact_loss(did, best, ranked.cube or "cubeless")
             close = settled is None or settled <= ERROR
-    words: dict[str, Any] = {
-        "did": did.notation,
-        "best": best.notation if wrong else did.notation,
-        "close": close,
-    }
-    losses: dict[str, Any] = {"loss": did.loss, "loss_mwc": did.loss_mwc, "cubeless_loss": cubeless}
-    losses["file"] = _plays_of_file(decision, ranked)
-    return Judgement(decision, equity=did.value, mwc=did.mwc, **words, **losses, **common)
+    common |= {"loss_mwc": did.loss_mwc, "cubeless_loss": cubeless, "mwc": did.mwc, "close": close}
+    common["file"] = _plays_of_file(decision, ranked)
+    right = best.notation if wrong else did.notation
+    return Judgement(decision, did.notation, right, did.value, loss=did.loss, **common)
 
 
 def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
@@ -372,12 +369,11 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
     opinion, dice, position = decision.opinion, decision.state.dice, decision.state.position
     if opinion is None or not opinion.plays or dice is None or decision.played is None:
         return None
-    us, them = plays.board(position.us), plays.board(position.them)
     worth: dict[Position, float] = {}
     for hops, equity in opinion.plays:
-        written = plays.find(us, them, dice, list(hops), 0)
+        written = plays.find(position, dice, hops)
         if not isinstance(written, str) and written.legal:
-            worth.setdefault(plays.position(written.mine, written.theirs), equity)
+            worth.setdefault(written.result, equity)
     if not worth:
         return None
     first, equity = next(iter(worth.items()))
@@ -495,13 +491,8 @@ def _chances(
         return (mwc.no_double, mwc.double_take, mwc.double_pass), ""
     # doubled all the same: with a dead cube, which the other side may then turn
     note = "; ".join(decided.notes[:1]).rstrip(".").lower()
-    return (mwc.no_double, *_after_a_dead_double(state, decided, advisor)), note
-
-
-def _after_a_dead_double(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[float, float]:
-    value = 2 * state.cube_value
-    turned = advisor.cube(
-        replace(state, doubled=False, cube_value=value, cube_owner=1 - state.turn, crawford=False)
-    )
+    value, owner = 2 * state.cube_value, 1 - state.turn
+    turned = advisor.cube(replace(state, doubled=False, cube_value=value, cube_owner=owner, crawford=False))
     assert turned.match is not None
-    return turned.match.mwc.no_double, decided.score.after(0, state.cube_value)
+    passed = decided.score.after(0, state.cube_value)
+    return (mwc.no_double, turned.match.mwc.no_double, passed), note

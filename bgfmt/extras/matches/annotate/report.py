@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add, attrgetter
 from typing import Any, NamedTuple
 
 from bgfmt.errors import BeyondMetError, NotCoveredError, PositionError
@@ -15,16 +17,36 @@ from bgfmt.met import Met
 WORST = 10
 
 
-class Figure(NamedTuple):
-    """One number of a `Total`: its name in JSON and CSV, its heading on the page, and how it is printed.
+class Figure:
+    """One number of a `Total`, its name that in JSON and CSV.
 
-    factor : what it is printed multiplied by. heading : empty for what the page leaves out.
+    of : what a judgement adds to it, None or False being nothing; with `whole` what the other numbers give.
+    heading : on the page, empty for what the page leaves out. form, factor : how it is printed, multiplied by what.
     """
 
     name: str
-    heading: str = ""
-    form: str = "d"
-    factor: float = 1.0
+
+    def __init__(
+        self,
+        of: Callable[[Any], float | None],
+        heading: str = "",
+        form: str = "d",
+        factor: float = 1.0,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.of, self.heading, self.form, self.factor, self.whole = of, heading, form, factor, whole
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, total: Any, owner: type) -> Any:
+        if total is None:
+            return self
+        zero = 0 if self.form == "d" else 0.0
+        of = self.of
+        value = of(total) if self.whole else reduce(add, (of(one) or zero for one in total.judgements), zero)
+        return vars(total).setdefault(self.name, value)
 
     def text(self, total: Total) -> str:
         """The number as printed, empty where there is none."""
@@ -32,152 +54,88 @@ class Figure(NamedTuple):
         return "" if value is None else format(self.factor * value if self.factor != 1 else value, self.form)
 
 
-FIGURES = (
-    Figure("decisions", "decisions"), Figure("plays"), Figure("unforced_plays"), Figure("cube_decisions"),
-    Figure("unforced"), Figure("forced", "forced"), Figure("right"), Figure("close", "close"),
-    Figure("approximate", "approx."), Figure("illegal"), Figure("errors", "errors"),
-    Figure("play_errors", "plays"), Figure("cube_errors", "cube"), Figure("equity_lost", "equity lost", ".4f"),
-    Figure("mwc_lost", "MWC lost %", ".3f", 100), Figure("points_lost", "points lost", ".3f"),
-    Figure("approximate_lost"), Figure("error_rate"), Figure("play_lost"), Figure("cube_lost"),
-    Figure("xg_decisions"), Figure("race_pr", "race PR", ".2f"),
-    Figure("gnubg_decisions"), Figure("race_memg", "race mEMG", ".1f"), Figure("estimated", "estimated"),
-    Figure("doubles"), Figure("takes"), Figure("passes"),
-    Figure("missed_doubles", "missed doubles"), Figure("wrong_doubles", "wrong doubles"),
-    Figure("wrong_takes", "wrong takes"), Figure("wrong_passes", "wrong passes"),
-    Figure("doubtful", "doubtful"), Figure("bad", "bad"), Figure("very_bad", "very bad"),
-    Figure("xg_errors", "XG errors"), Figure("xg_blunders", "XG blunders"),
-    Figure("file_judged"), Figure("file_differs", "file differs"),
-    Figure("rolls"), Figure("luck", "luck", "+.3f"), Figure("luck_mwc", "luck MWC %", "+.3f", 100),
-)  # fmt: skip
-_WRONG = {"no double": "missed_doubles", "double": "wrong_doubles", "pass": "wrong_passes"}
+def _lost(factor: float, decisions: str) -> Callable[[Total], float | None]:
+    """The equity lost for each of these decisions; None without any."""
+
+    def rate(total: Total) -> float | None:
+        count = getattr(total, decisions)
+        return factor * total.equity_lost / count if count else None
+
+    return rate
 
 
 @dataclass
 class Total:
     """One player's sums.
 
-    decisions : judged; plays and cube decisions add up to them. unforced : where there was a choice. right, close,
-    approximate, illegal : how many of those are not errors, and why; errors : the rest, by kind. estimated : those
-    whose numbers are estimated within a known error.
-    equity_lost : by errors and close decisions, play_lost and cube_lost of it by kind; mwc_lost : of it in matches,
-    chances to win the match, added up over all; points_lost : for money, with the cube. approximate_lost : by
-    approximate decisions, not in the others.
-    xg_decisions, gnubg_decisions : those that the rates of the two programs are by. doubtful, bad, very_bad : gnubg's
-    classes; xg_errors (with the blunders), xg_blunders : eXtreme Gammon's.
+    decisions : judged; plays and cube decisions add up to them. unforced : where there was a choice, and no number is
+    only estimated. right, close, approximate, illegal : how many of those are not errors, and why; errors : the rest,
+    by kind. estimated : those whose numbers are estimated within a known error.
+    equity_lost : by errors and close decisions, for a cube at 1, in a match EMG; play_lost and cube_lost of it by
+    kind; mwc_lost : of it in matches, chances to win the match, added up over all; points_lost : for money, with the
+    cube. approximate_lost : by approximate decisions, not in the others. error_rate : equity lost a decision
+    with a choice; None without any.
+    xg_decisions, gnubg_decisions : those that the rates of the two programs are by. race_pr, race_memg : the rates of
+    the race alone as eXtreme Gammon (500 times the loss a decision) and gnubg (thousandths of EMG) reckon them.
+    doubtful, bad, very_bad : gnubg's classes; xg_errors (with the blunders), xg_blunders : eXtreme Gammon's.
     file_judged, file_differs : decisions that the file's own analysis judges, and judges otherwise.
     rolls : those whose luck is known; luck, luck_mwc : its sum.
     """
 
     name: str
     player: int | None = None
-    decisions: int = 0
-    plays: int = 0
-    unforced_plays: int = 0
-    cube_decisions: int = 0
-    forced: int = 0
-    right: int = 0
-    close: int = 0
-    approximate: int = 0
-    illegal: int = 0
-    errors: int = 0
-    play_errors: int = 0
-    cube_errors: int = 0
-    estimated: int = 0
-    play_lost: float = 0.0
-    cube_lost: float = 0.0
-    mwc_lost: float = 0.0
-    points_lost: float = 0.0
-    approximate_lost: float = 0.0
-    xg_decisions: int = 0
-    gnubg_decisions: int = 0
-    doubles: int = 0
-    takes: int = 0
-    passes: int = 0
-    missed_doubles: int = 0
-    wrong_doubles: int = 0
-    wrong_takes: int = 0
-    wrong_passes: int = 0
-    doubtful: int = 0
-    bad: int = 0
-    very_bad: int = 0
-    xg_errors: int = 0
-    xg_blunders: int = 0
-    file_judged: int = 0
-    file_differs: int = 0
-    rolls: int = 0
-    luck: float = 0.0
-    luck_mwc: float = 0.0
+    judgements: list[Judgement] = field(default_factory=list)
 
-    def add(self, one: Judgement) -> None:
-        """Count a judgement."""
-        play, verdict, kind = one.decision.kind == "play", one.verdict, one.decision.kind
-        self.decisions += 1
-        self.plays += play
-        self.cube_decisions += not play
-        self.unforced_plays += play and verdict != "forced"
-        self.estimated += one.method == "estimated" and one.bounded
-        self._count("errors" if verdict == "error" else verdict)
-        if not play and kind != "no double":
-            self._count({"double": "doubles", "pass": "passes"}.get(kind, "takes"))
-        if verdict == "error":
-            self.play_errors += play
-            self.cube_errors += not play
-            if not play:
-                self._count(_WRONG.get(kind, "wrong_takes"))
-        if verdict == "approximate":
-            self.approximate_lost += one.loss or 0.0
-        else:
-            self.play_lost += (play and one.loss) or 0.0
-            self.cube_lost += (not play and one.loss) or 0.0
-            self.mwc_lost += one.loss_mwc or 0.0
-            self.points_lost += one.points or 0.0
-        self.xg_decisions += one.counts("xg")
-        self.gnubg_decisions += one.counts("gnubg")
-        word, other = one.class_of("gnubg"), one.class_of("xg")
-        if word:
-            self._count(word.replace(" ", "_"))
-        self.xg_errors += other is not None
-        self.xg_blunders += other == "blunder"
-        self.file_judged += one.file is not None
-        self.file_differs += one.file is not None and one.file.differs
-        if one.luck is not None:
-            self.rolls += 1
-            self.luck += one.luck
-            self.luck_mwc += one.luck_mwc or 0.0
-
-    def _count(self, name: str) -> None:
-        setattr(self, name, getattr(self, name) + 1)
-
-    @property
-    def equity_lost(self) -> float:
-        """Equity lost by plays and at the cube, normalised: for a cube at 1, in a match EMG."""
-        return self.play_lost + self.cube_lost
-
-    @property
-    def unforced(self) -> int:
-        """Decisions with a choice, of which no number is only estimated."""
-        return self.right + self.close + self.errors
-
-    @property
-    def rate(self) -> float | None:
-        """Equity lost a decision with a choice; None without any."""
-        return self.equity_lost / self.unforced if self.unforced else None
-
-    error_rate = rate  # its name in JSON
-
-    @property
-    def race_pr(self) -> float | None:
-        """The performance rating of the race alone as eXtreme Gammon reckons it: 500 times the loss a decision."""
-        return 500 * self.equity_lost / self.xg_decisions if self.xg_decisions else None
-
-    @property
-    def race_memg(self) -> float | None:
-        """The error rate of the race alone as gnubg reckons it: thousandths of EMG a decision."""
-        return 1000 * self.equity_lost / self.gnubg_decisions if self.gnubg_decisions else None
+    decisions = Figure(lambda one: True, "decisions")
+    plays = Figure(lambda one: one.play)
+    unforced_plays = Figure(lambda one: one.play and not one.forced)
+    cube_decisions = Figure(lambda one: not one.play)
+    unforced = Figure(lambda total: total.right + total.close + total.errors, whole=True)
+    forced = Figure(lambda one: one.verdict == "forced", "forced")
+    right = Figure(lambda one: one.verdict == "right")
+    close = Figure(lambda one: one.verdict == "close", "close")
+    approximate = Figure(lambda one: one.verdict == "approximate", "approx.")
+    illegal = Figure(lambda one: one.verdict == "illegal")
+    errors = Figure(lambda one: one.verdict == "error", "errors")
+    play_errors = Figure(lambda one: one.error and one.play, "plays")
+    cube_errors = Figure(lambda one: one.error and not one.play, "cube")
+    equity_lost = Figure(lambda total: total.play_lost + total.cube_lost, "equity lost", ".4f", whole=True)
+    mwc_lost = Figure(lambda one: one.bounded and one.loss_mwc, "MWC lost %", ".3f", 100)
+    points_lost = Figure(lambda one: one.bounded and one.points, "points lost", ".3f")
+    approximate_lost = Figure(lambda one: not one.bounded and one.loss, form=".4f")
+    error_rate = Figure(_lost(1, "unforced"), whole=True)
+    rate = property(attrgetter("error_rate"), doc="The same as `error_rate`, which is its name in JSON.")
+    play_lost = Figure(lambda one: one.bounded and one.play and one.loss, form=".4f")
+    cube_lost = Figure(lambda one: one.bounded and not one.play and one.loss, form=".4f")
+    xg_decisions = Figure(lambda one: one.counts("xg"))
+    race_pr = Figure(_lost(500, "xg_decisions"), "race PR", ".2f", whole=True)
+    gnubg_decisions = Figure(lambda one: one.counts("gnubg"))
+    race_memg = Figure(_lost(1000, "gnubg_decisions"), "race mEMG", ".1f", whole=True)
+    estimated = Figure(lambda one: one.method == "estimated" and one.bounded, "estimated")
+    doubles = Figure(lambda one: one.did == "double")
+    takes = Figure(lambda one: one.did in ("take", "beaver"))
+    passes = Figure(lambda one: one.did == "pass")
+    missed_doubles = Figure(lambda one: one.error and one.did == "no double", "missed doubles")
+    wrong_doubles = Figure(lambda one: one.error and one.did == "double", "wrong doubles")
+    wrong_takes = Figure(lambda one: one.error and one.did in ("take", "beaver"), "wrong takes")
+    wrong_passes = Figure(lambda one: one.error and one.did == "pass", "wrong passes")
+    doubtful = Figure(lambda one: one.class_of("gnubg") == "doubtful", "doubtful")
+    bad = Figure(lambda one: one.class_of("gnubg") == "bad", "bad")
+    very_bad = Figure(lambda one: one.class_of("gnubg") == "very bad", "very bad")
+    xg_errors = Figure(lambda one: one.class_of("xg") is not None, "XG errors")
+    xg_blunders = Figure(lambda one: one.class_of("xg") == "blunder", "XG blunders")
+    file_judged = Figure(lambda one: one.file is not None)
+    file_differs = Figure(lambda one: one.file is not None and one.file.differs, "file differs")
+    rolls = Figure(lambda one: one.luck is not None)
+    luck = Figure(lambda one: one.luck, "luck", "+.3f")
+    luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
         """The sums as plain values."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
+
+
+FIGURES = [value for value in vars(Total).values() if isinstance(value, Figure)]
 
 
 def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Total]:
@@ -190,7 +148,7 @@ def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Tot
             totals.setdefault(key, Total(key[0], player if len(reports) == 1 else None))
         for one in report.judgements:
             if game in (None, one.decision.game):
-                totals[keys[one.decision.player]].add(one)
+                totals[keys[one.decision.player]].judgements.append(one)
     return list(totals.values())
 
 
@@ -239,13 +197,13 @@ class MatchReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The match without its decisions."""
-        met = self.met
+        met, match = self.met, self.match
         return {
             "file": self.file,
             "number": self.number,
-            "players": list(self.match.players),
-            "match_length": self.match.length,
-            "games": len(self.match.games),
+            "players": list(match.players),
+            "match_length": match.length,
+            "games": len(match.games),
             "judged": "money" if met is None else "match",
             "met": None if met is None else {"name": met.name, "digest": met.digest},
             "decisions_met": self.decisions,
@@ -255,12 +213,9 @@ class MatchReport:
             "totals": [total.as_dict() for total in self.totals],
             "problems": self.problems,
             "folder": self.folder,
-            "date": self.match.date,
-            "event": self.match.event,
-            "round": self.match.round,
-            "place": self.match.place,
+            **{name: getattr(match, name) for name in ("date", "event", "round", "place")},
             "by_game": [
-                {"game": game.number, "scores": list(game.scores)} | {"totals": [t.as_dict() for t in totals]}
+                {"game": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
                 for game, totals in self.games
             ],
         }
@@ -340,10 +295,8 @@ def judge_match(
             continue
         report.races += 1
         if not match.games[decision.game].records[decision.record].sure:
-            number = match.games[decision.game].number
-            odd[
-                f"game {number}: nothing is judged after a play that is lost, until the file gives a board"
-            ] = None
+            lost = "nothing is judged after a play that is lost, until the file gives a board"
+            odd[f"game {match.games[decision.game].number}: {lost}"] = None
             continue
         try:
             report.judgements.append(judge.judge(decision))

@@ -85,17 +85,15 @@ def behind(one: Judgement) -> list[str]:
     lines, known = [one.advice] * bool(one.advice), one.insight
     if known is not None:
         live = f", {100 * known.live_take_point:.1f} % with a live cube"
-        points = (
-            f"take point {100 * known.take_point:.1f} %{live * (known.live_take_point != known.take_point)}"
-        )
+        live *= known.live_take_point != known.take_point
+        points = f"take point {100 * known.take_point:.1f} %{live}"
         lines.append(f"the side that answers wins {100 * known.win:.1f} %, {points}")
         lines.append(f"market losers {100 * known.market_losers:.1f} %")
-        ends = {"best": known.rolls[:3], "worst": known.rolls[:-4:-1]}
-        words = [
-            f"{word} rolls {', '.join(f'{r} {equity:+.3f}' for r, equity in part)}"
-            for word, part in ends.items()
-        ]
-        lines.append("; ".join(words))
+        best, worst = (
+            ", ".join(f"{roll} {equity:+.3f}" for roll, equity in part)
+            for part in (known.rolls[:3], known.rolls[:-4:-1])
+        )
+        lines.append(f"best rolls {best}; worst rolls {worst}")
     return lines
 
 

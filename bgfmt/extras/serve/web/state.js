@@ -4,9 +4,10 @@
 // them null), cube, for money the rules jacoby and beavers (true, false or null: not said), and for match play away
 // ([us, them] or null), crawford, cube_value, met, met_player, extend_met.
 
-import { MOST_CHEQUERS, POINTS } from "./limits.js";
 import { PositionError, parse } from "./bgfmt.js";
 
+const POINTS = 24;
+const MOST_CHEQUERS = 15;
 export const EXAMPLE = "0,1,0,0,1/0,1,1";
 const RULES = ["jacoby", "beavers"];
 const OURS = ["p", "roll", "cube", ...RULES, "away", "crawford", "cube_value", "met", "met_player", "extend_met"];
@@ -93,25 +94,9 @@ function side(text) {
   return wide(counts);
 }
 
-/** Pairs of an address's query as they stand: [key, value, raw]. */
-function pairs(search) {
-  const decode = (text) => {
-    try {
-      return decodeURIComponent(text.replace(/\+/g, " "));
-    } catch {
-      return text;
-    }
-  };
-  const parts = search.replace(/^\?/, "").split("&").filter(Boolean);
-  return parts.map((raw) => {
-    const at = raw.indexOf("=");
-    return [decode(at < 0 ? raw : raw.slice(0, at)), at < 0 ? "" : decode(raw.slice(at + 1)), raw];
-  });
-}
-
 /** What an address says: {state, example, wrong}; `wrong` is {text, reason} where it cannot be read. */
 export function fromAddress(search) {
-  const said = Object.fromEntries(pairs(search).filter(([key]) => OURS.includes(key)));
+  const said = Object.fromEntries(new URLSearchParams(search));
   const example = said.p === undefined;
   let state;
   try {
@@ -134,7 +119,8 @@ export function fromAddress(search) {
 
 /** The query of a state's address; parameters that are not ours stay as they are. */
 export function toAddress(state, search = "") {
-  const others = pairs(search).filter(([key]) => !OURS.includes(key)).map(([, , raw]) => raw);
+  const ours = (raw) => OURS.includes([...new URLSearchParams(raw).keys()][0]);
+  const others = search.replace(/^\?/, "").split("&").filter((raw) => raw && !ours(raw));
   const own = [`p=${textOf(state)}`];
   if (rollOf(state)) own.push(`roll=${rollOf(state)}`);
   if (state.cube !== "centered") own.push(`cube=${state.cube}`);

@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.thumb import racing
 from bgfmt.extras.lab.thumb.counting import Rounding
-from bgfmt.extras.lab.thumb.doubling import Zone
+from bgfmt.extras.lab.thumb.doubling import LIMITS, Zone
+from bgfmt.game import board
+from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.moves import ROLLS
 
 Array = NDArray[Any]
@@ -26,13 +29,25 @@ Bearoff = Literal["enr", "w"]
 
 
 class Kernel(NamedTuple):
-    """The completion as the kernels take it: numbers in place of words."""
+    """What the kernels go by: the completion with numbers in place of words, and the table for the bear-off.
 
-    table: Array  # (4096,) int64, escapes by code
+    escapes : (4096,) int64, by code. scale, low : see `Completion`. moment, hold : the place of the word among those
+    there are. limits : (2, 5) float64 of the zone, see `thumb.doubling`. nearest : 1.1 times the count is rounded.
+    by_w : see `running.worth`. enr (54264,), infinite outside the table, and chances (54264, 8) of P(1)..P(8),
+    float64, by gnubg's position number; terms (6, 16) int64, the binomials of that number.
+    """
+
+    escapes: Array
     scale: float
-    moment: int
     low: int
+    moment: int
     hold: int
+    limits: Array
+    nearest: bool
+    by_w: bool
+    enr: Array
+    chances: Array
+    terms: Array
 
 
 @dataclass(frozen=True)
@@ -79,12 +94,24 @@ class Completion:
             values[key] = int(text) if isinstance(defaults[key], int) and text.isdecimal() else text
         return cls(**values)
 
+    def place(self, name: str) -> int:
+        """The place of the word chosen among those there are."""
+        return get_args(get_type_hints(type(self))[name]).index(getattr(self, name))
+
     @cached_property
     def kernel(self) -> Kernel:
-        """The same as numbers."""
-        table = escapes_table(self.escapes).astype(np.int64)
-        moment, hold = get_args(Moment).index(self.moment2), get_args(Hold).index(self.hold)
-        return Kernel(table, float(self.scale), moment, self.contain_low, hold)
+        """The same as numbers, with Gillogly's table."""
+        enr, chances = (
+            np.full(board.count(6, MAX_CHEQUERS), np.inf),
+            np.zeros((board.count(6, MAX_CHEQUERS), 8)),
+        )
+        ids, rows = racing.gillogly()
+        enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]
+        return Kernel(
+            escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
+            self.place("moment2"), self.place("hold"), LIMITS[self.zone], self.rounding == "nearest",
+            self.bearoff == "w", enr, chances, np.ascontiguousarray(board.number_terms(6), np.int64),
+        )  # fmt: skip
 
 
 C1 = Completion()

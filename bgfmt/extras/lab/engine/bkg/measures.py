@@ -7,20 +7,33 @@ off; a backgammon when the rolls to leave the enemy's home board do.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgfmt.extras.lab.engine.bkg.boards import array_of
-from bgfmt.extras.lab.engine.bkg.completion import C1, Completion
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.extras.lab.engine.bkg.completion import C1, Completion, escapes_table
+from bgfmt.extras.lab.engine.bkg.kernels import choosing, hits, measures, running
 from bgfmt.extras.lab.thumb import counting
 from bgfmt.extras.lab.thumb import racing as thumb_racing
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
-    from bgfmt.extras.lab.engine.bkg.kernels.running import Home
     from bgfmt.extras.lab.engine.bkg.player import Bkg
 
 Pair = tuple[int, int]
+OF_ONE_SIDE = ("homblots", "histack", "gap", "expallin", "exploff", "expturns")
+
+
+def array_of(position: Position) -> NDArray[Any]:
+    """(2, 26) int64, as the kernels have boards: the side on roll, then the other; 0 the chequers off, 25 the bar."""
+    rows = [
+        (MAX_CHEQUERS - side.chequers, *side.padded(25)[:24], side.bar)
+        for side in (position.us, position.them)
+    ]
+    return np.array(rows, np.int64)
 
 
 class Measures(NamedTuple):
@@ -62,44 +75,32 @@ class Measures(NamedTuple):
 
 def measure(position: Position, completion: Completion = C1) -> Measures:
     """The measuring functions; `position.us` is J, who has just moved."""
-    from bgfmt.extras.lab.engine.bkg.kernels import hits, measures
-
-    kernel = completion.kernel
+    table, low = escapes_table(completion.escapes).astype(np.int64), completion.contain_low
     j, n = array_of(position.check())
-    table, low = kernel.table, kernel.low
-    risk = hits.danger(j, n)
-    held = [measures.held_at(table, low, *pair) for pair in ((j, n), (n, j))]
-    back = [int(measures.mostback(side)) for side in (j, n)]
-    pips = [int(measures.pipcount(side)) for side in (j, n)]
-    point = int(measures.next_point(j, n))
+    point = measures.next_point(j, n)
 
-    def both(function: Any) -> Pair:
-        return int(function(j, n)), int(function(n, j))
+    def both(function: Any) -> tuple[Any, Any]:
+        return function(j, n), function(n, j)
 
+    held = both(lambda x, y: measures.held_at(table, low, x, y))
+    acontain, pips = (held[0][1], held[1][1]), both(lambda x, y: measures.pipcount(x))
     return Measures(
-        pips=(pips[0], pips[1]),
-        p1=int(risk.one),
-        p2=int(risk.two),
-        piploss=int(risk.piploss),
+        pips,
+        *hits.danger(j, n),
         escapes=both(lambda x, y: measures.escapes(table, y, measures.mostback(x))),
         contain=both(lambda x, y: measures.contain(table, low, y)),
-        acontain=(int(held[0][1]), int(held[1][1])),
-        contsq=(int(held[0][0]), int(held[1][0])),
+        acontain=acontain,
+        contsq=(held[0][0], held[1][0]),
         mobility=both(lambda x, y: measures.mobility(table, x, y)),
-        mostback=(back[0], back[1]),
+        mostback=both(lambda x, y: measures.mostback(x)),
         closeboard=both(measures.closeboard),
-        moment2=float(measures.moment2(j, kernel.moment)),
-        homblots=int(measures.homblots(j)),
-        histack=int(measures.histack(j)),
-        gap=int(measures.gap(j)),
-        expallin=int(measures.expallin(j)),
-        exploff=int(measures.exploff(j)),
-        expturns=int(measures.expturns(j)),
+        moment2=measures.moment2(j, completion.place("moment2")),
+        **{name: getattr(measures, name)(j) for name in OF_ONE_SIDE},
         next_point=point,
-        builders=int(measures.builders(j, point)),
-        slotted=int(measures.slotted(j, point)),
+        builders=measures.builders(j, point),
+        slotted=measures.slotted(j, point),
         edge=pips[1] - pips[0] - 4,
-        winfactor=float((pips[0] + 4 + 2 * held[0][1]) / max(pips[1] + 2 * held[1][1], 1)),
+        winfactor=(pips[0] + 4 + 2 * acontain[0]) / max(pips[1] + 2 * acontain[1], 1),
     )
 
 
@@ -127,24 +128,24 @@ class Racing(NamedTuple):
 
 def racing(engine: Bkg, state: GameState) -> Racing:
     """What BKG goes by in a race."""
-    from bgfmt.extras.lab.engine.bkg.kernels import choosing, running
-
-    home, cube, position = engine.home, engine.cube, state.position
-    board = array_of(position)
-    rows = [running.row(home, side) for side in board]
-    sides = [position.us.padded(24), position.them.padded(24)]
-    turns = [turns_of(home, side) for side in (position.us, position.them)]
-    counts = counting.adjusted_thirds(sides[0], sides[1]), counting.adjusted_thirds(sides[1], sides[0])
-    numbers = [running.number(home, side) for side in board]
-    full, rounding = None, engine.completion.rounding
+    kernel, position, rounding = engine.completion.kernel, state.position, engine.completion.rounding
+    board, pair = array_of(position), (position.us, position.them)
+    sides = [side.padded(24) for side in pair]
+    rows = [running.row(kernel, side) for side in board]
+    numbers = [running.number(kernel, side) for side in board]
+    turns = [turns_of(side) for side in pair]
+    full = None
     if min(numbers) >= 0:
         chances = thumb_racing.distributions()[1]
         full = float(thumb_racing.win_chance(chances[numbers[0]], chances[numbers[1]]))
     return Racing(
-        enr=(float(running.expected_rolls(home, board[0])), float(running.expected_rolls(home, board[1]))),
-        win=float(running.win_chance(home, rows[0], rows[1])) if min(rows) >= 0 else None,
+        enr=(running.expected_rolls(kernel, board[0]), running.expected_rolls(kernel, board[1])),
+        win=running.win_chance(kernel, *rows) if min(rows) >= 0 else None,
         win_full=full,
-        acount=(int(counts[0]) / 3, int(counts[1]) / 3),
+        acount=(
+            int(counting.adjusted_thirds(sides[0], sides[1])) / 3,
+            int(counting.adjusted_thirds(sides[1], sides[0])) / 3,
+        ),
         by_count=(
             bool(counting.doubles(*sides, rounding=rounding)),
             bool(counting.doubles(*sides, owned=True, rounding=rounding)),
@@ -152,10 +153,10 @@ def racing(engine: Bkg, state: GameState) -> Racing:
         ),
         minturns=(turns[0].least, turns[1].least),
         maxturns=(turns[0].most, turns[1].most),
-        doubles=bool(choosing.doubles(home, cube, board, False)),
-        redoubles=bool(choosing.doubles(home, cube, board, True)),
-        takes=bool(choosing.takes(home, cube, board)),
-        resigns=games_lost(home, position),
+        doubles=choosing.doubles(kernel, board, False),
+        redoubles=choosing.doubles(kernel, board, True),
+        takes=choosing.takes(kernel, board),
+        resigns=games_lost(position),
     )
 
 
@@ -175,39 +176,60 @@ class Turns(NamedTuple):
     leave: int
 
 
-def turns_of(home: Home, side: Side) -> Turns:
-    """Minturns, Maxturns, Minloff, Maxloff of a side that nobody is in the way of; the last two 0 with a man off."""
-    from bgfmt.extras.lab.engine.bkg.kernels import turns
+def turns_of(side: Side) -> Turns:
+    """Minturns, Maxturns, Minloff, Maxloff of a side that nobody is in the way of; the last two 0 with a man off.
 
-    row = array_of(Position(side, Side()))[0]
-    off = (0, 0) if row[0] else (int(turns.least_to_one_off(row)), int(turns.most_to_one_off(row)))
+    Men at home need 2-1 as often as their pips and the ones and twos among them say; men outside come home first, the
+    farthest by each die, so that the number is never too small.
+    """
+    counts = array_of(Position(side, Side()))[0].tolist()
+    men = [(point, many) for point, many in enumerate(counts) if point]
+    sixes = sum(many * ((point + 5) // 6) for point, many in men)
+    to_home = sum(many * ((point - 1) // 6) for point, many in men)
+    to_leave = sum(many * ((point - 13) // 6) for point, many in men if point >= 19)
+    rolls, home = _home(counts, max)
+    pips = sum(point * many for point, many in enumerate(home))
+    parts = sum((point + 1) // 2 * many for point, many in enumerate(home))
+    most_off = 0
+    if not counts[0]:
+        most_off, last = _home(counts, min)
+        most_off += 0 if last[0] else -(-next(point for point in range(1, 7) if last[point]) // 3)
     return Turns(
-        int(turns.least(row)),
-        int(turns.most(home.terms, home.greatest, row)),
-        *off,
-        int(turns.least_to_leave(row)),
-    )
+        -(-sixes // 4), rolls + max(-(-pips // 3), -(-parts // 2)), 0 if counts[0] else -(-(1 + to_home) // 4),
+        most_off, -(-to_leave // 4),
+    )  # fmt: skip
 
 
-def games_lost(home: Home, position: Position) -> int:
+def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int, list[int]]:
+    """Rolls of 2-1 until no man is outside, and the men then; which one moves where the last one leaves a 1."""
+    side, rolls = list(counts), 0
+    while any(side[7:]):
+        rolls += 1
+        for die in (2, 1):
+            outside = [point for point in range(7, 26) if side[point]]
+            start = outside[-1] if outside else spare(point for point in range(1, 7) if side[point])
+            side[start] -= 1
+            side[start - die] += 1
+    return rolls, side
+
+
+def games_lost(position: Position) -> int:
     """Games that the side on roll has lost for certain: 0 to 3. It rolls first, so equal numbers are not lost yet."""
     if position.contact or not position.us.chequers or not position.them.chequers:
         return 0
-    us, most = turns_of(home, position.us), turns_of(home, position.them).most
+    us, most = turns_of(position.us), turns_of(position.them).most
     return 0 if us.least <= most else 1 + (us.least_off > most) + (us.least_off > most and us.leave > most)
 
 
-def most_to_win(home: Home, position: Position) -> int:
+def most_to_win(position: Position) -> int:
     """Games that the side *not* on roll, who has offered to resign, may still lose at most; `position` is theirs.
 
     The side on roll is the one that answers. A gammon is out of reach when a man of the loser's is off in time
     even with 2-1, or is off already.
     """
-    loser = position.them
     if position.contact:
         return 3
-    them = turns_of(home, loser)
-    fastest = turns_of(home, position.us).least
-    if them.most_off < fastest or loser.chequers < 15:
+    them, fastest = turns_of(position.them), turns_of(position.us).least
+    if them.most_off < fastest or position.them.chequers < 15:
         return 1
     return 3 if them.leave >= fastest else 2

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.extras.lab.engine.bkg.completion import Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, running
-from bgfmt.extras.lab.engine.bkg.kernels.moves import Room
 from bgfmt.extras.lab.thumb import doubling
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
 ENGAGED, RUNNING, BEAROFF = 0, 1, 2
-CENTERED, OWNED = doubling.CENTERED, doubling.OWNED
-DOUBLE, NEVER, PASS = doubling.DOUBLE, doubling.NEVER, doubling.PASS
-
-
-class Cube(NamedTuple):
-    """How BKG doubles, and ranks plays in the bear-off.
-
-    zone : 0 Z1, 1 Z0, 2 always. nearest : 1.1 times the count is rounded. by_w : see `running.worth`.
-    """
-
-    zone: int
-    nearest: bool
-    by_w: bool
+PASS = doubling.PASS
 
 
 @njit()
@@ -37,58 +24,50 @@ def engaged(board: Array) -> bool:
 
 
 @njit()
-def rate(
-    kernel: Kernel, home: running.Home, by_w: bool, start: Array, room: Room, points: Array, terms: Array
-) -> int:
-    """Fill `points` (m, 2), what each result in layer 2 is ranked by; which part of the program ranked them.
+def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int, Array, Array]:
+    """Which part of the program ranks the results of a roll, by what (m, 2), and the terms (m, 7) of engaged ones.
 
-    Results that are out of the question have -inf. terms : (m, 7), of engaged positions.
+    boards, gains : by `moves.plays`. Results that are out of the question have -inf.
     """
-    many = room.many[2]
-    was_engaged, free, all_free = engaged(start), 0, True
+    many = len(boards)
+    points, terms = np.full((many, 2), -np.inf), np.zeros((many, evaluation.TERMS))
+    free, edge = np.zeros(many, np.bool_), np.zeros(many, np.int64)
     for k in range(many):
-        points[k, 0] = points[k, 1] = -np.inf
-        board = room.boards[2, k]
-        edge = measures.pipcount(board[1]) - measures.pipcount(board[0]) - 4
-        free += not engaged(board) and edge > 0
-        all_free = all_free and not engaged(board)
-    if was_engaged and free == 0 and not all_free:
+        free[k] = not engaged(boards[k])
+        edge[k] = measures.pipcount(boards[k, 1]) - measures.pipcount(boards[k, 0]) - 4
+    leaves = engaged(start) and (free & (edge > 0)).any()
+    if engaged(start) and not leaves and not free.all():
         was = evaluation.before(kernel, start)
         for k in range(many):
-            points[k, 0] = evaluation.evaluate(kernel, was, start, room.boards[2, k], terms[k])
+            points[k, 0] = evaluation.evaluate(kernel, was, start, boards[k], terms[k])
             points[k, 1] = -k
-        return ENGAGED
-    mode, rolls = running.mode_of(home, start, by_w)
+        return ENGAGED, points, terms
+    mode, rolls = running.mode_of(kernel, start)
     part = RUNNING
     for k in range(many):
-        if running.row(home, room.boards[2, k, 0]) >= 0 and not engaged(room.boards[2, k]):
+        if free[k] and running.row(kernel, boards[k, 0]) >= 0:
             part = BEAROFF
     for k in range(many):
-        board = room.boards[2, k]
-        edge = measures.pipcount(board[1]) - measures.pipcount(board[0]) - 4
-        if engaged(board) or (was_engaged and free > 0 and edge <= 0):
+        if not free[k] or (leaves and edge[k] <= 0):
             continue
+        place = running.row(kernel, boards[k, 0])
         if part == RUNNING:
-            points[k, 0] = running.score(board, room.gain[2, k])
-            points[k, 1] = running.tidiness(board[0])
-            continue
-        place = running.row(home, board[0])
-        if place >= 0:
-            points[k, 0], points[k, 1] = running.worth(home, board, place, mode, rolls)
-    return part
+            points[k, 0], points[k, 1] = running.score(boards[k], gains[k]), running.tidiness(boards[k, 0])
+        elif place >= 0:
+            points[k, 0], points[k, 1] = running.worth(kernel, boards[k], place, mode, rolls)
+    return part, points, terms
 
 
 @njit()
-def best(home: running.Home, part: int, room: Room, points: Array) -> int:
+def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
     """The first of the best by points, then by what breaks ties; in the bear-off the least position number."""
     chosen = 0
-    for k in range(1, room.many[2]):
+    for k in range(1, len(boards)):
         gap = points[k, 0] - points[chosen, 0]
         if abs(gap) <= running.EQUAL or points[k, 0] == points[chosen, 0]:
             gap = points[k, 1] - points[chosen, 1]
             if part == BEAROFF and abs(gap) <= running.EQUAL:
-                here = running.number(home, room.boards[2, k, 0])
-                gap = running.number(home, room.boards[2, chosen, 0]) - here
+                gap = running.number(kernel, boards[chosen, 0]) - running.number(kernel, boards[k, 0])
         if gap > 0:
             chosen = k
     return chosen
@@ -114,28 +93,24 @@ def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
 
 
 @njit()
-def doubles(home: running.Home, cube: Cube, board: Array, owned: bool) -> bool:
+def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     """Whether the side on roll doubles; never while engaged."""
     if engaged(board):
         return False
-    us, them = running.row(home, board[0]), running.row(home, board[1])
+    us, them = running.row(kernel, board[0]), running.row(kernel, board[1])
     if us < 0 or them < 0:
-        return beyond(board[0], board[1], -1 if owned else -2, cube.nearest) >= 0  # type: ignore[no-any-return]
-    win = running.win_chance(home, us, them)
-    if cube.zone == 2:
-        return win >= NEVER  # type: ignore[no-any-return]
-    if cube.zone == 1:
-        return win >= DOUBLE  # type: ignore[no-any-return]
-    left = min(max(int(np.ceil(home.enr[us] - 1e-9)), 1), 5) - 1
-    return win >= (OWNED[left] if owned else CENTERED[left])  # type: ignore[no-any-return]
+        return beyond(board[0], board[1], -1 if owned else -2, kernel.nearest) >= 0  # type: ignore[no-any-return]
+    win = running.win_chance(kernel, us, them)
+    left = min(max(int(np.ceil(kernel.enr[us] - 1e-9)), 1), 5) - 1
+    return win >= kernel.limits[int(owned), left]  # type: ignore[no-any-return]
 
 
 @njit()
-def takes(home: running.Home, cube: Cube, board: Array) -> bool:
+def takes(kernel: Kernel, board: Array) -> bool:
     """Whether the side that is doubled takes; the doubler stands first. While engaged always."""
     if engaged(board):
         return True
-    us, them = running.row(home, board[0]), running.row(home, board[1])
+    us, them = running.row(kernel, board[0]), running.row(kernel, board[1])
     if us < 0 or them < 0:
-        return beyond(board[0], board[1], 2, cube.nearest) <= 0  # type: ignore[no-any-return]
-    return running.win_chance(home, us, them) <= PASS  # type: ignore[no-any-return]
+        return beyond(board[0], board[1], 2, kernel.nearest) <= 0  # type: ignore[no-any-return]
+    return running.win_chance(kernel, us, them) <= PASS  # type: ignore[no-any-return]

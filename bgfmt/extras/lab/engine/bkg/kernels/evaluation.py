@@ -32,8 +32,8 @@ class Before(NamedTuple):
 def before(kernel: Kernel, board: Array) -> Before:
     """Onmove and what holds it."""
     us, them = board[0], board[1]
-    square, held = measures.held_at(kernel.table, kernel.low, us, them)
-    contfactor = measures.contain(kernel.table, kernel.low, them) ** 3 / 300
+    square, held = measures.held_at(kernel.escapes, kernel.low, us, them)
+    contfactor = measures.contain(kernel.escapes, kernel.low, them) ** 3 / 300
     return Before(contfactor, square, held, measures.expallin(us), measures.mostback(us))
 
 
@@ -67,7 +67,9 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
 
 @njit()
 def _general(kernel: Kernel, j: Array, n: Array, caploss: int, risk: hits.Danger, winfactor: float) -> float:
-    points = float(caploss) + j[0] * (22 if risk.one == 0 else 3) + measures.mobility(kernel.table, j, n) / 5
+    points = (
+        float(caploss) + j[0] * (22 if risk.one == 0 else 3) + measures.mobility(kernel.escapes, j, n) / 5
+    )
     points += measures.getbackin(measures.closeboard(j, n), n[25])
     points -= risk.piploss / kernel.scale / winfactor
     if measures.mostback(j) > 6:
@@ -105,10 +107,10 @@ def _neardis(
 def _notneardis(kernel: Kernel, j: Array, n: Array, held: int) -> float:
     point = measures.next_point(j, n)
     points = measures.slotted(j, point) + 4.5 * measures.builders(j, point) - measures.histack(j)
-    points += held**3 / 300 + measures.contain(kernel.table, kernel.low, j) ** 2 / 50
+    points += held**3 / 300 + measures.contain(kernel.escapes, kernel.low, j) ** 2 / 50
     if j[25] == 0:
-        points += 2 * measures.escapes(kernel.table, n, measures.mostback(j))
-    return points - 2 * measures.escapes(kernel.table, j, measures.mostback(n))  # type: ignore[no-any-return]
+        points += 2 * measures.escapes(kernel.escapes, n, measures.mostback(j))
+    return points - 2 * measures.escapes(kernel.escapes, j, measures.mostback(n))  # type: ignore[no-any-return]
 
 
 @njit()
@@ -127,8 +129,8 @@ def evaluate(kernel: Kernel, was: Before, start: Array, board: Array, terms: Arr
         if start[1, point] > n[point]:
             caploss += (25 - point) * (start[1, point] - n[point])
     risk = hits.danger(j, n)
-    held_j = measures.held_at(kernel.table, kernel.low, j, n)[1]
-    held_n = measures.held_at(kernel.table, kernel.low, n, j)[1]
+    held_j = measures.held_at(kernel.escapes, kernel.low, j, n)[1]
+    held_n = measures.held_at(kernel.escapes, kernel.low, n, j)[1]
     pips_j, pips_n = measures.pipcount(j), measures.pipcount(n)
     edge = pips_n - pips_j - 4
     winfactor = (pips_j + 4 + 2 * held_j) / (pips_n + 2 * held_n)
@@ -139,7 +141,7 @@ def evaluate(kernel: Kernel, was: Before, start: Array, board: Array, terms: Arr
     else:
         terms[2] = _notneardis(kernel, j, n, held_n)
     behind, danger = 10 * pips_j > 11 * pips_n, gammon_danger(j, n)
-    holds = measures.contain(kernel.table, kernel.low, j) >= 15 or measures.closeboard(j, n) >= 4
+    holds = measures.contain(kernel.escapes, kernel.low, j) >= 15 or measures.closeboard(j, n) >= 4
     if behind and danger and holds:
         men, chance = passing(n, back_j)
         terms[3] = men**3 * (back_j + back_n - 25) * 2 - 100 * chance

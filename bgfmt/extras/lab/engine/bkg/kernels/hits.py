@@ -39,12 +39,11 @@ def _scene(j: Array, n: Array, free: Array, blot: Array, men: Array) -> None:
 
 
 @njit()
-def _single(blot: Array, men: Array, die: int, bar: bool) -> tuple[int, int]:
+def _single(blot: Array, men: Array, die: int) -> tuple[int, int]:
     """Pairs of a hitter's point and a blot one die apart, and the farthest blot (N's point, 0 for none)."""
     pairs = farthest = 0
-    for t in range(1, 25):
-        q = t + die
-        if blot[t] and q <= 25 and men[q] and (bar or q < 25):
+    for t in range(1, 25 - die):
+        if blot[t] and men[t + die]:
             pairs += 1
             farthest = t
     return pairs, farthest
@@ -93,18 +92,27 @@ def _pointed(blot: Array, men: Array, a: int, b: int) -> bool:
 
 
 @njit()
+def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
+    """The farthest blot that a double hits (0: none), and whether it counts for P2; at most one man on the bar."""
+    bar = men[25] > 0
+    if bar and not free[25 - die]:
+        return 0, False
+    pairs, farthest = _single(blot, men, die)
+    entered = bar and blot[25 - die]
+    if entered:
+        pairs, farthest = pairs + 1, 25 - die
+    twice = pairs >= 2
+    for q in range(1, 26):
+        if men[q]:
+            t, over = _ladder(free, blot, q, die, 3 if bar and q < 25 else 4)
+            farthest, twice = max(farthest, t), twice or over or (q == 25 and entered and t > 0)
+    return farthest, twice
+
+
+@njit()
 def _from_the_board(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """Nobody of N on the bar: the farthest blot that this roll hits (0: none), and whether it counts for P2."""
-    pairs, farthest = _single(blot, men, a, False)
-    twice = False
-    if a == b:
-        twice = pairs >= 2
-        for q in range(1, 25):
-            if men[q]:
-                t, over = _ladder(free, blot, q, a, 4)
-                farthest, twice = max(farthest, t), twice or over
-        return farthest, twice
-    farthest = max(farthest, _single(blot, men, b, False)[1])
+    """The same of two different dice, where nobody of N is on the bar."""
+    farthest = max(_single(blot, men, a)[1], _single(blot, men, b)[1])
     twice = _pointed(blot, men, a, b)
     for q in range(1, 25):
         if men[q]:
@@ -115,28 +123,15 @@ def _from_the_board(free: Array, blot: Array, men: Array, a: int, b: int) -> tup
 
 @njit()
 def _entering(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """One man of N on the bar: he enters with one die, and any man goes on with the rest."""
+    """The same where one man of N is on the bar: he enters with one die, and any man goes on with the other."""
     farthest, twice = 0, False
-    if a == b:
-        if not free[25 - a]:
-            return 0, False
-        entered = blot[25 - a]
-        pairs, t = _single(blot, men, a, False)
-        farthest = max(t, 25 - a if entered else 0)
-        twice = pairs >= 2 or (entered and pairs >= 1)
-        for q in range(1, 25):
-            if men[q]:
-                t, over = _ladder(free, blot, q, a, 3)
-                farthest, twice = max(farthest, t), twice or over
-        t, over = _ladder(free, blot, 25, a, 4)
-        return max(farthest, t), twice or over or (entered and t > 0)
     for k in range(2):
         enter, rest = (a, b) if k == 0 else (b, a)
         at = 25 - enter
         if not free[at]:
             continue
         entered = blot[at]
-        pairs, t = _single(blot, men, rest, False)
+        pairs, t = _single(blot, men, rest)
         on = at - rest
         gone = on if on >= 1 and blot[on] else 0
         farthest = max(farthest, t, gone, at if entered else 0)
@@ -144,12 +139,6 @@ def _entering(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int
         if gone and (blot[25 - a] or blot[25 - b]):
             twice = True
     return farthest, twice
-
-
-@njit()
-def _many_on_the_bar(free: Array, blot: Array, a: int, b: int) -> tuple[int, bool]:
-    first, second = blot[25 - a], blot[25 - b]
-    return max(25 - a if first else 0, 25 - b if second else 0), first and second
 
 
 @njit()
@@ -162,12 +151,15 @@ def danger(j: Array, n: Array) -> Danger:
     one = two = piploss = 0
     for a in range(1, 7):
         for b in range(1, a + 1):
-            if n[25] == 0:
+            if n[25] > 1:
+                farthest = max((25 - a) * blot[25 - a], (25 - b) * blot[25 - b])
+                twice = blot[25 - a] and blot[25 - b]
+            elif a == b:
+                farthest, twice = _double(free, blot, men, a)
+            elif n[25] == 0:
                 farthest, twice = _from_the_board(free, blot, men, a, b)
-            elif n[25] == 1:
-                farthest, twice = _entering(free, blot, men, a, b)
             else:
-                farthest, twice = _many_on_the_bar(free, blot, a, b)
+                farthest, twice = _entering(free, blot, men, a, b)
             if farthest:
                 weight = 1 if a == b else 2
                 one += weight

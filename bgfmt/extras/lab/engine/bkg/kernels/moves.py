@@ -1,12 +1,12 @@
 """The legal plays of a roll, in the order of `bgfmt.game.moves.legal_plays`, the readable twin of this.
 
-Boards are reached die by die; of equal boards the first way is kept, or, past all contact, the one that scores most
-by the rule of the running game, whose points depend on the order in which chequers come in.
+Boards are reached die by die; of equal boards the first is kept, with the most that any way to it scores by the rule
+of the running game, whose points depend on the order in which chequers come in.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,35 +15,6 @@ from bgfmt.extras.lab.engine.bkg.kernels import measures
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
-RESULTS: Any = np.int64(
-    2
-)  # the layer of a roll's outcomes; no literal, for which numba would compile once more
-MOST = 4096  # boards after a die; the most that a roll can lead to is some hundreds
-
-
-class Room(NamedTuple):
-    """Scratch for one search: two layers of boards with the ways to them, and a third for the outcome.
-
-    boards : (3, MOST, 2, 26) int64. keys : (3, MOST) int64. moves : (3, MOST, 4, 2) int64, start and end, -1 none.
-    gain : (3, MOST) float64, points of the running game. many : (3,) int64.
-    """
-
-    boards: Array
-    keys: Array
-    moves: Array
-    gain: Array
-    many: Array
-
-
-def room() -> Room:
-    """Scratch for `plays`."""
-    return Room(
-        np.zeros((3, MOST, 2, 26), np.int64),
-        np.zeros((3, MOST), np.int64),
-        np.zeros((3, MOST, 4, 2), np.int64),
-        np.zeros((3, MOST), np.float64),
-        np.zeros(3, np.int64),
-    )
 
 
 @njit()
@@ -90,39 +61,26 @@ def _same(a: Array, b: Array) -> bool:
 
 
 @njit()
-def _take_over(room: Room, to: int, free: int, layer: int, k: int) -> None:
-    """Slot `free` of a layer becomes slot k of another."""
-    copy_board(room.boards[to, free], room.boards[layer, k])
-    for part in range(4):
-        room.moves[to, free, part, 0] = room.moves[layer, k, part, 0]
-        room.moves[to, free, part, 1] = room.moves[layer, k, part, 1]
-    room.gain[to, free] = room.gain[layer, k]
-    room.keys[to, free] = room.keys[layer, k]
+def _added(boards: Array, keys: Array, gains: Array, many: int) -> int:
+    """Keep the board in slot `many` unless it is among those before; of equal ones the greater gain. How many now."""
+    keys[many] = _key(boards[many])
+    for k in range(many):
+        if keys[k] == keys[many] and _same(boards[k], boards[many]):
+            gains[k] = max(gains[k], gains[many])
+            return many
+    return many + 1
 
 
 @njit()
-def _add(room: Room, to: int, key: int) -> None:
-    """Keep the board in the free slot of a layer unless it is there; of equal ones the greater gain stays."""
-    free, gain = room.many[to], room.gain[to]
-    room.keys[to, free] = key
-    for k in range(free):
-        if room.keys[to, k] == key and _same(room.boards[to, k], room.boards[to, free]):
-            if gain[free] > gain[k] + 1e-9:
-                _take_over(room, to, k, to, free)
-            return
-    if free < MOST - 1:
-        room.many[to] = free + 1
-
-
-@njit()
-def _step(room: Room, here: int, to: int, die: int, played: int) -> int:
-    """All boards one die further; how many."""
-    room.many[to] = 0
-    for k in range(room.many[here]):
-        board = room.boards[here, k]
+def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
+    """All boards one die further, and their gains."""
+    room = 15 * len(boards) + 1
+    after, keys, more = np.empty((room, 2, 26), np.int64), np.empty(room, np.int64), np.empty(room)
+    many: Any = np.int64(0)
+    for k in range(len(boards)):
+        board = boards[k]
         highest = measures.mostback(board[0])
-        lowest = 25 if board[0, 25] else 1
-        for start in range(highest, lowest - 1, -1):
+        for start in range(highest, 24 if board[0, 25] else 0, -1):
             if board[0, start] == 0:
                 continue
             end = start - die
@@ -132,63 +90,47 @@ def _step(room: Room, here: int, to: int, die: int, played: int) -> int:
                 end = 0
             elif board[1, 25 - end] > 1:
                 continue
-            free = room.many[to]
-            _take_over(room, to, free, here, k)
-            after = room.boards[to, free]
-            room.gain[to, free] += _coming_in(board, start, end)
-            after[0, start] -= 1
-            after[0, end] += 1
+            new = after[many]
+            copy_board(new, board)
+            new[0, start] -= 1
+            new[0, end] += 1
             if end > 0 and board[1, 25 - end] == 1:
-                after[1, 25 - end] = 0
-                after[1, 25] += 1
-            room.moves[to, free, played, 0] = start
-            room.moves[to, free, played, 1] = end
-            _add(room, to, _key(after))
-    return room.many[to]  # type: ignore[no-any-return]
+                new[1, 25 - end] = 0
+                new[1, 25] += 1
+            more[many] = gains[k] + _coming_in(board, start, end)
+            many = _added(after, keys, more, many)
+    return after[:many], more[:many]
 
 
 @njit()
-def _reach(room: Room, board: Array, first: int, second: int, dice: int) -> tuple[int, int]:
-    """Play `dice` dice, `first` and then `second`, as far as they go: how many, and the layer that holds the end."""
-    here: Any = np.int64(0)
-    to: Any = np.int64(1)
-    room.many[0] = 1
-    copy_board(room.boards[0, 0], board)
-    room.keys[0, 0] = _key(board)
-    room.gain[0, 0] = 0.0
-    for part in range(4):
-        room.moves[0, 0, part, 0] = room.moves[0, 0, part, 1] = -1
+def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array, Array]:
+    """Play `dice` dice, `first` and then `second`, as far as they go: how many, the boards and their gains."""
+    boards, gains = np.empty((1, 2, 26), np.int64), np.zeros(1)
+    copy_board(boards[0], board)
     for played in range(dice):
-        die = first if played == 0 or dice == 4 else second
-        if _step(room, here, to, die, played) == 0:
-            return played, here
-        here, to = to, here
-    return dice, here
+        after, more = _step(boards, gains, second if played else first)
+        if len(after) == 0:
+            return played, boards, gains
+        boards, gains = after, more
+    return dice, boards, gains
 
 
 @njit()
-def plays(room: Room, board: Array, die: int, other: int) -> int:
-    """All legal results of a roll, in layer 2 of the room; how many, 0 when no chequer can move."""
+def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
+    """All legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
     high, low = max(die, other), min(die, other)
-    dice = 4 if high == low else 2
-    depth, layer = _reach(room, board, high, low, dice)
-    room.many[RESULTS] = 0
-    if depth > 0:
-        _keep(room, layer)
+    depth, boards, gains = _reach(board, high, low, 4 if high == low else 2)
     if high != low:
-        second, layer = _reach(room, board, low, high, dice)
+        second, others, more = _reach(board, low, high, 2)
         if second > depth:
-            _keep(room, layer)
-        elif second == depth == 2:
-            for k in range(room.many[layer]):
-                _take_over(room, RESULTS, room.many[RESULTS], layer, k)
-                _add(room, RESULTS, room.keys[layer, k])
-    return room.many[RESULTS]  # type: ignore[no-any-return]
-
-
-@njit()
-def _keep(room: Room, layer: int) -> None:
-    many = room.many[layer]
-    room.many[RESULTS] = many
-    for k in range(many):
-        _take_over(room, RESULTS, k, layer, k)
+            return others, more
+        if second == depth == 2:
+            boards, gains = np.concatenate((boards, others)), np.concatenate((gains, more))
+            keys = np.empty(len(boards), np.int64)
+            many: Any = np.int64(0)
+            for k in range(len(boards)):
+                copy_board(boards[many], boards[k])
+                gains[many] = gains[k]
+                many = _added(boards, keys, gains, many)
+            return boards[:many], gains[:many]
+    return (boards, gains) if depth else (boards[:0], gains[:0])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, turns
+from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
@@ -17,82 +18,77 @@ COLUMNS = 8
 HOME = 6
 
 
-class Home(NamedTuple):
-    """The table by gnubg's position number: `enr` (54264,) float64, infinite outside, `chances` (54264, 8) float64,
-    P(1)..P(8); `terms` (6, 16) int64, the binomials of the numbering; `greatest` (54264,) int64, Maxturns.
-    """
-
-    enr: Array
-    chances: Array
-    terms: Array
-    greatest: Array
-
-
 @njit()
-def number(home: Home, x: Array) -> int:
+def number(kernel: Kernel, x: Array) -> int:
     """Position number of a side on the six home points, -1 for one that is not all home."""
-    return -1 if measures.mostback(x) > HOME else turns.number(home.terms, x)  # type: ignore[no-any-return]
+    if measures.mostback(x) > HOME:
+        return -1
+    total = above = 0
+    for k in range(HOME):
+        above += x[HOME - k]
+        total += kernel.terms[k, above]
+    return total
 
 
 @njit()
-def row(home: Home, x: Array) -> int:
+def row(kernel: Kernel, x: Array) -> int:
     """The same, -1 as well for a side that the table does not hold."""
-    place = number(home, x)
-    return place if place >= 0 and home.enr[place] < np.inf else -1
+    place = number(kernel, x)
+    return place if place >= 0 and kernel.enr[place] < np.inf else -1
 
 
 @njit()
-def within(home: Home, place: int, rolls: int) -> float:
+def within(kernel: Kernel, place: int, rolls: int) -> float:
     """P(off in at most a number of rolls)."""
     if place == 0:
         return 1.0
-    return home.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
+    return kernel.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
 
 
 @njit()
-def win_chance(home: Home, us: int, them: int) -> float:
+def win_chance(kernel: Kernel, us: int, them: int) -> float:
     """W / (W + V) of the side on roll, by table rows."""
     win = lose = 0.0
     ours = theirs = 1.0
     for n in range(COLUMNS):
-        win += home.chances[us, n] * theirs
-        ours -= home.chances[us, n]
-        lose += home.chances[them, n] * ours
-        theirs -= home.chances[them, n]
+        win += kernel.chances[us, n] * theirs
+        ours -= kernel.chances[us, n]
+        lose += kernel.chances[them, n] * ours
+        theirs -= kernel.chances[them, n]
     return win / (win + lose)
 
 
 @njit()
-def expected_rolls(home: Home, x: Array) -> float:
+def expected_rolls(kernel: Kernel, x: Array) -> float:
     """ENR by the table, outside of it by pips and men."""
-    place = row(home, x)
+    place = row(kernel, x)
     if place >= 0:
-        return home.enr[place]  # type: ignore[no-any-return]
+        return kernel.enr[place]  # type: ignore[no-any-return]
     return max(measures.pipcount(x) / 7, (measures.men(x, 1) + 1) / 2)
 
 
 @njit()
-def worth(home: Home, board: Array, place: int, mode: int, rolls: int) -> tuple[float, float]:
+def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tuple[float, float]:
     """What a result in the table is ranked by, greater first, and what then.
 
     mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent.
     """
     if mode == 1:
-        return within(home, place, rolls), -home.enr[place]
+        return within(kernel, place, rolls), -kernel.enr[place]
     if mode == 2:
-        theirs = row(home, board[1])
-        return (1.0 if place == 0 else -win_chance(home, theirs, place)), 0.0
-    return -home.enr[place], 0.0
+        theirs = row(kernel, board[1])
+        return (1.0 if place == 0 else -win_chance(kernel, theirs, place)), 0.0
+    return -kernel.enr[place], 0.0
 
 
 @njit()
-def mode_of(home: Home, start: Array, by_w: bool) -> tuple[int, int]:
+def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
     """How the results of a roll are ranked, and the rolls that are looked at (section VII and its exceptions)."""
-    us, them = row(home, start[0]), row(home, start[1])
-    if by_w and them >= 0:
+    us, them = row(kernel, start[0]), row(kernel, start[1])
+    if kernel.by_w and them >= 0:
         return 2, 0
-    if us >= 0 and them >= 0 and win_chance(home, us, them) < FAR_BEHIND:
-        return 1, int(np.floor(home.enr[them] + 1e-9))
+    if us >= 0 and them >= 0 and win_chance(kernel, us, them) < FAR_BEHIND:
+        return 1, int(np.floor(kernel.enr[them] + 1e-9))
     if us >= 0 and measures.men(start[1], 1) == 15:
         return 1, (measures.exploff(start[1]) + 1) // 2
     return 0, 0

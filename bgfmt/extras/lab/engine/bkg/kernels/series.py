@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.extras.lab.engine.bkg.completion import Kernel
-from bgfmt.extras.lab.engine.bkg.kernels import choosing, measures, moves, running
+from bgfmt.extras.lab.engine.bkg.kernels import choosing, measures, moves
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MOST_TURNS = 10_000
-TERMS = 7
 
 
 @njit()
@@ -49,23 +48,13 @@ def _opening(state: Array) -> tuple[int, int]:
 
 @njit()
 def play(
-    kernel: Kernel,
-    home: running.Home,
-    cube: choosing.Cube,
-    start: Array,
-    opening: bool,
-    with_cube: bool,
-    seed: Any,
-    first: int,
-    room: moves.Room,
-    out: Array,
+    kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
     """Games first, first + 1, ... of a series into the rows of `out` (games, 5) int64.
 
     opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls. A row:
     winner (0 the first side), games won (1..3), cube, turns, whether the game was passed.
     """
-    points, terms = np.zeros((moves.MOST, 2)), np.zeros((moves.MOST, TERMS))
     state, board = np.zeros(1, np.uint64), start.copy()
     for game in range(len(out)):
         state[0] = mixed(np.uint64(seed) + mixed(np.uint64(first + game) + GOLDEN))
@@ -80,19 +69,19 @@ def play(
         while turns < MOST_TURNS:
             if turns > 0 or not opening:
                 may = with_cube and owner in (-1, mover) and value < 1024
-                if may and choosing.doubles(home, cube, board, owner == mover):
-                    if not choosing.takes(home, cube, board):
+                if may and choosing.doubles(kernel, board, owner == mover):
+                    if not choosing.takes(kernel, board):
                         passed = True
                         break
                     value, owner = 2 * value, 1 - mover
                 a, b = die_of(state), die_of(state)
             turns += 1
-            if moves.plays(room, board, a, b) > 0:
-                chosen = 0
-                if room.many[2] > 1:
-                    part = choosing.rate(kernel, home, cube.by_w, board, room, points, terms)
-                    chosen = choosing.best(home, part, room, points)
-                moves.copy_board(board, room.boards[2, chosen])
+            boards, gains = moves.plays(board, a, b)
+            if len(boards) == 1:
+                moves.copy_board(board, boards[0])
+            elif len(boards) > 1:
+                part, points, _ = choosing.rate(kernel, board, boards, gains)
+                moves.copy_board(board, boards[choosing.best(kernel, part, boards, points)])
             if measures.men(board[0], 1) == 0:
                 break
             moves.swap_sides(board)

@@ -1,0 +1,220 @@
+"""The solvers of the lab: Gillogly's table, expected points, and GNU Backgammon's file of 2001."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bgfmt
+from bgfmt.errors import SolverError
+from bgfmt.extras.lab import tables
+from bgfmt.extras.lab.tables import (
+    CHEQUERS,
+    POINTS,
+    Domain,
+    ExpectedPoints,
+    Gillogly,
+    domain_ids,
+    domain_of,
+    millionths,
+)
+from bgfmt.game import board
+from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, one_sided, plan, registry, two_sided
+from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.storage import PathLike, check_output
+from bgfmt.tables import LazyRows, OneSided, TwoSided
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+# -- Gillogly's table --------------------------------------------------------------------------------------
+
+
+LONGEST = 16  # rolls of the longest bear-off in the union
+
+
+def gillogly(
+    domain: Domain = "union",
+    *,
+    recipe: str | Recipe = "bkg",
+    threads: int | None = None,
+    workers: Any = None,
+    progress: Progress | None = None,
+) -> Gillogly:
+    """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
+
+    Recipe ``bkg`` rounds to six decimals, halves up, as the text file has them (no value lies on a half); ``exact``
+    has the doubles nearest to the exact numbers. Which of equally good plays is taken never changes a number: in
+    every tie within the domain the distributions are the same.
+
+    >>> from bgfmt.game.board import Side
+    >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
+    1.277778
+    """
+    chosen = find_recipe(recipe, "bkg")
+    means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, workers=workers).means)
+    rows = _rows(domain_ids(domain), means, progress)
+    return Gillogly(
+        points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows).astype(np.uint32) if chosen.rounded else rows,
+        recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
+    )  # fmt: skip
+
+
+def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
+    """(n, 9) float64 of a domain that play does not leave, from the mean rolls of all home positions.
+
+    Chances are counted in whole numbers, P(n) being N(n) / 36^n, and divided once, so that every double is the one
+    nearest to the exact number.
+    """
+    counts = [tuple(row) for row in board.unrank_array(ids, POINTS).tolist()]
+    mean = dict(zip(counts, means[ids].tolist(), strict=True))
+    order = sorted(range(len(ids)), key=lambda k: sum(i * c for i, c in enumerate(counts[k], 1)))
+    ways_of: dict[tuple[int, ...], list[int]] = {}
+    rows = np.zeros((len(ids), 1 + tables.ROLLS))
+    for done, k in enumerate(order, 1):
+        side, ways = counts[k], [0] * (LONGEST + 2)
+        if not any(side):
+            ways[0] = 1
+        else:
+            for roll in ROLLS:
+                best = min(race_plays(side, roll.high, roll.low), key=mean.__getitem__)
+                for n, many in enumerate(ways_of[best][:-1]):
+                    ways[n + 1] += roll.weight * many
+        ways_of[side] = ways
+        whole = sum(n * many * 36 ** (LONGEST - n) for n, many in enumerate(ways[: LONGEST + 1]))
+        rows[k] = [whole / 36**LONGEST, *(ways[n] / 36**n for n in range(1, 1 + tables.ROLLS))]
+        if progress is not None and done % 256 == 0:
+            progress(done, len(ids))
+    return rows
+
+
+class GilloglySolver(Solver):
+    """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
+
+    name = kind = "bkg"
+    function = staticmethod(gillogly)
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        if refusal := tables.sizes(self.points, self.chequers):
+            raise SolverError(refusal)
+        whole = plan("one-sided", POINTS, 15, gammon=False, recipe="exact", threads=threads)
+        n = len(domain_ids(domain_of(self.chequers)))
+        output = 93 * n if self.recipe.rounded else 40 + 72 * n
+        what = f"Gillogly's table, recipe {self.recipe.name}"
+        return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        shape = len(domain_ids(domain_of(self.chequers))), 1 + tables.ROLLS
+        return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
+
+    def solve(self, **how: Any) -> Gillogly:
+        return gillogly(domain_of(self.chequers), recipe=self.recipe, **how)
+
+
+# -- expected points ---------------------------------------------------------------------------------------
+
+
+def expected_points(
+    points: int,
+    chequers: int,
+    *,
+    recipe: str | Recipe = "points",
+    threads: int | None = None,
+    workers: Any = None,
+    progress: Progress | None = None,
+    room: Any = None,
+) -> ExpectedPoints:
+    """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
+
+    v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result), the cubeless
+    equity of the exact two-sided table. Recipe ``points`` rounds to six decimals, halves up in magnitude; ``exact``
+    keeps float64. With `room` the values lie in mapped files, and are rounded row by row; the table is good as long
+    as the room is open.
+
+    >>> expected_points(1, 3).worth[2].tolist()
+    [-666667, -666667, 722222]
+    """
+    chosen = find_recipe(recipe, "expected-points")
+    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress, "room": room}
+    whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)
+    worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
+    if chosen.rounded and room is not None:
+        values = worth
+        worth = LazyRows(values.shape, "i4", lambda start, stop: millionths(values[start:stop]))
+    elif room is None:
+        worth = millionths(worth) if chosen.rounded else np.ascontiguousarray(worth)
+    return ExpectedPoints(
+        points=points, chequers=chequers, worth=worth, recipe=chosen.name,
+        provenance=f"solved by bgfmt, recipe {chosen.name}", release=whole.release,
+    )  # fmt: skip
+
+
+class ExpectedPointsSolver(Solver):
+    """Expected points, from the exact two-sided table."""
+
+    name = kind = "expected-points"
+    unit = " pairs"
+    function = staticmethod(expected_points)
+    maps = True
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        size = self.points, self.chequers
+        pairs: Any = registry.solver_of("two-sided", *size, cubeful=False, recipe="exact")
+        whole: Plan = pairs.plan(threads, memory)
+        n = board.count(*size) - 1
+        output = 64 + (2 * self.points + 12) * n * n if self.recipe.rounded else 8 * n * n
+        what = f"expected points {self.points}x{self.chequers}, recipe {self.recipe.name}"
+        more = 0 if memory is not None else 12 * n * n
+        return replace(whole, what=what, positions=n * n, memory=whole.memory + more, output=output)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        n = board.count(self.points, self.chequers) - 1
+        return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
+
+    def solve(self, **how: Any) -> ExpectedPoints:
+        return expected_points(self.points, self.chequers, recipe=self.recipe, **how)
+
+
+# -- GNU Backgammon's `gnubg.bd` of May 2001 to November 2002 ----------------------------------------------
+#
+# Differs from today's recipe in the rank that chooses a play: the mean from the sums before they are rounded, in
+# whole thousandths of a roll; and in the two-sided part, which is not an integer recipe but float64, truncated at the
+# end. The rules were derived from the file: its MD5 sum, which the program of then checked, is
+# ffbb2108abe1fd1a79c6d9d3eadf56cf, and a test makes it.
+
+NAME = "gnubg-2001"
+THOUSANDTH = 2359  # 36 * 65535 / 1000, rounded: sums of 36 rolls in thousandths of a roll
+RANKED = Recipe(NAME, ("one-sided",), gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
+
+
+def gnubg_2001_tables() -> tuple[OneSided, TwoSided]:
+    """Its tables: 6 points and 15 chequers one-sided without gammons, 6 points and 6 chequers two-sided cubeless."""
+    one = one_sided(6, gammon=False, recipe=RANKED)
+    assert isinstance(one, OneSided)
+    exact = two_sided(6, 6, cubeful=False, recipe="exact")
+    stored = ((np.asarray(exact.equities) + 1) / 2 * 65535.5).astype(np.uint16)
+    return one, replace(exact, equities=stored, recipe=NAME, provenance=one.provenance)
+
+
+def gnubg_2001(
+    path: PathLike,
+    points: int = 6,
+    chequers: int = 15,
+    *,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Make the file, 5,180,448 bytes without a header.
+
+    SolverError for another size; OutputExistsError for an existing file unless `force`; OSError.
+    """
+    if (points, chequers) != (6, 15):
+        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
+    check_output(path, force=force)
+    bgfmt.save(list(gnubg_2001_tables()), path, format=NAME, force=force)

@@ -1,0 +1,328 @@
+"""The lab's kinds of tables: Gillogly's for BKG, and the expected points of a blog; float64 numbers or millionths.
+
+Gillogly's (H. J. Berliner, "BKG, a program that plays backgammon", 1977, section VII) has expected rolls and the
+chances to need exactly 1, 2, ... 8 rolls, of a home position with up to 8 men or up to 25 pips (the union, 4,853
+positions), or both (the intersection, 1,724). In the expected points ("Bearoff databases", a blog of 19 October 2011)
+a finished game is worth one point; gammons, cube and match do not count. The value is 2 w - 1, w the chance to win.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.tables.base import ArrayRule, Breach, Column, Numbered, OfOneSide, OfRaces
+from bgfmt.tables.rows import Array, Rows
+
+MILLION = 1_000_000
+Integers = NDArray[np.int64]
+
+
+def millionths(numbers: ArrayLike) -> NDArray[np.int32]:
+    """Numbers of six decimals, halves rounded up in magnitude."""
+    values = np.asarray(numbers, np.float64)
+    return np.copysign(np.floor(np.abs(values) * MILLION + 0.5), values).astype(np.int32)
+
+
+class Millionths(Numbered):
+    """Float64 numbers, or whole millionths as text files have them, of some sides, numbered in gnubg's order."""
+
+    @property
+    @abstractmethod
+    def ids(self) -> Integers:
+        """gnubg's position numbers of the sides, ascending."""
+
+    @property
+    def max_error(self) -> float | None:
+        return 1e-12 if self.exact else 0.5 / MILLION
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
+
+    def decoded(self, stored: Array) -> Array:
+        return self.read("", stored)
+
+    @property
+    def positions(self) -> int:
+        return len(self.ids)
+
+    def counts(self, numbers: Integers) -> NDArray[np.int8]:
+        return board.unrank_array(self.ids[numbers], self.points)
+
+    def side(self, number: int) -> Side:
+        return Side.from_number(int(self.ids[number]), self.points)
+
+    def side_number(self, side: Side) -> int:
+        return int(np.searchsorted(self.ids, side.number(self.points)))
+
+    def _rank(self, given: Array) -> Integers:
+        places = np.zeros(len(given), np.int64)
+        outside = given[:, self.points :].any(axis=1)
+        if not outside.any():
+            counts = np.pad(given, ((0, 0), (0, max(0, self.points - given.shape[1]))))[:, : self.points]
+            numbers = board.rank_array(counts)
+            places = np.searchsorted(self.ids, numbers).clip(max=self.positions - 1)
+            outside = self.ids[places] != numbers
+        if outside.any():
+            raise NotCoveredError(
+                f"row {int(outside.argmax())} is outside the {self.points}x{self.chequers} table"
+            )
+        return places
+
+
+# -- Gillogly's table --------------------------------------------------------------------------------------
+
+
+Domain = Literal["union", "intersection"]
+POINTS, MEN, PIPS, ROLLS = 6, 8, 25, 8
+#: most chequers of a side, by domain
+CHEQUERS: dict[Domain, int] = {"union": 15, "intersection": 8}
+NAMES = ("mean_rolls", *(f"chance_{n}" for n in range(1, ROLLS + 1)))
+
+
+@cache
+def domain_ids(domain: Domain) -> Integers:
+    """gnubg's position numbers of the domain, ascending, (4853,) or (1724,) int64, the empty position first.
+
+    >>> len(domain_ids("union")), len(domain_ids("intersection"))
+    (4853, 1724)
+    """
+    counts = board.unrank_array(np.arange(board.count(POINTS, 15)), POINTS).astype(np.int64)
+    few, near = counts.sum(axis=1) <= MEN, counts @ np.arange(1, POINTS + 1) <= PIPS
+    ids = np.flatnonzero(few | near if domain == "union" else few & near)
+    ids.setflags(write=False)
+    return ids
+
+
+def domain_of(chequers: int) -> Domain:
+    """The domain whose sides have at most `chequers` chequers: 15 of the union, 8 of the intersection."""
+    return "union" if chequers == CHEQUERS["union"] else "intersection"
+
+
+@dataclass(frozen=True)
+class BkgRow:
+    """What the table says of one side. chances : of needing exactly 1, 2, ... 8 rolls."""
+
+    side: Side
+    number: int
+    mean_rolls: float
+    chances: tuple[float, ...]
+
+    @property
+    def pips(self) -> int:
+        """Pip count."""
+        return self.side.pips
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as plain values."""
+        return {
+            "side": str(self.side),
+            "position_number": self.number,
+            "pips": self.pips,
+            "mean_rolls": self.mean_rolls,
+            "chances": list(self.chances),
+        }
+
+    def describe(self, who: str = "") -> str:
+        """Lines of text; `who` names the side."""
+        lines = [
+            f"{self.side}  (number {self.number}{', ' + who if who else ''})",
+            f"ENR     {self.mean_rolls:9.6f}",
+        ]
+        lines += [f"P({n})    {chance:9.6f}" for n, chance in enumerate(self.chances, 1)]
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Gillogly(Millionths, OfOneSide):
+    """Least expected rolls and the first eight chances of every position of the domain.
+
+    rows : (4853 or 1724, 9), ENR and P(1)..P(8): uint32 millionths, as the text file has them, or float64. A side's
+    number is its rank within the domain in gnubg's order. Of 2,011 positions of the union some chance lies beyond
+    the eighth roll, at most 0.1403.
+    """
+
+    kind: ClassVar[str] = "bkg"
+    unit: ClassVar[str] = "rolls"
+    rows: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return (ArrayRule("rows", ((len(domain_ids(domain_of(chequers))), 1 + ROLLS),), ("u4", "f8")),)
+
+    def check(self) -> str | None:
+        return sizes(self.points, self.chequers) or super().check()
+
+    @property
+    def domain(self) -> Domain:
+        """The union of the two limits of the paper, or their intersection."""
+        return domain_of(self.chequers)
+
+    @property
+    def ids(self) -> Integers:
+        return domain_ids(self.domain)
+
+    def facts(self) -> dict[str, Any]:
+        return {"domain": self.domain}
+
+    def covers_side(self, side: Side) -> str | None:
+        outside = super().covers_side(side)
+        if outside is None and side.number(POINTS) not in self.ids:
+            between = "or" if self.domain == "union" else "and"
+            outside = f"{side} is outside: the table covers up to {MEN} men {between} up to {PIPS} pips"
+        return outside
+
+    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
+        p, c = points or self.points, chequers or self.chequers
+        if (p, c) == (self.points, self.chequers):
+            return self
+        if (p, c) != (POINTS, CHEQUERS["intersection"]):
+            raise CapabilityError(f"a {self.kind} table has no {p}x{c} corner; 6x8 is the intersection")
+        places = np.searchsorted(self.ids, domain_ids("intersection"))
+        return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self.rearranged())
+
+    def lookup(self, asked: Side | Position) -> BkgRow:
+        number = self.number(asked)
+        assert isinstance(asked, Side)
+        row = self.decoded(np.asarray(self.rows[number])).tolist()
+        return BkgRow(asked, number, row[0], tuple(row[1:]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return NAMES
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        chances = [
+            Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
+            for n, name in enumerate(NAMES[1:])
+        ]
+        return (
+            Column("pips", "pips", "  pips %3d", whole=True),
+            Column("mean_rolls", "rolls", "  ENR %9.6f"),
+            *chances,
+        )
+
+    def values(self, numbers: Integers) -> NDArray[np.float64]:
+        pips = self.counts(numbers) @ np.arange(1, POINTS + 1)
+        return np.column_stack([pips, self.decoded(np.asarray(self.rows)[numbers])])
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        rows = self.decoded(block["rows"])
+        good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
+        yield Breach("finite", np.asarray(~good), "a number is negative or no number")
+        total = rows[:, 1:].sum(axis=1)
+        yield Breach(
+            "sum of chances", np.asarray(~(total <= 1 + ROLLS / MILLION)), "its chances add up to more than 1"
+        )
+        least = (rows[:, 1:] * np.arange(1, ROLLS + 1)).sum(axis=1)
+        wrong = rows[:, 0] < least - ROLLS * ROLLS / MILLION
+        yield Breach("mean", wrong, "its ENR is less than its chances say")
+
+    @property
+    def cost(self) -> float:
+        return 4.0
+
+
+def sizes(points: int, chequers: int) -> str | None:
+    """Why there is no table of BKG's of that size, None where there is one."""
+    if points == POINTS and chequers in CHEQUERS.values():
+        return None
+    return f"BKG's table has 6 points and 15 chequers (union) or 8, not {points} and {chequers}"
+
+
+# -- expected points ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Points:
+    """Expected points of the side on roll, between -1 and 1."""
+
+    position: Position
+    number: int
+    expected_points: float
+
+    @property
+    def win(self) -> float:
+        """Chance to win."""
+        return self.expected_points / 2 + 0.5
+
+    def as_dict(self) -> dict[str, Any]:
+        """The value as plain values."""
+        return {
+            "position": str(self.position),
+            "position_number": self.number,
+            "win": self.win,
+            "expected_points": self.expected_points,
+        }
+
+    def describe(self, who: str = "") -> str:
+        """Lines of text; `who` names the side."""
+        title = f"{self.position}  (number {self.number}{', ' + who if who else ''})"
+        return f"{title}\nExpected points: {self.expected_points:+.6f}\n"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExpectedPoints(Millionths, OfRaces):
+    """Expected points of every pair of sides that both have chequers left, indexed [us, them].
+
+    worth : (n, n) int32 millionths, as the text file has them, or float64; n = C(N + M, M) - 1. A side's number is
+    gnubg's less one, since the side with nothing left is not there.
+    """
+
+    kind: ClassVar[str] = "expected-points"
+    unit: ClassVar[str] = "equity"
+    worth: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers) - 1
+        return (ArrayRule("worth", ((n, n),), ("i4", "f8")),)
+
+    @property
+    def ids(self) -> Integers:
+        return np.arange(1, board.count(self.points, self.chequers))
+
+    def covers_side(self, side: Side) -> str | None:
+        return super().covers_side(side) if side.chequers else "a side has no chequers left"
+
+    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
+        p, c = points or self.points, chequers or self.chequers
+        if (p, c) == (self.points, self.chequers):
+            return self
+        raise CapabilityError(f"a {self.kind} table is not cut down; solve one of {p}x{c} instead")
+
+    def lookup(self, asked: Side | Position) -> Points:
+        number = self.number(asked)
+        assert isinstance(asked, Position)
+        return Points(asked, number, float(self.values(np.array([number]))[0, 1]))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("expected_points",)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (
+            Column("win", "chance", "  win %7.3f", percent=True),
+            Column("expected_points", "equity", "  points %+9.6f"),
+        )
+
+    def values(self, numbers: Integers) -> NDArray[np.float64]:
+        worth = self.decoded(np.asarray(self.at(self.worth, numbers)))
+        return np.stack([worth / 2 + 0.5, worth], axis=1)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        worth = self.decoded(block["worth"])
+        yield Breach(
+            "bounds", np.asarray(~(np.abs(worth) <= 1).all(axis=1)), "a value is not between -1 and 1"
+        )

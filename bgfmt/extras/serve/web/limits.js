@@ -1,2 +1,0 @@
-export const POINTS = 24;
-export const MOST_CHEQUERS = 15;
