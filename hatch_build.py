@@ -180,7 +180,7 @@ def build(folder: Path, forms: str, levels: Sequence[str] = LEVELS) -> list[Path
 
 
 def platform_tag(library: Path) -> str:
-    """What a wheel with the library runs on: on Linux the versions of the GNU C library from the latest it asks for."""
+    """What a wheel with the library runs on: on Linux versions of glibc from the latest it asks for."""
     versions = [int(version) for version in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
     if sys.platform.startswith("linux") and versions:
         return f"manylinux_2_{max(17, *versions)}_{platform.machine()}"
