@@ -20,8 +20,7 @@ import numpy as np
 from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
-from bgfmt.solver.machine import LANES, Plan, results_a_position
-from bgfmt.solver.one_sided import in_mapped_files
+from bgfmt.solver.machine import LANES, Plan, in_mapped_files, results_a_position
 from bgfmt.solver.stored import plays_bytes
 from bgfmt.solver.tiles import WORK_BYTES, grid_of, work
 

@@ -14,7 +14,7 @@ import os
 import time
 from pathlib import Path
 
-from bgfmt.extras.cluster.device import device_name
+from bgfmt.extras.cluster.device import cuda
 from bgfmt.files.solve import solve_stored
 from bgfmt.files.stores import StoreReport
 
@@ -28,6 +28,12 @@ def digest(path: Path) -> str:
         while piece := file.read(8 * MEGABYTE):
             seen.update(piece)
     return seen.hexdigest()
+
+
+def device_name() -> str:
+    """What the device calls itself."""
+    name = cuda().get_current_device().name
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[StoreReport, list[float]]:

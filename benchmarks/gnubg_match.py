@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from bgfmt import met
-from bgfmt.analysis.at_score import judge_from
+from bgfmt.analysis.at_score import stored
 from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import NotCoveredError
@@ -164,7 +164,7 @@ def boards(count: int, seed: int) -> list[Position]:
     found: list[Position] = []
     while len(found) < count:
         position = Position(*(Side(*_points(rng)) for _ in range(2)))
-        if 0.12 <= (1 + solve_money(position).cubeless) / 2 <= 0.93:
+        if 0.12 <= (1 + solve_money(position).equity("cubeless")) / 2 <= 0.93:
             found.append(position)
     return found
 
@@ -186,7 +186,7 @@ def judged(positions: Sequence[Position]) -> list[tuple[Question, MatchCube]]:
                 us, them = position.us.padded(6), position.them.padded(6)
                 question = Question(us, them, away, cube, owner)
                 try:
-                    found.append((question, judge_from(table, position, question.score)))
+                    found.append((question, stored(table, position, question.score).cube))
                 except NotCoveredError:
                     found.append((question, solve_match(position, question.score).cube))
     return found

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import met, solver
-from bgfmt.analysis.at_score import judge_from
+from bgfmt.analysis.at_score import stored
 from bgfmt.analysis.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors
-from bgfmt.analysis.ondemand import match_answer, match_columns
+from bgfmt.analysis.ondemand import columns_for, match_answer
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
@@ -169,11 +169,11 @@ def at_scores(points: int, chequers: int, options: Any) -> list[tuple[bool, Arra
         table = match_score(points, chequers, away, met.load())
 
         def ask(estimator: Estimator, position: Position, score: Score = score) -> Array:
-            cube = match_answer(estimator.solve(position, match_columns(position, score)), score).cube
+            cube = match_answer(estimator.solve(position, columns_for(position, score)), score).cube
             return np.array([cube.mwc.no_double, cube.mwc.double_take])
 
         answers, seconds = _each(ask, positions, CAREFUL, options.threads)
-        mwcs = [judge_from(table, position, score).mwc for position in positions]
+        mwcs = [stored(table, position, score).cube.mwc for position in positions]
         off = abs(answers - [[mwc.no_double, mwc.double_take] for mwc in mwcs])
         columns = "  ".join(kept(100 * off[:, k]) for k in range(2))
         print(

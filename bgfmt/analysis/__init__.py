@@ -11,38 +11,39 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import (
-        Advisor,
-        equities,
-        exact_equities,
-        judge_cube,
-        race,
-        rank_all_rolls,
-        rank_plays,
-    )
-    from bgfmt.analysis.answers import (
-        Decision,
-        PositionEquities,
-        RankedPlay,
-        RankedPlays,
-        Resignation,
-        SideRace,
-    )
-    from bgfmt.analysis.approximate import (
-        TwoSidedEstimate,
-        twosided_from_onesided,
-        twosided_many,
-        win_chances,
-    )
-    from bgfmt.analysis.bulk import RankedMany, rank_many
-    from bgfmt.analysis.chains import estimate_many
-    from bgfmt.analysis.choose import Databases, equities_many
-    from bgfmt.analysis.cube import CubeAction, CubeActions, cube_actions, judge_many
-    from bgfmt.analysis.library import Library
-    from bgfmt.analysis.oracle import PlayOuts, play_out
-    from bgfmt.analysis.races import Races, race_many
+    from bgfmt.analysis.advisor import Advisor as Advisor
+    from bgfmt.analysis.advisor import equities as equities
+    from bgfmt.analysis.advisor import exact_equities as exact_equities
+    from bgfmt.analysis.advisor import judge_cube as judge_cube
+    from bgfmt.analysis.advisor import race as race
+    from bgfmt.analysis.advisor import rank_all_rolls as rank_all_rolls
+    from bgfmt.analysis.advisor import rank_plays as rank_plays
+    from bgfmt.analysis.answers import Decision as Decision
+    from bgfmt.analysis.answers import PositionEquities as PositionEquities
+    from bgfmt.analysis.answers import RankedPlay as RankedPlay
+    from bgfmt.analysis.answers import RankedPlays as RankedPlays
+    from bgfmt.analysis.answers import Resignation as Resignation
+    from bgfmt.analysis.answers import SideRace as SideRace
+    from bgfmt.analysis.approximate import TwoSidedEstimate as TwoSidedEstimate
+    from bgfmt.analysis.approximate import twosided_from_onesided as twosided_from_onesided
+    from bgfmt.analysis.approximate import twosided_many as twosided_many
+    from bgfmt.analysis.approximate import win_chances as win_chances
+    from bgfmt.analysis.bulk import RankedMany as RankedMany
+    from bgfmt.analysis.bulk import rank_many as rank_many
+    from bgfmt.analysis.chains import estimate_many as estimate_many
+    from bgfmt.analysis.choose import Databases as Databases
+    from bgfmt.analysis.choose import equities_many as equities_many
+    from bgfmt.analysis.cube import CubeAction as CubeAction
+    from bgfmt.analysis.cube import CubeActions as CubeActions
+    from bgfmt.analysis.cube import cube_actions as cube_actions
+    from bgfmt.analysis.cube import judge_many as judge_many
+    from bgfmt.analysis.library import Library as Library
+    from bgfmt.analysis.oracle import PlayOuts as PlayOuts
+    from bgfmt.analysis.oracle import play_out as play_out
+    from bgfmt.analysis.races import Races as Races
+    from bgfmt.analysis.races import race_many as race_many
 
-_HOME = {
+_NAMES = {
     "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
     "approximate": "TwoSidedEstimate twosided_from_onesided twosided_many win_chances",
@@ -54,49 +55,16 @@ _HOME = {
     "oracle": "PlayOuts play_out",
     "races": "Races race_many",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [
-    "Advisor",
-    "CubeAction",
-    "CubeActions",
-    "Databases",
-    "Decision",
-    "Library",
-    "PlayOuts",
-    "PositionEquities",
-    "Races",
-    "RankedMany",
-    "RankedPlay",
-    "RankedPlays",
-    "Resignation",
-    "SideRace",
-    "TwoSidedEstimate",
-    "cube_actions",
-    "equities",
-    "equities_many",
-    "estimate_many",
-    "exact_equities",
-    "judge_cube",
-    "judge_many",
-    "play_out",
-    "race",
-    "race_many",
-    "rank_all_rolls",
-    "rank_many",
-    "rank_plays",
-    "twosided_from_onesided",
-    "twosided_many",
-    "win_chances",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> object:
-    for home, names in _HOME.items():
-        if name in names.split():
-            value = getattr(import_module(f"bgfmt.analysis.{home}"), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'bgfmt.analysis' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'bgfmt.analysis' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"bgfmt.analysis.{_HOME[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -20,7 +20,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
-from bgfmt.tables.rolls import PIPS_PER_ROLL
+from bgfmt.tables.rolls import OneSideAnswer
 
 #: what answered: a kind of table, a calculation, an estimate, the only legal play, the rule or engine outside tables
 Source = Literal[
@@ -45,6 +45,11 @@ Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 ORIGIN = " source table approximate max_error"
 ESTIMATED = ORIGIN + " usual_error?"  # of an answer that may be an estimate
+#: of a cube decision at a match score
+DECISION = (
+    "mwc emg action double response loss_mwc=losses loss_emg gammons=gammons_text error close cubeless_win notes "
+    "met"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +78,7 @@ class SourcedAnswer(Plain):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SideRace(SourcedAnswer):
+class SideRace(OneSideAnswer, SourcedAnswer):
     """One side's race. What the table does not say is None, and left out in JSON."""
 
     FIELDS = (
@@ -94,21 +99,6 @@ class SideRace(SourcedAnswer):
     gammon: Annotated[
         Chances | None, "The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls."
     ] = None
-
-    @property
-    def pips(self) -> int:
-        """The pip count."""
-        return self.side.pips
-
-    @property
-    def epc(self) -> float:
-        """The effective pip count: mean rolls times 49/6."""
-        return self.mean_rolls * PIPS_PER_ROLL
-
-    @property
-    def wastage(self) -> float:
-        """The effective pip count less the pip count."""
-        return self.epc - self.pips
 
     @property
     def off_chances(self) -> Chances | None:

@@ -46,11 +46,7 @@ class TwoSidedEstimate(Plain):
         float, "The greatest error of `win`, measured over all pairs of six chequers or fewer on six points."
     ] = WORST_ERROR
     mean_error: Annotated[float, "The mean error of `win` over the same pairs."] = MEAN_ERROR
-
-    @property
-    def approximate(self) -> bool:
-        """Always true."""
-        return True
+    approximate: Annotated[bool, "Always true."] = True
 
     @property
     def cubeless(self) -> float:
@@ -154,19 +150,18 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> NDArray[np.float6
     table = tables[0]
     ours, theirs = table.numbers(us), table.numbers(them)
     a, b = _float64(table.bearoff[ours]), _float64(table.bearoff[theirs])
-    full_us, full_them = (x >= board.count(table.points, FULL - 1) for x in (ours, theirs))
+    few = board.count(table.points, FULL - 1)
     out = np.zeros((len(ours), 3))
     out[:, 0] = np.minimum(win_chances(a, b), 1.0)
-    if not (full_us.any() or full_them.any()):
-        return out
-    rows = first_chequer(table)
-    if rows is None:
-        out[full_them, 1] = np.nan
-        out[full_us, 2] = np.nan
-        return out
-    first_us, first_them = _float64(rows[ours[full_us]]), _float64(rows[theirs[full_them]])
-    out[full_them, 1] = outcome_chances(a[full_them], b[full_them], None, first_them)[1]
-    out[full_us, 2] = outcome_chances(a[full_us], b[full_us], first_us, None)[2]
+    for column, full in ((1, theirs >= few), (2, ours >= few)):
+        if not full.any():
+            continue
+        rows = first_chequer(table)
+        if rows is None:
+            out[full, column] = np.nan
+        else:
+            firsts = (_float64(rows[one[full]]) for one in (ours, theirs))
+            out[full, column] = outcome_chances(a[full], b[full], *firsts)[column]
     return out
 
 

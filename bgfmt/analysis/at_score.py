@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from bgfmt.analysis import choose, rule
-from bgfmt.analysis.answers import CALCULATION, ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import TABLE_OF_PAIRS, RankedPlay, RankedPlays
 from bgfmt.analysis.cube import CubeAction
-from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
-from bgfmt.analysis.ondemand import gammons
+from bgfmt.analysis.match import decide
+from bgfmt.analysis.ondemand import MatchAnswer, match_answer
 from bgfmt.analysis.sources import Sources
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -21,97 +19,78 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
-#: a position at a score: the decision, the plays of a roll, what answered, and the name of the table
-Answer = tuple[MatchCube, Callable[[int, int], list[MatchPlay]], Source, str | None]
 
-
-def _answer(sources: Sources, state: GameState, score: Score) -> Answer | None:
-    """The numbers of a state from a table, calculated or estimated, None where nothing has them."""
-    position = state.position
+def _answer(sources: Sources, position: Position, score: Score) -> MatchAnswer | None:
+    """The answer for a position from a table, calculated or estimated, None where nothing has one."""
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
-
-            def ranked(high: int, low: int, table: MatchScore = table) -> list[MatchPlay]:
-                return rank_from(table, position, high, low, score)
-
-            return judge_from(table, position, score), ranked, "match-score", sources.library.name(table)
-    solved = sources.match(position, score)
-    if solved is not None:
-        return solved.cube, solved.plays, CALCULATION, None
-    dead = _with_dead_cube(sources, position, score)
-    if dead is not None:
-        return dead
-    solved = sources.match_estimate(position, score)
-    return None if solved is None else (solved.cube, solved.plays, ESTIMATE, None)
+            return stored(table, position, score, sources.library.name(table))
+    solved = sources.solved(position, score, sources.limits.match)
+    if solved is None:
+        dead = _with_dead_cube(sources, position, score)
+        if dead is not None:
+            return dead
+        solved = sources.estimated(position, score)
+    return None if solved is None else match_answer(solved, score)
 
 
-def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Answer | None:
+def _with_dead_cube(sources: Sources, position: Position, score: Score) -> MatchAnswer | None:
     """By the cubeless equities of a table, exact but for their rounding; None with a live cube or gammons."""
     table = choose.two_sided_for(sources.tables, position)
-    if table is None or score.live(score.state) or gammons(position):
+    if table is None or score.live(score.state) or position.gammons:
         return None
-    low, wide = score.after(0, -score.cube), score.after(0, score.cube) - score.after(0, -score.cube)
+    low, high = score.ends
+    wide = high - low
 
     def wins(us: list[Side], them: list[Side]) -> list[float]:
         return [float(row[0]) / 2 + 0.5 for row in table.lookup_many(us, them).astype(np.float64)]
 
-    (win,), error = wins([position.us], [position.them]), wide / 2 * float(table.known_errors[0])
-    decision = decide(position, score, low + wide * win, None, gammons=False, error=error, cubeless_win=win)
-
-    def ranked(high: int, low_die: int) -> list[MatchPlay]:
+    def plays(high: int, low_die: int) -> dict[Side, float]:
         results = [Side(*c) for c in race_plays(position.us.padded(table.points), high, low_die)]
         theirs = wins([position.them] * len(results), results)
-        return rank(decision, [(s, low + wide * (1 - x)) for s, x in zip(results, theirs, strict=True)])
+        return {side: low + wide * (1 - x) for side, x in zip(results, theirs, strict=True)}
 
-    return decision, ranked, TABLE_OF_PAIRS, sources.library.name(table)
+    (win,), error = wins([position.us], [position.them]), wide / 2 * float(table.known_errors[0])
+    decision = decide(position, score, low + wide * win, None, error=error, cubeless_win=win)
+    return MatchAnswer(decision, plays, TABLE_OF_PAIRS, sources.library.name(table))
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     """The cube action of a state of a match; NotCoveredError where nothing answers."""
-    answer = _answer(sources, state, score)
+    answer = _answer(sources, state.position, score)
     if answer is None:
         raise sources.refusal(state.position)
-    decision, _, source, table = answer
-    return CubeAction.at_score(decision, state, source, table, _usual(decision, source))
-
-
-def _usual(decision: MatchCube, source: Source) -> float | None:
-    """The error in match winning chances that 95 % of estimates keep, None for what is no estimate."""
-    if source != ESTIMATE:
-        return None
-    from bgfmt.analysis.chains import errors
-
-    usual, most = errors(decision.position)
-    return decision.error * usual / most
+    return CubeAction.at_score(answer.cube, state, answer.source, answer.table, answer.usual)
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    answer = _answer(sources, state, score)
+    answer = _answer(sources, state.position, score)
     if answer is None:
         return None
-    decision, worths, source, table = answer
-    worth, usual = {play.result: play for play in worths(*state.dice)}, _usual(decision, source)
-    error, emg = decision.error, decision.emg_loss
-    best = [
-        RankedPlay.of(
-            p, w.emg, w.loss_emg, "match", emg(error), usual is not None, mwc=w.mwc, loss_mwc=w.loss_mwc
+    error, usual, emg = answer.cube.error, answer.usual, answer.cube.emg_loss
+    chances = answer.plays(*state.dice)
+    most, about = max(chances.values()), usual is not None
+    ranked = []
+    for play in legal:
+        mwc = chances[play.result.us]
+        value, lost = answer.cube.emg_of(mwc), most - mwc
+        ranked.append(
+            RankedPlay.of(play, value, emg(lost), "match", emg(error), about, mwc=mwc, loss_mwc=lost)
         )
-        for p, w in ((play, worth[play.result.us]) for play in legal)
-    ]
-    best.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
+    ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
     return RankedPlays(
-        source=source,
-        table=table,
+        source=answer.source,
+        table=answer.table,
         max_error={"mwc": error, "value": emg(error)},
         usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},
         asked=state.position,
         dice=state.dice,
         measure="match",
         cube=state.owner,
-        plays=tuple(best),
+        plays=tuple(ranked),
         met=score.met.name,
         met_digest=score.met.digest,
     )
@@ -150,62 +129,52 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     return table.covers(position)
 
 
-def judge_from(table: MatchScore, position: Position, score: Score) -> MatchCube:
-    """The cube decision from a table; NotCoveredError says why it does not answer."""
-    roller = _roller(table, position, score)
-    rolling = _chance(table, position, score, roller, _cube(score, roller))
-    taken = None
-    if score.may_double(0):
-        taken = _chance(table, position, score, roller, Cube(2 * score.cube, 1 - roller))
-    win = None if table.score.gammons else _cubeless(table, position)
-    counted = MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
-    error = table.max_error or 0.0
-    return decide(position, score, rolling, taken, gammons=counted, error=error, cubeless_win=win)
-
-
-def rank_from(table: MatchScore, position: Position, high: int, low: int, score: Score) -> list[MatchPlay]:
-    """All plays of a roll, best first, chosen for this score and cube; NotCoveredError as `judge_from`."""
-    roller = _roller(table, position, score)
-    other, cube = 1 - roller, _cube(score, roller)
-    plays = []
-    for counts in race_plays(position.us.padded(table.points), max(high, low), min(high, low)):
-        side = Side(*counts)
-        after = Position(position.them, side)
-        if not side.chequers:
-            gain = 2 if position.them.chequers == MAX_CHEQUERS else 1
-            plays.append((side, score.after(0, gain * cube.value)))
-            continue
-        chance = _chance(table, after, score, other, cube)
-        if score.live(score.state) and table.score.may_double(other, cube):
-            taken = _chance(table, after, score, other, Cube(2 * cube.value, roller))
-            chance = max(chance, min(taken, score.after(1, cube.value)))
-        plays.append((side, 1 - chance))
-    return rank(judge_from(table, position, score), plays)
-
-
-def _roller(table: MatchScore, position: Position, score: Score) -> int:
+def stored(table: MatchScore, position: Position, score: Score, name: str | None = None) -> MatchAnswer:
+    """The answer from a table, which `name` is the name of; NotCoveredError says why it does not answer."""
     reason, roller = refusal(table, position, score), roller_at(table, score)
     if reason is not None or roller is None:
         raise NotCoveredError(reason or "")
-    return roller
+    facts, other, cube = table.score, 1 - roller, _cube(score, roller)
+
+    def cubeless(asked: Position) -> float:
+        us, them = divmod(table.number(asked), table.positions)
+        return (1 + float(table.balance[us, them, 0])) / 2
+
+    def chance(asked: Position, player: int, cube: Cube) -> float:
+        """Of the side on roll, a player of the table, not doubling."""
+        if not score.without_cube and facts.found_in(player, cube) is not None:
+            return table.mwc(asked, player, cube)
+        side = int(player != roller)
+        lose, win = score.after(side, -cube.value), score.after(side, cube.value)
+        return lose + (win - lose) * cubeless(asked)
+
+    def after(side: Side) -> float:
+        if not side.chequers:
+            return score.after(0, (2 if position.them.chequers == MAX_CHEQUERS else 1) * cube.value)
+        then = Position(position.them, side)
+        worth = chance(then, other, cube)
+        if score.live(score.state) and facts.may_double(other, cube):
+            taken = chance(then, other, Cube(2 * cube.value, roller))
+            worth = max(worth, min(taken, score.after(1, cube.value)))
+        return 1 - worth
+
+    def plays(high: int, low: int) -> dict[Side, float]:
+        results = race_plays(position.us.padded(table.points), max(high, low), min(high, low))
+        return {side: after(side) for side in (Side(*counts) for counts in results)}
+
+    taken = chance(position, roller, Cube(2 * score.cube, other)) if score.may_double(0) else None
+    decided = decide(
+        position,
+        score,
+        chance(position, roller, cube),
+        taken,
+        error=table.max_error or 0.0,
+        cubeless_win=None if facts.gammons else cubeless(position),
+    )
+    return MatchAnswer(decided, plays, "match-score", name)
 
 
 def _cube(score: Score, roller: int) -> Cube:
     """The cube as the table's players see it."""
     owner = score.state.owner
     return Cube(score.cube, owner if owner == NOBODY else roller if owner == 0 else 1 - roller)
-
-
-def _cubeless(table: MatchScore, position: Position) -> float:
-    """The chance of the side on roll to win the game."""
-    us, them = divmod(table.number(position), table.positions)
-    return (1 + float(table.balance[us, them, 0])) / 2
-
-
-def _chance(table: MatchScore, position: Position, score: Score, roller: int, cube: Cube) -> float:
-    """Match winning chance of the side on roll of `position`, player `roller` of the table, not doubling."""
-    if not score.without_cube and table.score.found_in(roller, cube) is not None:
-        return table.mwc(position, roller, cube)
-    side = 0 if roller == roller_at(table, score) else 1
-    lose, win = score.after(side, -cube.value), score.after(side, cube.value)
-    return lose + (win - lose) * _cubeless(table, position)

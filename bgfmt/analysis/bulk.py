@@ -15,7 +15,7 @@ from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.state import cube_owner
-from bgfmt.tables import OfRolls, TwoSided, of_kind
+from bgfmt.tables import OfRolls
 from bgfmt.tables.base import Numbered
 
 Floats = NDArray[Any]
@@ -114,12 +114,15 @@ def rank_many(
     owner = cube_owner(cube)
     alone, within = parse_measure(measure)
     if alone:
-        one = _one_sided(databases)
+        fitting = choose.of_rolls(databases)
+        if not fitting:
+            raise choose.not_covered(databases, wanted="what one side needs")
+        one = min(fitting, key=lambda t: not t.exact)
         starts, pair, results = _plays(one, us, rolls)
         values = side_values(one, results, within)
         order = np.lexsort((values if within is None else -values, pair))
         return RankedMany(starts, results[order], values[order])
-    both = _two_sided(databases, cubeful=measure == "money")
+    both = choose.first_two_sided(databases, cubeful=measure == "money")
     starts, pair, results = _plays(both, us, rolls)
     equities = both.lookup_many(both.numbers(them)[pair], results)
     values = turned(equities, owner if measure == "money" else "cubeless")
@@ -162,18 +165,3 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
     else:
         values = found.chances[:, : within + 1].sum(axis=1)
     return np.asarray(values)[back.reshape(-1)]
-
-
-def _one_sided(databases: Databases) -> OfRolls:
-    fitting = choose.of_rolls(databases)
-    if not fitting:
-        raise choose.not_covered(databases, wanted="what one side needs")
-    return min(fitting, key=lambda t: not t.exact)
-
-
-def _two_sided(databases: Databases, cubeful: bool) -> TwoSided:
-    fitting = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful or not cubeful]
-    if not fitting:
-        wanted = "both sides' cubeful equities" if cubeful else "both sides' equities"
-        raise choose.not_covered(databases, wanted=wanted)
-    return min(fitting, key=lambda t: not t.exact)

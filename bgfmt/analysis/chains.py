@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.analysis import library
 from bgfmt.analysis.answers import COLUMNS
 from bgfmt.analysis.choose import check_race
-from bgfmt.analysis.ondemand import MONEY
-from bgfmt.analysis.solving import Family, Solved
+from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side

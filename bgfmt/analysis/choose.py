@@ -77,18 +77,21 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     """The error for a question that none of the tables answers, with each table's reason."""
     reasons = []
     for table in tables_of(databases):
-        why = next(filter(None, (_outside(table, side) for side in sides)), None)
+        outside = (table.covers_side(side) for side in sides if isinstance(table, Numbered))
+        why = next(filter(None, outside), None)
         reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))
 
 
-def _outside(table: Table, side: Side) -> str | None:
-    return table.covers_side(side) if isinstance(table, Numbered) else None
+def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
+    """The first two-sided table, an exact one before the others; NotCoveredError where there is none."""
+    fitting = [t for t in of_kind(tables_of(databases), TwoSided) if t.cubeful or not cubeful]
+    if not fitting:
+        raise not_covered(databases, wanted=f"both sides' {'cubeful ' * cubeful}equities")
+    return min(fitting, key=lambda t: not t.exact)
 
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
     """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
-    for table in sorted(of_kind(tables_of(databases), TwoSided), key=lambda t: not t.exact):
-        return table.lookup_many(us, them)
-    raise not_covered(databases, wanted="both sides' equities")
+    return first_two_sided(databases).lookup_many(us, them)

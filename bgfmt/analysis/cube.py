@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import Source
+from bgfmt.analysis.answers import DECISION, Source
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Plain, fields_at
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import GameState, Owner
-from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided, bounds, of_kind
+from bgfmt.tables import EQUITY_COLUMNS, Table, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.match import MatchCube
@@ -253,19 +253,10 @@ class CubeAction(Plain):
 class MatchAction(Plain):
     """The plain values of a cube action at a match score."""
 
-    FIELDS = (
-        "mwc=action.match.mwc emg=action.match.emg action=action.match.action double=action.match.double "
-        "response=action.match.response loss_mwc=action.match.losses loss_emg=action.match.loss_emg "
-        "gammons=action.match.gammons_text error close=action.match.close cubeless_win=action.match.cubeless_win "
-        "notes=action.match.notes met=action.match.met usual_error?"
-    ) + fields_at("action", "cube doubles takes sure certainty source table approximate")
+    ACTION = "doubles takes sure certainty source table approximate"
+    FIELDS = f"{fields_at('action.match', DECISION)} usual_error? {fields_at('action', 'cube ' + ACTION)}"
 
     action: CubeAction
-
-    @property
-    def error(self) -> float | None:
-        """The greatest error of a chance; null where none is known."""
-        return None if self.action.match is None else self.action.match.error
 
     @property
     def usual_error(self) -> float | None:
@@ -413,10 +404,7 @@ def judge_many(
     With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
     times cube states.
     """
-    tables = [t for t in of_kind(choose.tables_of(databases), TwoSided) if t.cubeful]
-    if not tables:
-        raise choose.not_covered(databases, wanted="both sides' cubeful equities")
-    table = min(tables, key=lambda t: not t.exact)
+    table = choose.first_two_sided(databases, cubeful=True)
     ours, theirs = table.numbers(us), table.numbers(them)
     values = table.lookup_many(ours, theirs)
     actions = cube_actions(values, table)
@@ -432,7 +420,7 @@ def judge_many(
         except NotCoveredError:  # beyond the limit
             continue
         rows.append(row)
-        better.append([getattr(found, column) for column in EQUITY_COLUMNS])
+        better.append([found.equity(column) for column in EQUITY_COLUMNS])
     if not rows:
         return actions
     values = values.astype(np.float64)

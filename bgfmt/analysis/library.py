@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -167,15 +168,12 @@ def standing(say: Say | None = None) -> Library:
             opened.append(open_database(path))
         except (BgfmtError, OSError) as error:
             notes.append(f"{path} is left out: {error}")
-    tables: list[Table] = []
     kinds = {one.table.kind for one in opened}
     announce = cache(say or _to_stderr)  # once
+    tables: list[Table] = []
     for default in DEFAULTS:
         if default[1] not in kinds:
-            table: Database | Table | None = _kept(*default[:2])
-            if table is None:
-                announce(f"making the default tables in {folder()}, once")
-                table = _made(*default)
+            table = _default(*default, lambda: announce(f"making the default tables in {folder()}, once"))
             (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
     return Library(tables, opened=opened, notes=notes)
 
@@ -202,34 +200,28 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
     Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
     """
-    name, kind, points = FAR if far else DEFAULTS[0]
-    found: Database | Table | None = _kept(name, kind)
-    if found is None:
+
+    def announce() -> None:
         if far:
-            (say or _to_stderr)(f"making the one-sided table of {points} points in {folder()}, once")
-        found = _made(name, kind, points)
+            (say or _to_stderr)(f"making the one-sided table of {FAR[2]} points in {folder()}, once")
+
+    found = _default(*(FAR if far else DEFAULTS[0]), announce)
     table: Any = found.table if isinstance(found, Database) else found
     return np.ascontiguousarray(table.bearoff[:])
 
 
-def _kept(name: str, kind: str) -> Database | None:
-    """A default table kept earlier, None where it is missing or broken."""
-    try:
-        found = open_database(folder() / name)
-    except (BgfmtError, OSError):
-        return None
-    if found.table.kind == kind:
-        return found
-    found.close()
-    return None
-
-
-def _made(name: str, kind: str, points: int) -> Database | Table:
-    """A default table, made and kept; where it cannot be kept it serves this once."""
+def _default(name: str, kind: str, points: int, announce: Callable[[], None]) -> Database | Table:
+    """A default table, kept earlier or made and kept now; where it cannot be kept it serves this once."""
+    path, far = folder() / name, name == FAR[0]
+    with suppress(BgfmtError, OSError):  # missing or broken
+        found = open_database(path)
+        if found.table.kind == kind:
+            return found
+        found.close()
     from bgfmt import solver
     from bgfmt.files.convert import save
 
-    path, far = folder() / name, name == FAR[0]
+    announce()
     table = (
         solver.two_sided(points, points)
         if kind == TwoSided.kind

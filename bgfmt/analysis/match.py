@@ -6,13 +6,12 @@ docs/theory/match-play.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgfmt.analysis.answers import MetName
+from bgfmt.analysis.answers import DECISION, MetName
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Position
 from bgfmt.met.score import Score
 
 TIE = 1e-12  # two exact chances this near are equal
@@ -45,26 +44,27 @@ class Losses(Plain):
 
 @dataclass(frozen=True)
 class MatchCube(Plain):
-    """A cube decision of the side on roll at a match score. gammons : whether a side can still lose a gammon."""
+    """A cube decision of the side on roll at a match score."""
 
-    FIELDS = (
-        "mwc emg action double response loss_mwc=losses loss_emg gammons=gammons_text error close "
-        "cubeless_win notes met"
-    )
+    FIELDS = DECISION
 
     position: Position
     score: Score
     mwc: Annotated[Numbers, "The chances to win the match."]
-    gammons: bool
     error: Annotated[float, "No chance is farther than this from the truth."]
     cubeless_win: Annotated[
         Chance | None, "The chance to win the game without a cube; null where it is not known."
     ] = None
 
     @property
+    def gammons(self) -> bool:
+        """Whether a side can still lose a gammon."""
+        return self.position.gammons
+
+    @property
     def ends(self) -> tuple[float, float]:
         """Match winning chance after losing, and after winning, a single game at the present cube."""
-        return self.score.after(0, -self.score.cube), self.score.after(0, self.score.cube)
+        return self.score.ends
 
     def emg_of(self, mwc: float) -> float:
         """The equity that puts losing a single game at the present cube at -1 and winning it at +1."""
@@ -163,30 +163,15 @@ class MatchCube(Plain):
         return MetName(self.score.met.name, self.score.met.digest)
 
     @property
-    def close_double(self) -> bool:
-        """Whether the error could turn the double."""
-        return self.may_double and abs(self.double_margin) <= 2 * self.error
-
-    @property
-    def close_take(self) -> bool:
-        """Whether the error could turn the take."""
-        return self.may_double and abs(self.take_margin) <= 2 * self.error
-
-    @property
     def close(self) -> bool:
         """Whether a decision is closer than the error."""
-        return self.close_double or self.close_take
+        nearest = min(abs(self.double_margin), abs(self.take_margin))
+        return self.may_double and nearest <= 2 * self.error
 
     @property
     def automatic(self) -> bool:
         """Whether a double risks nothing, since losing the game loses the match with the cube as it is."""
         return self.may_double and self.score.away[1] <= self.score.cube
-
-    @property
-    def automatic_answer(self) -> bool:
-        """Whether the other side, having taken, may redouble at no risk."""
-        mine, other = self.score.away
-        return self.may_double and mine <= 2 * self.score.cube < other
 
     @property
     def action(self) -> str:
@@ -218,7 +203,7 @@ class MatchCube(Plain):
         if self.automatic:
             word = "redouble" if score.owner == "owned" else "double"
             notes.append(f"Automatic {word}: losing this game loses the match anyway, so it risks nothing.")
-        if self.automatic_answer:
+        if self.may_double and score.away[0] <= 2 * cube < score.away[1]:
             notes.append("After a take the other side has an automatic redouble.")
         if self.gammons:
             notes.append("Gammons are possible and counted.")
@@ -242,30 +227,12 @@ class Cell(Plain):
     decision: MatchCube
 
 
-@dataclass(frozen=True)
-class MatchPlay(Plain):
-    """A play at a match score: the side after it, its match winning chance, and what it loses against the best.
-
-    close : whether the loss is within the error of equal plays.
-    """
-
-    FIELDS = "result=result.counts mwc emg loss_mwc loss_emg close"
-
-    result: Side
-    mwc: float
-    emg: float
-    loss_mwc: float
-    loss_emg: float
-    close: bool
-
-
 def decide(
     position: Position,
     score: Score,
     no_double: float,
     double_take: float | None,
     *,
-    gammons: bool,
     error: float,
     cubeless_win: float | None = None,
 ) -> MatchCube:
@@ -275,16 +242,4 @@ def decide(
     else:
         passed = score.after(0, score.cube)
         numbers = Numbers(no_double, double_take, passed, max(no_double, min(double_take, passed)))
-    return MatchCube(position, score, numbers, gammons, error, cubeless_win)
-
-
-def rank(cube: MatchCube, plays: Iterable[tuple[Side, float]]) -> list[MatchPlay]:
-    """Plays of one roll, given the chance after each, best first; `cube` is the decision before the roll."""
-    ordered = sorted(plays, key=lambda play: -play[1])
-    best = ordered[0][1] if ordered else 0.0
-    return [
-        MatchPlay(
-            side, mwc, cube.emg_of(mwc), best - mwc, cube.emg_loss(best - mwc), best - mwc <= 2 * cube.error
-        )
-        for side, mwc in ordered
-    ]
+    return MatchCube(position, score, numbers, error, cubeless_win)

@@ -3,84 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.match import MatchCube, MatchPlay, decide, rank
+from bgfmt.analysis.answers import CALCULATION, ESTIMATE, Source
+from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
-from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.game.state import cube_owner
+from bgfmt.game.board import Position, Side
 from bgfmt.met.model import Met
-from bgfmt.met.score import OWNERS, CubeState, Score
+from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns, joined
 
-if TYPE_CHECKING:
-    from bgfmt.analysis.cube import CubeAction
-
-#: the cube of money answers, as the side on roll sees it
-MONEY = {"cubeless": None, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
+#: what a race is solved for: a match score with its cube, or money, with Jacoby's rule (True) or without
+Terms = Score | bool
 
 
-def gammons(position: Position) -> bool:
-    """Whether a side still has all fifteen chequers on the board, so that it can lose a gammon."""
-    return MAX_CHEQUERS in (position.us.chequers, position.them.chequers)
-
-
-def roll_number(high: int, low: int) -> int:
-    """Place of a roll among the 21: 1-1, 2-1, 2-2, 3-1, ..."""
-    high, low = max(high, low), min(high, low)
-    return high * (high - 1) // 2 + low - 1
-
-
-def _solved(
-    position: Position,
-    kept: Columns,
-    limit: int | None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Game:
-    work = solving.plan(position, len(kept), limit=limit)
-    work.check(limit)
-    return solving.solve(work, kept, threads=threads, progress=progress)
-
-
-# -- match -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class MatchAnswer:
-    """A position solved at a match score: the cube decision, and every play of every roll.
-
-    place : the column of the cube as it is; it is 0, the cubeless one, where nobody may double any more.
-    """
-
-    position: Position
-    score: Score
-    cube: MatchCube
-    solved: Solved
-    place: int
-
-    def plays(self, high: int, low: int) -> list[MatchPlay]:
-        """All plays of a roll, best first, chosen for this score and cube."""
-        places = self.solved.plays(roll_number(high, low))
-        values = self.solved.after[places, self.place].tolist()
-        sides = [self.solved.ours.side(int(place)) for place in places]
-        chances = _chances(self.score, self.solved, self.place, values)
-        return rank(self.cube, zip(sides, chances, strict=True))
-
-
-def match_columns(position: Position, score: Score) -> Columns:
-    """The columns a position at a score needs."""
-    return columns.for_match(score, gammons=gammons(position))
+def columns_for(position: Position, terms: Terms) -> Columns:
+    """The columns a position needs; those of money are the cubeless one and one for each place of the cube."""
+    if isinstance(terms, Score):
+        return columns.for_match(terms, gammons=position.gammons)
+    return columns.for_money(jacoby=terms)
 
 
 def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
     """What solving a position at a score takes; NotCoveredError for contact and for far more than `limit`."""
-    return solving.plan(position, len(match_columns(position, score)), limit=limit)
+    return solving.plan(position, len(columns_for(position, score)), limit=limit)
 
 
 def solve_match(
@@ -105,124 +56,7 @@ def solve_match(
     PositionError when the game is over; NotCoveredError for contact and beyond the limit, naming both;
     SolverError for too little memory.
     """
-    game = _solved(position, match_columns(position, score), limit, threads, progress)
-    return match_answer(game.start(), score)
-
-
-def match_answer(solved: Solved, score: Score) -> MatchAnswer:
-    """The answer for a position solved at a score, seen by the side on roll."""
-    place = solved.columns.place(score.state)
-    return MatchAnswer(solved.position, score, judge(solved, score, place), solved, place)
-
-
-def judge(solved: Solved, score: Score, place: int) -> MatchCube:
-    """The cube decision at a score, whose cube as it is has column `place`."""
-    position, doubling = solved.position, solved.columns.doubling
-    (no_double,) = _chances(score, solved, place, [float(solved.on_roll[place])])
-    taken = None
-    if score.may_double(0):
-        value = float(solved.on_roll[doubling.source[0, place]])
-        taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
-    win = (1 + float(solved.on_roll[0])) / 2 if solved.columns.states[0] is None else None
-    counted = gammons(position)
-    return decide(position, score, no_double, taken, gammons=counted, error=solved.error, cubeless_win=win)
-
-
-def _chances(score: Score, solved: Solved, place: int, values: list[float]) -> list[float]:
-    """Match winning chances from values of a column."""
-    cubeless = solved.columns.states[place] is None
-    add, times = columns.dead(score, 0, score.state) if cubeless else (0.0, 1.0)
-    return [(1 + add + times * value) / 2 for value in values]
-
-
-# -- money -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MoneyPlay:
-    """A play for money: the side after it, its equity for a cube at 1, and what it loses against the best."""
-
-    result: Side
-    equity: float
-    loss: float
-    close: bool
-
-
-@dataclass(frozen=True, eq=False)
-class MoneyAnswer:
-    """A position solved for money. Equities are of the side on roll before it rolls, for a cube now at 1.
-
-    With `jacoby` gammons count for nothing while the cube is centered.
-    """
-
-    position: Position
-    jacoby: bool
-    solved: Solved
-
-    def equity(self, cube: str) -> float:
-        """Of rolling on with the cube "centered", "owned" by the side on roll or by the "opponent", or "cubeless"."""
-        return float(self.solved.on_roll[self._column(cube)])
-
-    def _column(self, cube: str) -> int:
-        return self.solved.columns.states.index(MONEY[cube])
-
-    @property
-    def cubeless(self) -> float:
-        """Equity without a cube."""
-        return self.equity("cubeless")
-
-    @property
-    def centered(self) -> float:
-        """Equity of rolling on with a centered cube."""
-        return self.equity("centered")
-
-    @property
-    def owned(self) -> float:
-        """Equity of rolling on when the side on roll owns the cube."""
-        return self.equity("owned")
-
-    @property
-    def opponent(self) -> float:
-        """Equity when the other side owns the cube."""
-        return self.equity("opponent")
-
-    @property
-    def gammons(self) -> bool:
-        """Whether a side can still lose a gammon, which is then counted."""
-        return gammons(self.position)
-
-    @property
-    def error(self) -> float:
-        """No equity is farther than this from the truth; of an estimate 99.9 % are not."""
-        return self.solved.error
-
-    @property
-    def estimated(self) -> bool:
-        """Whether the numbers are estimated."""
-        return self.solved.work is None
-
-    def cube_action(self, owner: str = "centered") -> CubeAction:
-        """The cube decision, as from any table of exact equities."""
-        from bgfmt.analysis.cube import CubeAction
-
-        owner = cube_owner(owner)
-        return CubeAction(self.position, owner, self.equity(owner), 2 * self.opponent, error=self.error)
-
-    def plays(self, high: int, low: int, cube: str = "centered") -> list[MoneyPlay]:
-        """All plays of a roll, best first; `cube` is "centered", "owned", "opponent" or "cubeless"."""
-        places = self.solved.plays(roll_number(high, low))
-        values = self.solved.after[places, self._column(cube)].tolist()
-        wins = self.solved.after[places, 0].tolist()
-        # where the other side passes or wins whatever we play, the better chance without a cube comes first
-        order = sorted(range(len(places)), key=lambda i: (-values[i], -wins[i]))
-        losses = [max(values) - value for value in values]
-        sides = [self.solved.ours.side(int(place)) for place in places]
-        return [MoneyPlay(sides[i], values[i], losses[i], losses[i] <= 2 * self.error) for i in order]
-
-
-def plan_money(position: Position, *, limit: int | None = None) -> Work:
-    """What solving a position for money takes; NotCoveredError for contact and for far more than `limit`."""
-    return solving.plan(position, len(columns.for_money()), limit=limit)
+    return match_answer(_game(position, score, limit, threads, progress).start(), score)
 
 
 def solve_money(
@@ -232,10 +66,76 @@ def solve_money(
     limit: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> MoneyAnswer:
-    """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`."""
-    game = _solved(position, columns.for_money(jacoby=jacoby), limit, threads, progress)
-    return MoneyAnswer(position, jacoby, game.start())
+) -> Solved:
+    """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`.
+
+    With `jacoby` gammons count for nothing while the cube is centered.
+    """
+    return _game(position, jacoby, limit, threads, progress).start()
+
+
+def _game(
+    position: Position,
+    terms: Terms,
+    limit: int | None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Game:
+    kept = columns_for(position, terms)
+    work = solving.plan(position, len(kept), limit=limit)
+    work.check(limit)
+    return solving.solve(work, kept, threads=threads, progress=progress)
+
+
+# -- match -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MatchAnswer:
+    """The answer for a position at a match score, by any source.
+
+    plays : called with the two dice it gives, for each side that a play leads to, the chance to win the match after
+    it. table : the name of the table that answered. usual : of an estimate the error that 95 % of estimates keep.
+    """
+
+    cube: MatchCube
+    plays: Callable[[int, int], Mapping[Side, float]]
+    source: Source = CALCULATION
+    table: str | None = None
+    usual: float | None = None
+
+
+def match_answer(solved: Solved, score: Score) -> MatchAnswer:
+    """The answer for a position solved, or estimated, at a score, seen by the side on roll."""
+    place = solved.columns.place(score.state)
+
+    def plays(high: int, low: int) -> dict[Side, float]:
+        return {
+            side: _chance(score, solved, place, value)
+            for side, value in solved.values(high, low, place).items()
+        }
+
+    source: Source = CALCULATION if solved.usual is None else ESTIMATE
+    return MatchAnswer(judge(solved, score, place), plays, source, usual=solved.usual)
+
+
+def judge(solved: Solved, score: Score, place: int) -> MatchCube:
+    """The cube decision at a score; `place` is the column of its cube, 0 where nobody may double any more."""
+    position, doubling = solved.position, solved.columns.doubling
+    no_double = _chance(score, solved, place, float(solved.on_roll[place]))
+    taken = None
+    if score.may_double(0):
+        value = float(solved.on_roll[doubling.source[0, place]])
+        taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
+    win = (1 + float(solved.on_roll[0])) / 2 if solved.columns.states[0] is columns.CUBELESS else None
+    return decide(position, score, no_double, taken, error=solved.error, cubeless_win=win)
+
+
+def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
+    """The match winning chance of a value of a column."""
+    cubeless = solved.columns.states[place] is columns.CUBELESS
+    add, times = columns.dead(score, 0, score.state) if cubeless else (0.0, 1.0)
+    return (1 + add + times * value) / 2
 
 
 # -- every score ---------------------------------------------------------------------------------------
@@ -253,14 +153,14 @@ class Grid:
 
     cells : by (away of the side on roll, away of the other, whether it is the Crawford game). Where one side needs 1
     there are two cells, before (the Crawford game) and after; 1-away, 1-away is there once, as (1, 1, False).
-    estimated : whether the decisions are estimated.
+    usual : of estimates the error that 95 % of those farthest off keep.
     """
 
     position: Position
-    upto: int
+    upto: Annotated[int, "How many points away the scores go."]
     met: Met
     cells: Mapping[Cell, MatchCube]
-    estimated: bool = False
+    usual: float | None = None
 
     def __getitem__(self, cell: Cell) -> MatchCube:
         return self.cells[cell]
@@ -286,7 +186,7 @@ def scores_grid(
     limit: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    estimate: Callable[[Columns, float], Solved] | None = None,
+    estimate: Callable[[Score], Solved] | None = None,
 ) -> Grid:
     """The cube action at all scores up to `upto`-away each.
 
@@ -294,7 +194,7 @@ def scores_grid(
     ----------
     cube, owner : the cube in every cell; cells of the Crawford game have none whatever it is.
     limit : most pairs of boards times cube states, of all scores together; `solving.DEFAULT_LIMIT` when None.
-    estimate : what estimates the columns of a score instead of solving them, given the worth of a game.
+    estimate : what estimates a score instead of solving it.
 
     Raises
     ------
@@ -302,18 +202,17 @@ def scores_grid(
     """
     if upto < 1:
         raise PositionError(f"a grid goes up to 1-away or more, not {upto}")
-    left: list[tuple[Cell, Score, Columns]] = []
+    at: dict[Cell, Score] = {}
     for mine, other, crawford in scores(upto):
         now = (1, "centered") if crawford else (cube, owner)
-        score = Score((mine, other), met, crawford, now[0], now[1], player)
-        left.append(((mine, other, crawford), score, match_columns(position, score)))
-    cells: dict[Cell, MatchCube] = {}
+        at[mine, other, crawford] = Score((mine, other), met, crawford, now[0], now[1], player)
     if estimate is not None:
-        for cell, score, part in left:
-            solved = estimate(part, (score.after(0, score.cube) - score.after(0, -score.cube)) / 2)
-            cells[cell] = judge(solved, score, part.place(score.state))
-        return Grid(position, upto, met, cells, estimated=True)
-    shared = 0 if gammons(position) else 1
+        found = {cell: match_answer(estimate(score), score) for cell, score in at.items()}
+        usual = max(one.usual or 0.0 for one in found.values())
+        return Grid(position, upto, met, {cell: one.cube for cell, one in found.items()}, usual)
+    cells: dict[Cell, MatchCube] = {}
+    left = [(cell, score, columns_for(position, score)) for cell, score in at.items()]
+    shared = 0 if position.gammons else 1
     total = sum(len(part) - shared for _, _, part in left) + shared
     work = solving.plan(position, total, limit=limit)
     work.check_size(limit)
@@ -326,7 +225,7 @@ def scores_grid(
             many += 1
         here, left = left[:many], left[many:]
         kept, places = joined([part for _, _, part in here])
-        solved = solving.solve(work.of(len(kept)), kept, threads=threads).start()
+        solved = solving.solve(replace(work, columns=len(kept)), kept, threads=threads).start()
         for (cell, score, part), place in zip(here, places, strict=True):
             cells[cell] = judge(solved, score, int(place[part.place(score.state)]))
         done += used - shared
@@ -343,12 +242,13 @@ KEPT_GAMES = 4
 Rules = tuple[Any, ...]
 
 
-def _rules(score: Score, *, first: bool) -> Rules:
-    """The rules of a score, as the side on roll sees it: `first` where that is the side that began."""
-    met = score.met
-    player = 0 if met.even else score.player if first else 1 - score.player
-    away = score.away if first else score.away[::-1]
-    return away, score.crawford, score.without_cube, met.digest, met.extended, player
+def _rules(terms: Terms) -> Rules:
+    """What two questions of one game have in common, as the side on roll sees it."""
+    if not isinstance(terms, Score):
+        return ("money", terms)
+    met = terms.met
+    player = 0 if met.even else terms.player
+    return terms.away, terms.crawford, terms.without_cube, met.digest, met.extended, player
 
 
 class Games:
@@ -359,50 +259,31 @@ class Games:
         self._games: list[tuple[Rules, Game]] = []
         self._lock = Lock()
 
-    def match(self, position: Position, score: Score) -> MatchAnswer | None:
-        """The answer at a score from a calculation kept, None where there is none."""
+    def find(self, position: Position, terms: Terms) -> Solved | None:
+        """A position solved by a calculation kept, None where there is none."""
+        turned = terms.turned() if isinstance(terms, Score) else terms
         for rules, game in reversed(tuple(self._games)):
-            for first in (True, False):
-                if rules == _rules(score, first=first):
+            for first, asked in ((True, terms), (False, turned)):
+                if rules == _rules(asked):
                     solved = game.find(position, first=first)
-                    if solved is not None and _holds(solved.columns, score):
-                        return match_answer(solved, score)
+                    if solved is not None and _holds(solved.columns, terms):
+                        return solved
         return None
 
-    def money(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
-        """The answer for money from a calculation kept, None where there is none."""
-        for rules, game in reversed(tuple(self._games)):
-            if rules == ("money", jacoby):
-                solved = game.find(position, first=True) or game.find(position, first=False)
-                if solved is not None:
-                    return MoneyAnswer(position, jacoby, solved)
-        return None
-
-    def solve_match(
-        self, position: Position, score: Score, limit: int, progress: Progress | None
-    ) -> MatchAnswer:
-        """As `solve_match`, and kept."""
-        game = _solved(position, match_columns(position, score), limit, progress=progress)
-        return match_answer(self._keep(_rules(score, first=True), game), score)
-
-    def solve_money(
-        self, position: Position, jacoby: bool, limit: int, progress: Progress | None
-    ) -> MoneyAnswer:
-        """As `solve_money`, and kept."""
-        game = _solved(position, columns.for_money(jacoby=jacoby), limit, progress=progress)
-        return MoneyAnswer(position, jacoby, self._keep(("money", jacoby), game))
-
-    def _keep(self, rules: Rules, game: Game) -> Solved:
+    def solve(self, position: Position, terms: Terms, limit: int, progress: Progress | None = None) -> Solved:
+        """A position solved, and kept."""
+        game = _game(position, terms, limit, progress=progress)
         if game.work.memory <= self.most:
             with self._lock:
-                games = [*self._games, (rules, game)][-KEPT_GAMES:]
+                games = [*self._games, (_rules(terms), game)][-KEPT_GAMES:]
                 while sum(one.work.memory for _, one in games) > self.most:
                     del games[0]
                 self._games = games
         return game.start()
 
 
-def _holds(kept: Columns, score: Score) -> bool:
+def _holds(kept: Columns, terms: Terms) -> bool:
     """Whether the columns tell of the cube as it is."""
-    state: Any = score.state
-    return state in kept.states or (kept.states[0] is columns.CUBELESS and not score.live(state))
+    if not isinstance(terms, Score) or terms.state in kept.states:
+        return True
+    return kept.states[0] is columns.CUBELESS and not terms.live(terms.state)

@@ -266,10 +266,9 @@ class _Start:
 
 def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _Start]]:
     """The columns of a question, and the values asked, by name."""
-    from bgfmt.analysis.ondemand import MONEY, gammons
+    from bgfmt.analysis.solving import MONEY
 
     position = state.position
-    counted = gammons(position)
     if state.money:
         kept = columns.for_money(jacoby=bool(state.jacoby))
         return kept, {name: _Start(kept.states.index(cube)) for name, cube in MONEY.items()}
@@ -278,7 +277,7 @@ def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _S
         from bgfmt.analysis.library import Library
 
         score = Advisor(Library([])).score(state)
-    kept = columns.for_match(score, gammons=counted)
+    kept = columns.for_match(score, gammons=position.gammons)
     place = kept.place(score.state)
     dead = kept.states[place] is columns.CUBELESS
     add, times = columns.dead(score, 0, score.state) if dead else (0.0, 1.0)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from bgfmt.analysis.answers import (
     CALCULATION,
+    DECISION,
     ESTIMATE,
     ESTIMATED,
     ORIGIN,
@@ -21,7 +22,7 @@ from bgfmt.analysis.answers import (
     RankedPlay,
     RankedPlays,
     SideRace,
-    Source,
+    SourcedAnswer,
 )
 from bgfmt.analysis.cube import LABELS, CubeAction, MatchAction, label_of
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
@@ -265,8 +266,11 @@ class CubeAnswer(Plain):
 class MatchCubeAnswer(MatchAction):
     """The cube at a score."""
 
-    FIELDS = f"{STATED} away=state.away crawford=state.crawford_game {MatchAction.FIELDS} max_error"
-    FIELDS = FIELDS.replace("cube=action.cube ", "").replace(" error ", " ")  # it is `max_error`
+    FIELDS = (
+        f"{STATED} away=state.away crawford=state.crawford_game "
+        + fields_at("action.match", DECISION, but="error")
+        + f" usual_error? {fields_at('action', MatchAction.ACTION)} max_error"
+    )
     TITLE = "Match cube"
 
     state: GameState
@@ -274,29 +278,30 @@ class MatchCubeAnswer(MatchAction):
     @property
     def max_error(self) -> Mapping[str, float] | None:
         """The greatest error of each number, by name; null where none is known."""
-        return None if self.error is None else {"mwc": self.error}
+        return None if self.action.match is None else {"mwc": self.action.match.error}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoresAnswer(Plain):
+class ScoresAnswer(SourcedAnswer):
     """The cube at all scores."""
 
-    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores cells met {ESTIMATED}"
+    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
     TITLE = "Scores"
 
     state: GameState
     grid: Grid
-    scores: Annotated[int, "How many points away the scores go."]
-    cells: Annotated[list[Cell], "The decisions, one for each score."]
-    met: Annotated[MetName, "The match equity table."]
-    source: Annotated[Source, "The kind of table, or what else, that answered."] = "calculation"
-    table: Annotated[str | None, "The name of the table; null for a calculation."] = None
-    approximate: Annotated[bool, "Whether the numbers are estimated."] = False
-    max_error: Annotated[Mapping[str, float] | None, "The greatest error of each number, by name."]
-    usual_error: Annotated[
-        Mapping[str, float] | None,
-        "Of an estimate the errors that 95 % of estimates keep; null for other answers.",
-    ] = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The decisions, one for each score."""
+        from bgfmt.analysis.match import Cell
+
+        return [Cell((mine, other), last, cube) for (mine, other, last), cube in self.grid.cells.items()]
+
+    @property
+    def met(self) -> MetName:
+        """The match equity table."""
+        return MetName(self.grid.met.name, self.grid.met.digest)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +364,14 @@ def cube(
     With `scores`: at all scores up to that many points away.
     """
     if scores is not None:
-        return at_scores(advisor, state, scores)
+        grid = advisor.scores(state, scores)
+        return ScoresAnswer(
+            state=state,
+            grid=grid,
+            source=CALCULATION if grid.usual is None else ESTIMATE,
+            max_error={"mwc": max(cell.error for cell in grid.cells.values())},
+            usual_error=None if grid.usual is None else {"mwc": grid.usual},
+        )
     if not state.money:
         return MatchCubeAnswer(state=state, action=advisor.cube(state))
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
@@ -367,30 +379,6 @@ def cube(
     action = both.get(state.owner) or advisor.cube(state)
     equities = advisor.equities(state)
     return CubeAnswer(state=state, equities=equities, action=action, centered_cube=centered, owned_cube=owned)
-
-
-def at_scores(advisor: Advisor, state: GameState, upto: int) -> ScoresAnswer:
-    """The cube action of a position at all scores up to `upto`-away."""
-    from bgfmt.analysis.match import Cell
-
-    grid = advisor.scores(state, upto)
-    error, usual = max(cell.error for cell in grid.cells.values()), None
-    if grid.estimated:
-        from bgfmt.analysis.chains import errors
-
-        least, most = errors(state.position)
-        usual = error * least / most
-    return ScoresAnswer(
-        state=state,
-        grid=grid,
-        scores=upto,
-        cells=[Cell((mine, other), crawford, cube) for (mine, other, crawford), cube in grid.cells.items()],
-        met=MetName(grid.met.name, grid.met.digest),
-        source=CALCULATION if usual is None else ESTIMATE,
-        approximate=grid.estimated,
-        max_error={"mwc": error},
-        usual_error=None if usual is None else {"mwc": usual},
-    )
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:

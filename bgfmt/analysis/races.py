@@ -22,48 +22,29 @@ if TYPE_CHECKING:
 
 Floats = NDArray[Any]
 EXACT = 1e-12
-NOTHING: Any = Rolls(None)  # type: ignore[arg-type]
 
 
 def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
     """What a one-sided table that covers a side says of it, in float64."""
     number = side.number(table.points)
-    last, first = table.rolls(number), table.first_rolls(number) or NOTHING
-    return SideRace(
-        source="one-sided",
-        table=name,
-        max_error=table.errors() or None,
-        side=side,
-        number=number,
-        mean_rolls=float(last.mean),
-        std_rolls=_float(last.deviation),
-        gammon_mean_rolls=_float(first.mean),
-        gammon_std_rolls=_float(first.deviation),
-        bearoff=last.chances,
-        gammon=first.chances,
-    )
+    origin = {"source": "one-sided", "table": name, "max_error": table.errors() or None}
+    return _race(side, number, table.rolls(number), table.first_rolls(number), **origin)
 
 
 def calculated(found: SideRolls) -> SideRace:
     """The race of a side that was calculated from the rules."""
-    side = found.side
-    last, first = rolls_of(found.last), NOTHING if found.first is None else rolls_of(found.first)
-    return SideRace(
-        source="calculation",
-        max_error={"mean_rolls": EXACT},
-        side=side,
-        number=side.number(max(6, side.highest)),
-        mean_rolls=float(last.mean),
-        std_rolls=_float(last.deviation),
-        gammon_mean_rolls=_float(first.mean),
-        gammon_std_rolls=_float(first.deviation),
-        bearoff=found.last,
-        gammon=found.first,
-    )
+    side, first = found.side, None if found.first is None else rolls_of(found.first)
+    origin = {"source": "calculation", "max_error": {"mean_rolls": EXACT}}
+    return _race(side, side.number(max(6, side.highest)), rolls_of(found.last), first, **origin)
 
 
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
+def _race(side: Side, number: int, last: Rolls, first: Rolls | None, **origin: Any) -> SideRace:
+    found = {"mean_rolls": last.mean, "std_rolls": last.deviation}
+    if first is not None:
+        found |= {"gammon_mean_rolls": first.mean, "gammon_std_rolls": first.deviation}
+    numbers: Any = {name: float(value) for name, value in found.items() if value is not None}
+    gammon = None if first is None else first.chances
+    return SideRace(side=side, number=number, bearoff=last.chances, gammon=gammon, **numbers, **origin)
 
 
 @dataclass(frozen=True, eq=False)

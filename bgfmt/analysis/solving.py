@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
@@ -24,7 +24,8 @@ from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWor
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.results import WEIGHTS
-from bgfmt.solver.columns import Columns
+from bgfmt.met.score import OWNERS, CubeState
+from bgfmt.solver.columns import CUBELESS, Columns
 from bgfmt.solver.machine import check_memory, thread_count
 
 Array = NDArray[Any]
@@ -39,6 +40,8 @@ SPARE = 10  # a calculation this many times the limit by that reckoning is not b
 SPARSE = 50  # more than one in this many pairs of boards can be met
 LAST_TOLD = 61  # more rolls of a side than this are not told apart
 LANES = 128  # boards side by side times columns
+#: the cube of money answers, as the side on roll sees it
+MONEY = {"cubeless": CUBELESS, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +175,6 @@ class Work:
     rolling: Array
     waiting: Array
 
-    @property
-    def boards(self) -> tuple[int, int]:
-        """Boards of the side on roll, and of the other."""
-        return len(self.ours), len(self.theirs)
-
     @cached_property
     def pairs(self) -> int:
         """Pairs of boards calculated."""
@@ -196,16 +194,6 @@ class Work:
     def rolls(self) -> int:
         """The most rolls, of both sides together, that the game can still take."""
         return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
-
-    def __str__(self) -> str:
-        return (
-            f"{self.position}: {self.pairs:,} pairs of boards with {self.columns} cube states, "
-            f"{self.size:,} in all, {self.memory / 1e9:.2f} GB of memory"
-        )
-
-    def of(self, columns: int) -> Work:
-        """The same with another number of columns."""
-        return replace(self, columns=columns)
 
     def check(self, limit: int | None = None) -> None:
         """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
@@ -266,15 +254,15 @@ def _met(ours: Array, theirs: Array) -> Array:
 class Solved:
     """A position solved, seen by the side on roll.
 
-    work : what it took, None for an estimate; error : no value is farther than this from the truth, of an estimate
-    99.9 % are not. columns : the side on roll first.
+    usual : of an estimate the error that 95 % keep, None for a calculation; error : no value is farther than this
+    from the truth, of an estimate 99.9 % are not. columns : the side on roll first.
     ours, place : the boards of the side on roll, and which of them it has now. on_roll (K,): its values before it
     doubles or rolls, not doubling. after (boards, K): what each board it can play to is worth to it when the other
     side is on roll with the board it has now.
     """
 
     position: Position
-    work: Work | None
+    usual: float | None
     columns: Columns
     error: float
     ours: Family
@@ -285,6 +273,21 @@ class Solved:
     def plays(self, roll: int) -> Array:
         """Places of the boards that roll number 0..20 can be played to."""
         return self.ours.plays(roll, self.place)
+
+    def values(self, high: int, low: int, column: int) -> dict[Side, float]:
+        """What each side that a play of the roll leads to is worth in a column."""
+        high, low = max(high, low), min(high, low)
+        places = self.plays(high * (high - 1) // 2 + low - 1)
+        values = self.after[places, column].tolist()
+        return {self.ours.side(int(place)): value for place, value in zip(places, values, strict=True)}
+
+    def column(self, cube: str) -> int:
+        """For money, the column of the cube "centered", "owned" (by the side on roll), "opponent" or "cubeless"."""
+        return self.columns.states.index(MONEY[cube])
+
+    def equity(self, cube: str) -> float:
+        """For money, the equity of rolling on with the cube there, for a cube at 1; of the side on roll."""
+        return float(self.on_roll[self.column(cube)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +328,7 @@ class Game:
         here = np.ascontiguousarray(self.after[:, t])
         ours = self.work.ours
         on_roll = _rolled(here[_results(ours, u)], ours, u)
-        return Solved(position, self.work, self.columns, self.error, ours, u, on_roll, here)
+        return Solved(position, None, self.columns, self.error, ours, u, on_roll, here)
 
     def _second(self, position: Position, u: int, t: int) -> Solved:
         ours, theirs = self.work.ours, self.work.theirs
@@ -339,7 +342,7 @@ class Game:
             after[met] = -self.columns.turn(0, rolling)
         on_roll = _rolled(after[results], theirs, t)
         columns = self.columns.exchanged()
-        return Solved(position, self.work, columns, self.error, theirs, t, on_roll, after)
+        return Solved(position, None, columns, self.error, theirs, t, on_roll, after)
 
 
 def _results(family: Family, place: int) -> Array:

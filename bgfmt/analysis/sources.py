@@ -23,29 +23,27 @@ from bgfmt.analysis.answers import (
     COLUMNS,
     ESTIMATE,
     HYPERGAMMON,
-    Gammons,
     PositionEquities,
     Source,
 )
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import Columns, for_money, single_games
+from bgfmt.solver.columns import single_games
 from bgfmt.tables import Table, TwoSided, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 
 if TYPE_CHECKING:
     from bgfmt.analysis.chains import Estimator
     from bgfmt.analysis.library import Library
-    from bgfmt.analysis.ondemand import Games, MatchAnswer, MoneyAnswer
+    from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
-    from bgfmt.met.score import Score
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-KEPT = 4  # calculated answers kept, as the cube and the play of one turn are asked one after the other
+KEPT = 6  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,6 @@ class Sources:
         self.library, self.calculate, self.progress = library, calculate, progress
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
-        self._beyond: dict[Any, TooMuchWorkError] = {}
         self._lock = Lock()
 
     @property
@@ -121,7 +118,9 @@ class Sources:
 
     def explained(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
         """The reason, and the limit where calculating was too much."""
-        beyond = self._beyond.get(asked)
+        with self._lock:
+            kept = [one for key, one in self._kept.items() if key[0] == asked]
+        beyond = next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     # -- hypergammon --------------------------------------------------------------------------------------
@@ -182,15 +181,12 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=True)
         if table is not None:
             return self._stored(table, position)
-        exact = self._calculated(self._on_demand(position, bool(state.jacoby)))
-        if exact is not None:
-            return exact
-        estimate = self._money_estimate(position, bool(state.jacoby))
-        if estimate is None:
+        solved = self._solved_or_estimated(state)
+        if solved is None:
             raise self.refusal(position)
-        equities = self._of_calculation(estimate)
+        equities = self._of_calculation(solved)
         table = choose.two_sided_for(self.tables, position)
-        if table is None or equities.gammons == "counted":
+        if solved.usual is None or table is None or equities.gammons == "counted":
             return equities
         cubeless = float(table.lookup_many([position.us], [position.them])[0, 0])
         return replace(equities, win=cubeless / 2 + 0.5, cubeless=cubeless, table=self.library.name(table))
@@ -206,86 +202,35 @@ class Sources:
             win_gammon=0.0,
             lose_gammon=0.0,
             **_columns(*row),
-            gammons=_gammons(position, counted=False),
+            gammons="ignored" if position.gammons else "none",
         )
 
     def calculated(self, state: GameState) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
-        return self._calculated(self._money(state.position, bool(state.jacoby), self.limits.close))
+        solved = self.solved(state.position, bool(state.jacoby), self.limits.close, close=True)
+        return None if solved is None else self._of_calculation(solved)
 
-    def _calculated(self, answer: MoneyAnswer | None) -> PositionEquities | None:
-        return None if answer is None else self._of_calculation(answer)
-
-    def _of_calculation(self, answer: MoneyAnswer) -> PositionEquities:
-        gammonless, usual = None if answer.gammons else 0.0, _usual_error(answer)
-        names = ("win", *COLUMNS)
+    def _of_calculation(self, solved: Solved) -> PositionEquities:
+        position, usual, names = solved.position, solved.usual, ("win", *COLUMNS)
+        gammonless = None if position.gammons else 0.0
         return PositionEquities(
             source=CALCULATION if usual is None else ESTIMATE,
-            max_error=dict.fromkeys(names, answer.error),
+            max_error=dict.fromkeys(names, solved.error),
             usual_error=None if usual is None else dict.fromkeys(names, usual),
-            position=answer.position,
-            win=None if answer.gammons else (answer.cubeless + 1) / 2,
+            position=position,
+            win=None if position.gammons else (solved.equity("cubeless") + 1) / 2,
             win_gammon=gammonless,
             lose_gammon=gammonless,
-            **_columns(*map(answer.equity, COLUMNS)),
-            gammons=_gammons(answer.position, counted=True),
+            **_columns(*map(solved.equity, COLUMNS)),
+            gammons="counted" if position.gammons else "none",
         )
 
-    def _on_demand(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
-        """A race that no two-sided table covers, solved; None beyond the limit."""
-        if self.calculate != "all":
-            return None
+    def _solved_or_estimated(self, state: GameState) -> Solved | None:
+        """A race that no two-sided table covers, for money; None where it may be neither."""
+        position, jacoby = state.position, bool(state.jacoby)
         beside = choose.distributions_for(self.tables, position.us, position.them)
-        return self._money(position, jacoby, self.limits.alone if beside is None else self.limits.beside)
-
-    def _money(self, position: Position, jacoby: bool, limit: int) -> MoneyAnswer | None:
-        if self.calculate == "nothing" or position.contact:
-            return None
-
-        def solve() -> MoneyAnswer:
-            answer = self.games.money(position, jacoby)
-            if answer is not None:
-                return answer
-            self._check(position, len(COLUMNS), limit)
-            return self.games.solve_money(position, jacoby, limit, self.progress)
-
-        return self._once((position, jacoby, limit), solve)
-
-    def may_estimate(self, position: Position) -> bool:
-        """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
-        beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
-        return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
-
-    def _money_estimate(self, position: Position, jacoby: bool) -> MoneyAnswer | None:
-        """A race estimated for money, None where it may not be."""
-        if not self.may_estimate(position):
-            return None
-
-        def solve() -> MoneyAnswer:
-            from bgfmt.analysis.ondemand import MoneyAnswer
-
-            return MoneyAnswer(position, jacoby, self.estimate(position, for_money(jacoby=jacoby)))
-
-        return self._once((position, jacoby, "estimate"), solve)
-
-    def estimate(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
-        """A race estimated; `unit` is what a point is worth in the unit that errors are wanted in."""
-        from bgfmt.analysis.chains import errors
-
-        return self.estimator.solve(position, columns, unit * errors(position)[1])
-
-    def match_estimate(self, position: Position, score: Score) -> MatchAnswer | None:
-        """A race estimated at a score, None where it may not be."""
-        if not self.may_estimate(position):
-            return None
-
-        def solve() -> MatchAnswer:
-            from bgfmt.analysis.ondemand import match_answer, match_columns
-
-            unit = (score.after(0, score.cube) - score.after(0, -score.cube)) / 2
-            return match_answer(self.estimate(position, match_columns(position, score), unit), score)
-
-        return self._once((position, score, "estimate"), solve)
+        limit = self.limits.alone if beside is None else self.limits.beside
+        return self.solved(position, jacoby, limit) or self.estimated(position, jacoby)
 
     def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
         """What each result of the state's roll is worth, by the first source that has all of them, or None.
@@ -306,15 +251,13 @@ class Sources:
         table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
-        solved = self._on_demand(position, jacoby) or self._money_estimate(position, jacoby)
+        solved = self._solved_or_estimated(state)
         if solved is None:
             return None
-        values, cubeless = (
-            np.array([worth[side] for side in sides])
-            for worth in ({p.result: p.equity for p in solved.plays(*dice, c)} for c in (cube, "cubeless"))
-        )
-        usual = _usual_error(solved)
-        return Worths(values, cubeless, solved.error, CALCULATION if usual is None else ESTIMATE, None, usual)
+        worth = [solved.values(*dice, solved.column(name)) for name in (cube, "cubeless")]
+        values, cubeless = (np.array([one[side] for side in sides]) for one in worth)
+        source = CALCULATION if solved.usual is None else ESTIMATE
+        return Worths(values, cubeless, solved.error, source, None, solved.usual)
 
     def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
@@ -361,32 +304,49 @@ class Sources:
         won, lost = (np.clip((won, -lost), 0.0, 1.0) + 0.0).tolist()
         return won, lost
 
-    # -- a match -----------------------------------------------------------------------------------------
+    # -- solved and estimated ----------------------------------------------------------------------------
 
-    def match(self, position: Position, score: Score) -> MatchAnswer | None:
-        """A race solved at a score, None beyond the limit."""
-        if self.calculate != "all" or position.contact:
+    def solved(self, position: Position, terms: Terms, limit: int, *, close: bool = False) -> Solved | None:
+        """A race solved, None beyond the limit; with `close` one whose answer in a table is too close."""
+        if position.contact or self.calculate == "nothing" or not (close or self.calculate == "all"):
             return None
 
-        def solve() -> MatchAnswer:
-            from bgfmt.analysis.ondemand import match_columns
+        def solve() -> Solved:
+            from bgfmt.analysis.ondemand import columns_for
+            from bgfmt.analysis.solving import no_farther
 
-            answer = self.games.match(position, score)
-            if answer is not None:
-                return answer
-            self._check(position, len(match_columns(position, score)), self.limits.match)
-            return self.games.solve_match(position, score, self.limits.match, self.progress)
+            found = self.games.find(position, terms)
+            if found is not None:
+                return found
+            # no fewer pairs of boards can be met
+            least = (
+                no_farther(position.us) * no_farther(position.them) // 2 * len(columns_for(position, terms))
+            )
+            if least > limit:
+                raise TooMuchWorkError(f"{position}", least, limit)
+            return self.games.solve(position, terms, limit, self.progress)
 
-        return self._once((position, score), solve)
+        return self._once((position, terms, limit), solve)
 
-    @staticmethod
-    def _check(position: Position, columns: int, limit: int) -> None:
-        """TooMuchWorkError where the pairs of boards that are met are known at once to be too many."""
-        from bgfmt.analysis.solving import no_farther
+    def may_estimate(self, position: Position) -> bool:
+        """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
+        beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
+        return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
 
-        least = no_farther(position.us) * no_farther(position.them) // 2 * columns
-        if least > limit:
-            raise TooMuchWorkError(f"{position}", least, limit)
+    def estimated(self, position: Position, terms: Terms) -> Solved | None:
+        """A race estimated, None where it may not be."""
+        if not self.may_estimate(position):
+            return None
+        return self._once((position, terms, "estimate"), lambda: self.estimate(position, terms))
+
+    def estimate(self, position: Position, terms: Terms) -> Solved:
+        """A race estimated: the errors are equities for money, chances at a score."""
+        from bgfmt.analysis.chains import errors
+        from bgfmt.analysis.ondemand import columns_for
+
+        lose, win = (-1.0, 1.0) if isinstance(terms, bool) else terms.ends
+        usual, most = (error * (win - lose) / 2 for error in errors(position))
+        return replace(self.estimator.solve(position, columns_for(position, terms), most), usual=usual)
 
     @cached_property
     def estimator(self) -> Estimator:
@@ -405,36 +365,19 @@ class Sources:
     def _once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
         """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
         with self._lock:
-            if key in self._kept:
-                kept: T | None = self._kept[key]
-                return kept
-        answer = beyond = None
-        try:
-            answer = solve()
-        except TooMuchWorkError as error:
-            beyond = error
-        except (NotCoveredError, SolverError):
-            pass
-        with self._lock:
-            _keep(self._kept, key, answer)
-            if beyond is not None:
-                _keep(self._beyond, key[0], beyond)
-        return answer
-
-
-def _keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
-    while len(kept) >= KEPT:
-        del kept[next(iter(kept))]
-    kept[key] = value
-
-
-def _usual_error(answer: MoneyAnswer) -> float | None:
-    """The error that 95 % of estimates keep, None for what is calculated."""
-    if not answer.estimated:
-        return None
-    from bgfmt.analysis.chains import errors
-
-    return errors(answer.position)[0]
+            known, found = key in self._kept, self._kept.get(key)
+        if not known:
+            try:
+                found = solve()
+            except TooMuchWorkError as error:
+                found = error
+            except (NotCoveredError, SolverError):
+                found = None
+            with self._lock:
+                while len(self._kept) >= KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = found
+        return None if isinstance(found, TooMuchWorkError) else found
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:
@@ -454,9 +397,3 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
 
 def _columns(*numbers: Any) -> dict[str, Any]:
     return dict(zip(COLUMNS, map(float, numbers), strict=True))
-
-
-def _gammons(position: Position, *, counted: bool) -> Gammons:
-    if MAX_CHEQUERS not in (position.us.chequers, position.them.chequers):
-        return "none"
-    return "counted" if counted else "ignored"

@@ -16,6 +16,7 @@ from bgfmt.analysis.answers import CALCULATION, SourcedAnswer
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, own
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
+from bgfmt.cli.options import as_option, each_line, echo_json, part_option
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 
@@ -153,7 +154,8 @@ def options_of(question: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         names = own(question)
-        return together("own", question_options(*names), *names)(state_options(calculation_options(function)))
+        function = state_options(calculation_options(*MET)(function))
+        return together("own", question_options(*names), *names)(function)
 
     return decorate
 
@@ -163,13 +165,13 @@ def state_options(function: F) -> F:
     return together("around", question_options(*STATE), *STATE)(function)
 
 
-def calculation_options(function: F) -> F:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--met`, `--extend-met`, `--met-player`."""
+def calculation_options(*met: str) -> Callable[[F], F]:
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--as`, `--part`, and of `MET` these."""
 
     def options(function: F) -> F:
-        return limit_options("see docs/ask.md")(question_options(*MET)(function))
+        return limit_options("see docs/ask.md")(question_options(*met)(as_option(part_option(function))))
 
-    return together("calculation", options, "limit", "settle", *MET)(function)
+    return together("calculation", options, "limit", "settle", *met, "described", "part")
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -236,25 +238,18 @@ def engine_adviser(
 
 @contextmanager
 def adviser(
-    paths: list[str],
-    described: str | None,
-    part: int | None,
-    *,
-    many: bool = False,
-    met_player: int | None = None,
-    **calculation: Any,
+    said: Words, described: str | None, part: int | None, met_player: int | None = None, **calculation: Any
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal.
 
-    many : many questions come, none of which may keep the others waiting for long.
+    Of many questions none may keep the others waiting for long.
     """
     from bgfmt.analysis.sources import ASKED, Limits
 
-    usual = Limits() if many else replace(ASKED, beside=Limits.beside, rolls=0) if paths else ASKED
-    with opened(paths, described, part) as library, terminal.Progress("calculating", " pairs") as progress:
-        yield engine_adviser(
-            library, met_player=met_player or 0, usual=usual, progress=progress, **calculation
-        )
+    beside = replace(ASKED, beside=Limits.beside, rolls=0) if said.paths else ASKED
+    more = calculation | {"met_player": met_player or 0, "usual": Limits() if said.many else beside}
+    with opened(said.paths, described, part) as library, terminal.Progress("calculating", " pairs") as bar:
+        yield engine_adviser(library, progress=bar, **more)
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -280,8 +275,6 @@ def title(state: GameState) -> str:
 
 def one_by_one(answer: Callable[[str], Plain]) -> int:
     """Answer each line of standard input by a line of JSON."""
-    from bgfmt.cli.options import each_line
-
     return each_line(lambda text: {"asked": text} | answer(text).as_dict())
 
 
@@ -311,8 +304,6 @@ def source_line(answer: SourcedAnswer) -> str:
 
 def say(asked: str, answer: Plain, lines: Callable[[], list[str]], aside: list[str], as_json: bool) -> None:
     """Print an answer, as JSON or as `lines`; and why tables named are left aside."""
-    from bgfmt.cli.options import echo_json
-
     if not as_json:
         terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return

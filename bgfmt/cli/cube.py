@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )
 @asking.options_of("cube")
-@options.as_option
-@options.part_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
@@ -36,8 +34,6 @@ def cube(
     own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
-    described: str | None,
-    part: int | None,
     as_json: bool,
 ) -> int:
     """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
@@ -54,7 +50,7 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = asking.split(words)
-    with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
+    with asking.adviser(said, **calculation) as advisor:
         if said.many:
             return asking.one_by_one(
                 lambda text: questions.cube(advisor, questions.state_of(text, **around), **own)
@@ -88,7 +84,7 @@ def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_jso
     if plot:
         from bgfmt.analysis import plots
 
-        away = range(1, answer.scores + 1)
+        away = range(1, grid.upto + 1)
         plots.score_chart(plot, [[code(grid[a, b, False]) for b in away] for a in away])
     return 0
 

@@ -18,16 +18,12 @@ EQUITIES = ("money", "cubeless", "match")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
 @asking.options_of("play")
-@options.as_option
-@options.part_option
 @options.json_option
 def play(
     words: tuple[str, ...],
     own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
-    described: str | None,
-    part: int | None,
     as_json: bool,
 ) -> int:
     """All plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
@@ -43,7 +39,7 @@ def play(
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
     said = asking.split(words, roll=True)
-    with asking.adviser(said.paths, described, part, many=said.many, **calculation) as advisor:
+    with asking.adviser(said, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
             asked, rolls = questions.rolls_of(text, roll, around)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,17 +19,12 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
-@asking.limit_options("see docs/ask.md")
-@options.as_option
-@options.part_option
+@asking.calculation_options()
 @options.json_option
 def race(
     words: tuple[str, ...],
     plot: str | None,
-    limit: int | None,
-    settle: bool | None,
-    described: str | None,
-    part: int | None,
+    calculation: dict[str, Any],
     as_json: bool,
 ) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
@@ -44,8 +39,7 @@ def race(
       bgfmt race gnubg_os0.bd "0 2 2 2 0 4 / 0 0 3 3 3 1"
     """
     said = asking.split(words)
-    calculation = {"limit": limit, "settle": settle, "many": said.many}
-    with asking.adviser(said.paths, described, part, **calculation) as advisor:  # type: ignore[arg-type]
+    with asking.adviser(said, **calculation) as advisor:
         if said.many:
             return asking.one_by_one(lambda text: questions.race(advisor, questions.one_or_two(text)))
         asked = questions.one_or_two(said.position)

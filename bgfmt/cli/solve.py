@@ -437,7 +437,7 @@ def _echo_plan(solver: Solver, chosen: dict[str, Any]) -> None:
     """Print what a solve with the chosen options would take, through a store where it goes through one."""
     from bgfmt.files.stores import plan_stored
     from bgfmt.solver.machine import thread_count
-    from bgfmt.solver.workers import workers_count
+    from bgfmt.solver.workers import workers_for
 
     tiles, memory = any(name in chosen for name in TILES), chosen.get("memory")
     if not solver.stores or not (tiles or memory):
@@ -447,7 +447,7 @@ def _echo_plan(solver: Solver, chosen: dict[str, Any]) -> None:
         return
     workers = thread_count(chosen.get("threads"))
     if "workers" in chosen:
-        workers = workers_count(chosen["workers"]) or max(8, workers)
+        workers = workers_for(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
     grid, needed = plan_stored(solver, workers=workers, memory=memory)
     read, written = grid.moved
     click.echo(f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store")

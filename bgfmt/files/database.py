@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -33,9 +34,7 @@ NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
-    (
-        b"version https://git-lfs",
-    ): "is a pointer of git-lfs, not the file itself; `git lfs pull` fetches that",
+    (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
 
 
@@ -51,7 +50,7 @@ class Database:
         self.extent = reading.extent
         #: other databases found in the same file, and bytes at its end that belong to none
         self.others, self.rest = others, rest
-        self._again: tuple[Any, ...] | None = None  # how it was opened
+        self._again: Callable[[], Database] | None = None  # opens it once more
 
     @property
     def table(self) -> Table:
@@ -87,7 +86,7 @@ class Database:
         """A database is pickled as what opens it again: path, format, part and description."""
         if self._again is None:
             raise TypeError(f"{self.name}: a database that is not a file cannot be pickled")
-        return (_again, self._again)
+        return self._again, ()
 
     def lookup(self, asked: Side | Position) -> Answer:
         """What the database says of a side or a position; NotCoveredError when it lies outside."""
@@ -194,7 +193,9 @@ def open_database(
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
-            db._again = (path, format, part, {"guard": guard, **described, **options})
+            db._again = partial(
+                open_database, path, format=format, part=part, guard=guard, **described, **options
+            )
         return db
     except BaseException:
         source.close()
@@ -222,10 +223,6 @@ def parts_of(folder: PathLike) -> list[str] | None:
         names = [entry.name for entry in islice(entries, MOST_NAMES)]
     each = (form.parts(os.fspath(folder), names) for form in formats.known().values())
     return next((parts for parts in each if parts), None)
-
-
-def _again(path: PathLike, format: str | None, part: int, described: dict[str, Any]) -> Database:
-    return open_database(path, format=format, part=part, **described)
 
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
@@ -300,10 +297,7 @@ def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0,
 
 BOUNDS = {"points": 25, "chequers": 15}
 BLOCKS = 64  # of a table, that are held against theory
-WORDS = {
-    **dict.fromkeys(("1", "yes", "true", "on"), True),
-    **dict.fromkeys(("0", "no", "false", "off"), False),
-}
+WORDS = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 
 
 def settle(
@@ -334,10 +328,8 @@ def settle(
         return chosen, {}
     guesses = chosen.guess(source)
     candidates = [(chosen, guess) for guess in guesses if given.items() <= guess.items()]
-    if len(candidates) > 1 or (candidates and not given):
-        return _only(source, candidates)
     if candidates:
-        return candidates[0]
+        return _only(source, candidates)
     if not given:
         raise FormatError(
             f"{source.name}: has no {plain} header, and its size and content fit no {plain} file without one"

@@ -23,7 +23,8 @@ from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
-from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, in_pips, sizes
+from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
+from bgfmt.game.board import in_pips
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
@@ -138,9 +139,9 @@ def fill_store(
             sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
             known = StoreDescription(solver.kind, *sizes)
             ChunkStore(path).places.write(ROOT, [known.group()])
-        filling = Filling(path, known, grid, device or "", resume, progress, file)
+        filling = Filling(path, known, grid, progress, file)
         with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
-            filling.run(team, layers)
+            filling.run(team, layers, device or "", resume)
             opened.close()  # workers end while the file is finished
     return filling.report
 
@@ -158,11 +159,6 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     try:
         text = ChunkStore(path).meta(ROOT)
     except (FileNotFoundError, NotADirectoryError):
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                if file.read(16) == b'{"bgfmt scratch"':
-                    reason = "is a scratch file of an older bgfmt, which cannot be gone on with; remove it"
-                    raise ScratchError(path, "foreign", reason) from None
         # a solve that was killed at its first step leaves a half-written description
         if os.path.lexists(path) and not (
             os.path.isdir(path) and all(name.startswith(f"{ROOT}.") for name in os.listdir(path))
@@ -182,29 +178,27 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     return facts
 
 
+@dataclass
 class Filling:
     """A store being filled, and a file of it; `whole` is called with rows that are all in the store, each once."""
 
-    def __init__(
-        self,
-        path: str,
-        facts: StoreDescription,
-        grid: TileGrid,
-        device: str,
-        resume: bool,
-        progress: Progress | None,
-        file: OutputFile | None,
-    ) -> None:
-        self.path, self.facts, self.grid, self.progress, self.file = path, facts, grid, progress, file
-        name = path if is_address(path) else os.path.abspath(path)
-        self.store, self.making = ChunkStore(path), Making(name, MAIN, grid, device, check=resume)
-        self.report = StoreReport(grid)
-        self.pairs = self.reported = 0
-        self.whole: Callable[[int, int], None] = lambda first, past: None
+    path: str
+    facts: StoreDescription
+    grid: TileGrid
+    progress: Progress | None
+    file: OutputFile | None
+    pairs: int = 0
+    reported: int = 0
+    whole: Callable[[int, int], None] = lambda first, past: None
 
-    def run(self, workers: Workers, layers: bool) -> None:
+    def __post_init__(self) -> None:
+        self.store, self.report = ChunkStore(self.path), StoreReport(self.grid)
+
+    def run(self, workers: Workers, layers: bool, device: str, check: bool) -> None:
         """Make all that the store lacks, and describe it as whole once every chunk is seen to be there."""
-        grid, making, store = self.grid, self.making, self.store
+        grid, store = self.grid, self.store
+        name = self.path if is_address(self.path) else os.path.abspath(self.path)
+        making = Making(name, MAIN, grid, device, check)
         needed, present = sizes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
             self.pairs, self.report.sum = grid.n**2, self.facts.sum
@@ -212,25 +206,12 @@ class Filling:
             return
         store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
         store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers()])
-        if layers:
-            rows = 0
-
-            def layer_made(pairs: int, past: int) -> None:
-                nonlocal rows
-                self.pairs = pairs
-                if past > rows:
-                    self.whole(rows, past)
-                    rows = past
-                self.tell()
-
-            solve_layers(making, workers, layer_made)
-        else:
-            for tile in workers.run(making.make_elsewhere, grid.tiles(), grid.after):
-                self.report.count(tile)
-                self.pairs += grid.pairs(tile.tile)
-                if tile.tile[1] == grid.size - 1:  # behind all others of its row and column
-                    self.whole(*grid.group(tile.tile[0]))
-                self.tell()
+        rows, steps = 0, solve_layers(making, workers) if layers else self._tiles(making, workers)
+        for self.pairs, past in steps:
+            if past > rows:
+                self.whole(rows, past)
+                rows = past
+            self.tell()
         needed, present = sizes(store, self.facts)
         if needed != present:
             raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
@@ -242,6 +223,17 @@ class Filling:
         self.report.sum = self.facts.sum
         store.places.write(f"{MAIN}/{ROOT}", [self.facts.array()])
         store.places.write(ROOT, [self.facts.group()])
+
+    def _tiles(self, making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
+        """Make the table tile by tile; as `solve_layers`."""
+        pairs = past = 0
+        for tile in workers.run(making.make_elsewhere, self.grid.tiles(), self.grid.after):
+            self.report.count(tile)
+            pairs += self.grid.pairs(tile.tile)
+            group, last = tile.tile
+            if last == self.grid.size - 1:  # behind all others of its row and column
+                past = max(past, self.grid.group(group)[1])
+            yield pairs, past
 
     def tell(self) -> None:
         """Report progress: the pairs that are made, and rows of the file as a part of as many."""

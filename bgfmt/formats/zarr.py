@@ -113,13 +113,6 @@ def described(text: bytes, name: str) -> StoreDescription:
     return StoreDescription(**{name: spec[name] for name in StoreDescription.__dataclass_fields__})
 
 
-def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
-    """Position numbers in order of pips, equal ones by number."""
-    n = board.count(points, chequers)
-    pips = board.unrank_array(np.arange(n), points).astype(np.int64) @ np.arange(1, points + 1)
-    return np.argsort(pips, kind="stable")
-
-
 def sizes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
     """(bytes that all chunks take, bytes that are there)."""
     each = int(np.prod(spec.chunk_shape)) * 2 + SUM
@@ -173,7 +166,7 @@ class Zarr(Format[TwoSided]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
-        order = in_pips(spec.points, spec.chequers)
+        order = board.in_pips(spec.points, spec.chequers)
         rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, _Chunks(store, spec))
         place = offset, source.size - offset, spec.points, spec.chequers
         return Reading.of(TwoSided, source, *place, equities=rows, recipe=spec.recipe)
@@ -196,7 +189,7 @@ class Zarr(Format[TwoSided]):
         yield from _odd(store, spec)
         try:
             places, _ = store.get(NUMBERS, (0,), "<i8", (spec.n,))
-            if not np.array_equal(places, in_pips(spec.points, spec.chequers)):
+            if not np.array_equal(places, board.in_pips(spec.points, spec.chequers)):
                 yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
             yield Fault(0, 8 * spec.n, f"{NUMBERS}/c.0", "its chunk", str(error))

@@ -32,15 +32,15 @@ def count(points: int, chequers: int) -> int:
     return comb(points + chequers, points)
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Side:
     """One player's chequers: ``Side(0, 2, 2, 2, 0, 4)``, the ace point first; chequers off are not written.
 
     Immutable and hashable; trailing empty points make no difference. `counts` has no trailing zeros.
     """
 
-    __slots__ = ("bar", "counts")
-    bar: int
     counts: tuple[int, ...]
+    bar: int
 
     def __init__(self, *counts: int, bar: int = 0) -> None:
         try:
@@ -57,18 +57,6 @@ class Side:
             raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {sum(numbers) + bar}")
         object.__setattr__(self, "counts", tuple(numbers))
         object.__setattr__(self, "bar", bar)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Side cannot be changed: {name}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_side, (self.counts, self.bar))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Side) and (self.counts, self.bar) == (other.counts, other.bar)
-
-    def __hash__(self) -> int:
-        return hash((self.counts, self.bar))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.counts)
@@ -138,10 +126,6 @@ class Side:
         return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
 
 
-def _side(counts: tuple[int, ...], bar: int) -> Side:
-    return Side(*counts, bar=bar)
-
-
 @dataclass(frozen=True)
 class Position:
     """Two sides, the player on roll first, each seen from its own ace point."""
@@ -178,16 +162,19 @@ class Position:
         """Whether the sides have not yet passed each other."""
         return self.us.highest + self.them.highest > 24
 
+    @property
+    def gammons(self) -> bool:
+        """Whether a side still has all fifteen chequers on the board, so that it can lose a gammon."""
+        return MAX_CHEQUERS in (self.us.chequers, self.them.chequers)
+
     def swapped(self) -> Position:
         """The same board with the other player on roll."""
         return Position(self.them, self.us)
 
     def check(self) -> Position:
         """Return self; PositionError when both sides stand on one physical point."""
-        for point in range(1, 25):
-            mine = self.us.counts[point - 1] if point <= len(self.us.counts) else 0
-            other = 25 - point
-            theirs = self.them.counts[other - 1] if other <= len(self.them.counts) else 0
+        pairs = zip(self.us.padded(BAR)[:MAX_POINTS], self.them.padded(BAR)[-2::-1], strict=True)
+        for point, (mine, theirs) in enumerate(pairs, 1):
             if mine and theirs:
                 raise PositionError(f"{self}: both sides stand on point {point} of the player on roll")
         return self
@@ -233,15 +220,13 @@ def number_terms(points: int) -> NDArray[np.int64]:
 
 
 def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
-    """Position numbers, int64 of shape (...), of counts of shape (..., points).
+    """Position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
 
     Raises PositionError when an entry is negative or a row holds more than 15 chequers.
     """
     rows = np.asarray(counts)
-    if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= MAX_POINTS:
-        raise PositionError(
-            f"counts need shape (..., 1 to {MAX_POINTS}) of integers, not {rows.shape} {rows.dtype}"
-        )
+    if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
+        raise PositionError(f"counts need shape (..., 1 to {BAR}) of integers, not {rows.shape} {rows.dtype}")
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
         raise PositionError(f"counts must lie in 0..{MAX_CHEQUERS}")
@@ -276,6 +261,12 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
     assert before is not None
     out[..., points - 1] = before
     return out
+
+
+def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
+    """Position numbers in order of pips, equal ones by number."""
+    counts = unrank_array(np.arange(count(points, chequers)), points)
+    return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")
 
 
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:

@@ -84,11 +84,8 @@ def _facts(side: Side) -> str:
 
 def _column(position: Position, point: int) -> tuple[str, int]:
     """Whose chequers stand on a point of the side on roll, and how many."""
-    us, them = position.us.counts, position.them.counts
-    if point <= len(us) and us[point - 1]:
-        return "X", us[point - 1]
-    other = 25 - point
-    return "O", them[other - 1] if other <= len(them) else 0
+    us, them = position.us.padded(25)[point - 1], position.them.padded(25)[24 - point]
+    return ("X", us) if us else ("O", them)
 
 
 def _cell(column: tuple[str, int], row: int) -> str:

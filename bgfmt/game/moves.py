@@ -170,12 +170,7 @@ class _Board(NamedTuple):
 
     @classmethod
     def of(cls, position: Position) -> _Board:
-        return cls(
-            *(
-                (0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar)
-                for side in (position.us, position.them)
-            )
-        )
+        return cls((0, *position.us.padded(BAR)), (0, *position.them.padded(BAR)))
 
     def position(self) -> Position:
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))

@@ -7,7 +7,7 @@ a question is about is relative, the player on roll first: `position`, `owner`, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -15,6 +15,8 @@ from bgfmt.game.board import Position, Side
 Kind = Literal["play", "cube", "take", "resignation"]
 Owner = Literal["centered", "owned", "opponent"]
 OWNERS: tuple[Owner, ...] = ("centered", "owned", "opponent")
+_WORDS: dict[str, Owner] = {owner: owner for owner in OWNERS} | {"centred": "centered"}
+_WORDS |= {"us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
 LARGEST_CUBE = 1 << 20
 START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 
@@ -74,17 +76,12 @@ class GameState:
         cube_value: int = 1,
         away: tuple[int, int] | None = None,
         crawford: bool = False,
-        doubled: bool = False,
-        resigned: int = 0,
-        jacoby: bool | None = None,
-        beavers: bool | None = None,
-        cube_in_use: bool = True,
-        names: tuple[str, str] = ("P0", "P1"),
+        **fields: Any,
     ) -> GameState:
         """The state in which the side on roll (player 1) stands first in `position`.
 
         cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and the
-        other still need; None for money.
+        other still need; None for money. fields : further fields of a state, such as `doubled` and `jacoby`.
         """
         length, scores = 0, (0, 0)
         if away is not None:
@@ -95,22 +92,8 @@ class GameState:
         if crawford and (away is None or min(away) != 1):
             raise PositionError("in the Crawford game one side needs one point")
         owner = {"centered": None, "owned": 1, "opponent": 0}[cube_owner(cube)]
-        return cls(
-            (position.them, position.us),
-            1,
-            dice,
-            cube_value,
-            owner,
-            doubled,
-            resigned,
-            scores,
-            length,
-            crawford,
-            jacoby,
-            beavers,
-            cube_in_use=cube_in_use,
-            names=names,
-        )
+        fields |= {"scores": scores, "length": length, "crawford": crawford}
+        return cls((position.them, position.us), 1, dice, cube_value, owner, **fields)
 
     @classmethod
     def parse(cls, text: str) -> GameState:
@@ -208,18 +191,10 @@ def as_state(position: GameState | Position | str) -> GameState:
 
 def cube_owner(name: str) -> Owner:
     """One of "centered", "owned", "opponent"; PositionError for anything else."""
-    synonyms = {
-        "centred": "centered",
-        "us": "owned",
-        "ours": "owned",
-        "them": "opponent",
-        "theirs": "opponent",
-    }
-    wording = synonyms.get(name, name)
-    for owner in OWNERS:
-        if owner == wording:
-            return owner
-    raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
+    owner = _WORDS.get(name)
+    if owner is None:
+        raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
+    return owner
 
 
 def full(side: Side) -> tuple[int, ...]:
@@ -230,3 +205,16 @@ def full(side: Side) -> tuple[int, ...]:
 def side_of(counts: list[int] | tuple[int, ...]) -> Side:
     """A side of 25 counts, points 1 to 24 and the bar."""
     return Side(*counts[:24], bar=counts[24])
+
+
+def signed(state: GameState) -> list[int]:
+    """26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar; player 0's are negative."""
+    zero, one = (full(side) for side in state.sides)
+    return [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
+
+
+def sides_of(signed: list[int], name: str) -> tuple[Side, Side]:
+    """Player 0's and player 1's chequers of such counts; PositionError for those that `name` cannot have."""
+    if signed[0] > 0 or signed[25] < 0:
+        raise PositionError(f"{name}: a chequer on the other player's bar")
+    return side_of([max(0, -count) for count in signed[24::-1]]), side_of([max(0, c) for c in signed[1:]])

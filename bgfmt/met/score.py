@@ -130,6 +130,11 @@ class Score(CubeRules):
         """Match winning chance of a side (0 on roll, 1 the other) after it wins points, or loses them if negative."""
         return _after(self.met, self.away if side == 0 else self.away[::-1], points, self.player ^ side)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Match winning chance after losing, and after winning, a single game at the present cube."""
+        return self.after(0, -self.cube), self.after(0, self.cube)
+
 
 @lru_cache(maxsize=1 << 14)
 def _after(met: Met, away: tuple[int, int], points: int, player: int) -> float:

@@ -54,14 +54,9 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
-    n = board.count(points, chequers)
-    pips = board.unrank_array(np.arange(n), points).astype(np.int64) @ np.arange(1, points + 1)
-    numbers = np.argsort(pips, kind="stable")
-    place = np.empty(n, np.int64)
-    place[numbers] = np.arange(n)
-    cuts = np.searchsorted(pips[numbers], np.arange(points * chequers + 2))
-    ends, found = results.of_rolls(results.singles(points, numbers, place))
-    return PipOrder(points, chequers, numbers, cuts.astype(np.int64), ends, found)
+    numbers = board.in_pips(points, chequers)
+    ends, found = results.of_rolls(results.singles(points, numbers, np.argsort(numbers)))
+    return PipOrder(points, chequers, numbers, layer_cuts(points, chequers), ends, found)
 
 
 class Pool:

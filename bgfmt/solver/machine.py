@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.storage import system
@@ -13,6 +16,8 @@ from bgfmt.storage import system
 LANES = 1.6e10  # int16 maxima a second on one core, measured in tiles of a store and in whole tables
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
+LEAST_BYTES = 500_000_000  # of memory for a table whose arrays are mapped
+PAGED_RATE = 0.4e9  # bytes a second of mapped arrays larger than memory, measured with 14 points
 
 
 def thread_count(threads: int | None) -> int:
@@ -42,17 +47,17 @@ def check_memory(needed: int, what: str) -> None:
 
 def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
     """SolverError when a disk has too little room for what is to be written to it."""
-    needs = [(output, path.resolve().parent, "output"), (scratch, kept.resolve().parent, "scratch")]
-    needs = [need for need in needs if need[0]]
-    for _, folder, _ in needs:
-        disk, free = os.stat(folder).st_dev, shutil.disk_usage(folder).free
-        here = [(size, what) for size, other, what in needs if os.stat(other).st_dev == disk]
-        total, parts = (
-            sum(size for size, _ in here),
-            ", ".join(f"{_size(size)} {what}" for size, what in here),
-        )
+    disks: dict[int, list[tuple[int, str, Path]]] = {}
+    for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
+        if size:
+            folder = file.resolve().parent
+            disks.setdefault(os.stat(folder).st_dev, []).append((size, f"{_size(size)} {what}", folder))
+    for needs in disks.values():
+        sizes, parts, (folder, *_) = zip(*needs, strict=True)
+        total, free = sum(sizes), shutil.disk_usage(folder).free
         if total > free:
-            raise SolverError(f"{folder}: needs {_size(total)} of disk ({parts}), {_size(free)} are free")
+            text = f"needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
+            raise SolverError(f"{folder}: {text}")
 
 
 def _size(number: float) -> str:
@@ -82,6 +87,27 @@ class Plan:
         """Whether the memory is there now (True where the system does not say)."""
         available = available_memory()
         return available is None or self.memory <= available
+
+
+def in_mapped_files(plan: Plan, memory: int) -> Plan:
+    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most.
+
+    They go out, come in and go out once more. SolverError for less than any such solve takes.
+    """
+    if memory < LEAST_BYTES:
+        least, given = LEAST_BYTES / 1e9, memory / 1e9
+        raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
+    arrays = plan.memory - INTERPRETER_BYTES
+    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
+
+
+def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A zeroed array whose rows of whole cache lines begin on cache lines."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip : skip + size].view(dtype).reshape(shape)
 
 
 def results_a_position(points: int, chequers: int) -> int:

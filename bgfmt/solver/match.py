@@ -8,9 +8,9 @@ on roll is one over what b's boards lead to. Blocks of one pip count are indepen
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
-from queue import SimpleQueue
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,12 @@ from bgfmt.solver import columns
 from bgfmt.solver.layers import REACH, layer_cuts, pip_order
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Progress
-from bgfmt.solver.workers import Workers, threads_or
+from bgfmt.solver.workers import Workers
 from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
 Array = NDArray[Any]
-MAX_POINTS = 12
 LANES = 256  # boards side by side times columns
 SPEED = 4e9  # float32 maxima a second on one core, measured
 
@@ -48,6 +47,7 @@ class MatchSolver(Solver):
     name = "match"
     kind = "match-score"
     unit = " pairs"
+    most_points = 12
     options = frozenset({"away", "met", "player"})
     fills = True
 
@@ -71,7 +71,6 @@ class MatchSolver(Solver):
         SolverError for sizes out of range; PositionError or NotCoveredError for the score.
         """
         super().__init__(points, chequers, recipe=recipe)
-        check_size("match", MAX_POINTS, points, chequers)
         self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
         self.score, self.gammons = Score(away, met, player=player), chequers == board.MAX_CHEQUERS
         self.facts = facts_of(self.score, gammons=self.gammons)
@@ -95,30 +94,22 @@ class MatchSolver(Solver):
             provenance="solved by bgfmt", **arrays,
         )  # fmt: skip
 
-    def solve(
-        self,
-        *,
-        threads: int | None = None,
-        workers: Workers | None = None,
-        progress: Progress | None = None,
-        out: Array | None = None,
-    ) -> MatchScore:
+    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
         places = np.full((2, len(self.columns)), -1, np.int64)
         for at, state in enumerate(self.facts.states):
             places[state.roller, self.columns.states.index(state.cube)] = at
-        out = self.room_for(out, threads)
-        with threads_or(workers, threads) as team:
-            solve_pairs(self, self.columns, places, out, team, progress)
-        return self.table({"balance": out})
+        out = zeros(*self.arrays()["balance"]) if out is None else out
+        solve_pairs(self, self.columns, places, out, workers, progress, zeros)
+        return {"balance": out}
 
 
 def match_score(
     points: int, chequers: int, away: tuple[int, int], met: Met, *, player: int = 0, dtype: Any = np.float32,
-    **how: Any,
+    **how: Unpack[How],
 ) -> MatchScore:  # fmt: skip
-    """Solve the table of a match score; arguments as of `MatchSolver` and its `solve`, dtype float32 or float64."""
+    """Solve the table of a match score; arguments as of `MatchSolver` and `How`, dtype float32 or float64."""
     recipe = "exact" if dtype == np.float64 else "match"
-    return MatchSolver(points, chequers, away=away, met=met, player=player, recipe=recipe).solve(**how)
+    return MatchSolver(points, chequers, away=away, met=met, player=player, recipe=recipe).solve(**how)  # type: ignore[no-any-return]
 
 
 def plan_pairs(what: str, solver: Solver, k: int, threads: int | None) -> Plan:
@@ -146,12 +137,12 @@ def solve_pairs(
     out: Array,
     workers: Workers,
     progress: Progress | None,
-    empty: Callable[[tuple[int, ...], Any], Array] = np.empty,
+    zeros: Callable[..., Array] = np.zeros,
 ) -> None:
     """Fill out, (n, n, stored) float32 or float64, with the values of all pairs.
 
     places (2, K) : where in a record each of the K columns of player a on roll, and of player b, goes; -1 nowhere.
-    progress : called as ``progress(done, total)`` with pairs of boards. empty : makes the rows that are needed again.
+    progress : called as ``progress(done, total)`` with pairs of boards. zeros : makes the rows that are needed again.
     """
     from bgfmt.solver.kernels import match as kernels
 
@@ -161,12 +152,10 @@ def solve_pairs(
     gains = 1 + full.astype(np.int64)  # no chequer is so far back that a backgammon can be lost
     _terminal(kept, places, gains, order.numbers, out)
     rows = _rows(cuts)
-    ring = empty((rows, n * k), out.dtype)
+    ring = zeros((rows, n * k), out.dtype)
     ring[0] = kept.won[A][:, gains].T.reshape(-1)
     width = max(1, LANES // k)
-    spare: SimpleQueue[Array] = SimpleQueue()
-    for _ in range(workers.workers):
-        spare.put(np.empty((n, width * k), out.dtype))
+    own = threading.local()
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (A, B))
     ring_results = (order.results % rows).astype(np.int32)
     fixed = (
@@ -175,11 +164,9 @@ def solve_pairs(
     )  # fmt: skip
 
     def block(part: tuple[int, int]) -> None:
-        near = spare.get()
-        try:
-            kernels.solve_block(*part, *fixed, near, out)
-        finally:
-            spare.put(near)
+        if not hasattr(own, "near"):
+            own.near = np.empty((n, width * k), out.dtype)
+        kernels.solve_block(*part, *fixed, own.near, out)
 
     for layer in range(1, order.layers):
         start, end = int(cuts[layer]), int(cuts[layer + 1])

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Unpack
 
 import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, check_memory, thread_count
+from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Array, Layers, Progress, Sweep
-from bgfmt.solver.workers import Workers, threads_or
-from bgfmt.storage.mapped import MappedRoom
+from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
 ROLLS = 32
 LANES = 8
 GAMMON_CHEQUERS = 15
-MAX_POINTS = 18
-LEAST_BYTES = 500_000_000  # of memory for a table whose arrays are mapped
-PAGED_RATE = 0.4e9  # bytes a second of mapped arrays larger than memory, measured with 14 points
 HOME = 6  # points of the recipes that are a fixed rule
 
 
@@ -45,10 +41,7 @@ def one_sided(
     gammon: bool = True,
     normal: bool = False,
     recipe: str | Recipe = "gnubg",
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress | None = None,
-    room: MappedRoom | None = None,
+    **how: Unpack[How],
 ) -> OneSided | NormalOneSided:
     """Solve a one-sided table.
 
@@ -58,9 +51,7 @@ def one_sided(
     gammon : also make the distributions of the rolls to the first chequer off.
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
     recipe : one of `bgfmt.solver.recipe`.
-    threads : how many, one a core when None; workers : threads that stay open instead. No number depends on them.
-    progress : called as ``progress(done, total)`` with positions, from the calling thread.
-    room : where the arrays of a table larger than memory lie instead; the table is good as long as it is open.
+    how : see `bgfmt.solver.registry.How`. `progress` counts positions; tables of rounded rows take a `room`.
 
     Returns
     -------
@@ -72,16 +63,15 @@ def one_sided(
     ------
     SolverError for sizes out of range, an unknown recipe, or too little memory.
     """
-    solver: OneSidedSolver = (NormalSolver if normal else OneSidedSolver)(
-        points, chequers, recipe=recipe, gammon=gammon or normal
-    )
-    return solver.solve(threads=threads, workers=workers, progress=progress, room=room)  # type: ignore[no-any-return]
+    kind = NormalSolver if normal else OneSidedSolver
+    return kind(points, chequers, recipe=recipe, gammon=gammon or normal).solve(**how)  # type: ignore[no-any-return]
 
 
 class OneSidedSolver(Solver):
     """One-sided tables: distributions of rolls."""
 
     name = kind = "one-sided"
+    most_points = 18
     options = frozenset({"gammon"})
     rows = True  # of chances, not their mean and deviation alone
 
@@ -96,7 +86,6 @@ class OneSidedSolver(Solver):
     ) -> None:
         """compressed : whether `plan` reckons with a compressed file."""
         super().__init__(points, chequers, recipe=recipe)
-        check_size("one-sided", MAX_POINTS, points, chequers)
         if self.recipe.play != "best" and points != HOME:
             raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME} points, not {points}")
         self.maps = self.recipe.rounded and self.rows
@@ -126,16 +115,13 @@ class OneSidedSolver(Solver):
         return 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """With less memory the arrays lie in mapped files: they go out, come in and go out once more."""
         n, again = self.positions, self.positions - self.first if self.gammon else 0
         # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
         each = max(0.6, 0.165 * self.points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
         seconds = START_SECONDS + each * 1e-6 * (n + again) / thread_count(threads)
         what = f"one-sided, {self.points} points, {self.chequers} chequers, recipe {self.recipe.name}"
         planned = Plan(what, n, seconds, INTERPRETER_BYTES + self.held, self.output)
-        if memory is None or not self.maps:
-            return self.in_memory(planned, memory)
-        return in_mapped_files(planned, memory)
+        return self.in_memory(planned, memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         names = ("bearoff", "gammon") if self.gammon else ("bearoff",)
@@ -146,38 +132,22 @@ class OneSidedSolver(Solver):
         policy = {"gammon_policy": "race"} if self.recipe.gammon == "race" else {}
         return super().table({**arrays, **policy})
 
-    def solve(
-        self,
-        *,
-        threads: int | None = None,
-        workers: Workers | None = None,
-        progress: Progress | None = None,
-        room: MappedRoom | None = None,
-    ) -> Any:
-        """room : where the arrays lie instead of in memory, for a solver that `maps`."""
+    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
         if self.recipe.play != "best":
             from bgfmt.solver.kernels.heuristic import heuristic
 
-            return self.table({"bearoff": heuristic(self.chequers, self.recipe)})
-        if room is None:
-            check_memory(self.held, "this table")
-        elif not self.maps:
-            raise SolverError(
-                f"tables of recipe {self.recipe.name} without rows of integers are made in memory only"
-            )
+            return {"bearoff": heuristic(self.chequers, self.recipe)}
         again = self.positions - self.first if self.gammon and self.recipe.gammon == "save" else 0
-        with threads_or(workers, threads) as team:
-            sweep = Sweep(team, self.positions - 1 + again, progress)
-            return self.table(self._made(Layers(self.points, self.chequers), sweep, room))
+        sweep = Sweep(workers, self.positions - 1 + again, progress)
+        return self._swept(Layers(self.points, self.chequers), sweep, zeros)
 
-    def _made(self, layers: Layers, sweep: Sweep, room: MappedRoom | None) -> dict[str, Any]:
+    def _swept(self, layers: Layers, sweep: Sweep, zeros: Any) -> dict[str, Any]:
         """The arrays of the table."""
         if not self.recipe.rounded:
             return self._exact(layers, sweep)
         from bgfmt.solver.kernels import one_sided as kernels
 
         n, first, gammon, recipe = self.positions, self.first, self.gammon, self.recipe
-        zeros = zeros_on_lines if room is None else room.zeros
         rows = zeros((n, 1 + gammon, ROLLS), np.uint16)
         rows[0, :, 0] = 65535
         ordered = recipe.tie == "lexicographic"
@@ -203,8 +173,7 @@ class OneSidedSolver(Solver):
         elif gammon and first < n:
             part = 1
             _walk(layers, sweep, kernel, all_on=True)
-        release = None if room is None else room.let_go
-        return {"bearoff": rows[:, 0], "gammon": rows[:, 1] if gammon else None, "release": release}
+        return {"bearoff": rows[:, 0], "gammon": rows[:, 1] if gammon else None}
 
     def _exact(self, layers: Layers, sweep: Sweep) -> dict[str, Any]:
         chances = np.zeros((self.positions, ROLLS))
@@ -237,12 +206,12 @@ class NormalSolver(OneSidedSolver):
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         return {"moments": ((self.positions, 4), np.dtype("<f4"))}
 
-    def _made(self, layers: Layers, sweep: Sweep, room: MappedRoom | None) -> dict[str, Any]:
+    def _swept(self, layers: Layers, sweep: Sweep, zeros: Any) -> dict[str, Any]:
         from bgfmt.solver.kernels import one_sided as kernels
 
         moments = np.zeros((self.positions, 4), np.float32)
         bits = moments.view(np.int32)
-        records = records_for(layers, np.int64)
+        records = records_for(layers, np.int64, zeros)
         numbering = kernels.Board(self.points, layers.terms, layers.steps)
 
         def kernel(ranges: Array, slots: Any) -> None:
@@ -260,10 +229,7 @@ class MeanRollsSolver(Solver):
     """Mean rolls."""
 
     name = kind = "mean-rolls"
-
-    def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
-        super().__init__(points, chequers, recipe=recipe)
-        check_size("one-sided", MAX_POINTS, points, chequers)
+    most_points = 18
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         n = board.count(self.points, self.chequers)
@@ -274,24 +240,13 @@ class MeanRollsSolver(Solver):
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         return {"means": ((board.count(self.points, self.chequers),), np.dtype("<f8"))}
 
-    def solve(
-        self, *, threads: int | None = None, workers: Workers | None = None, progress: Progress | None = None
-    ) -> MeanRolls:
-        n, layers = board.count(self.points, self.chequers), Layers(self.points, self.chequers)
-        check_memory(8 * n + 228 * layers.records, "this table")
-        with threads_or(workers, threads) as team:
-            means = exact_means(layers, Sweep(team, n - 1, progress), np.zeros((0, 0)))
-        return self.table({"means": means})  # type: ignore[return-value]
+    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
+        sweep = Sweep(workers, board.count(self.points, self.chequers) - 1, progress)
+        return {"means": exact_means(Layers(self.points, self.chequers), sweep, np.zeros((0, 0)))}
 
 
 def mean_rolls(
-    points: int = 6,
-    chequers: int = 15,
-    *,
-    recipe: str | Recipe = "exact",
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress | None = None,
+    points: int = 6, chequers: int = 15, *, recipe: str | Recipe = "exact", **how: Unpack[How]
 ) -> MeanRolls:
     """Least expected number of rolls to bear off every position, (n,) float64 in order of position number.
 
@@ -301,41 +256,23 @@ def mean_rolls(
     >>> mean_rolls(6, 1).means[6]
     np.float64(1.25)
     """
-    solver = MeanRollsSolver(points, chequers, recipe=recipe)
-    return solver.solve(threads=threads, workers=workers, progress=progress)
+    return MeanRollsSolver(points, chequers, recipe=recipe).solve(**how)  # type: ignore[no-any-return]
 
 
-def in_mapped_files(plan: Plan, memory: int) -> Plan:
-    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most.
-
-    SolverError for less than any such solve takes.
-    """
-    if memory < LEAST_BYTES:
-        least, given = LEAST_BYTES / 1e9, memory / 1e9
-        raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
-    arrays = plan.memory - INTERPRETER_BYTES
-    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
-    return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
-
-
-def exact_means(
-    layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False, choices: Array | None = None
-) -> Array:
+def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = False) -> Array:
     """Mean rolls (n,) float64 of all positions; fills `chances`, (n, columns) float64, columns may be 0.
 
-    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board. `choices`,
-    (n, 21) uint32, takes the position number after each roll's play.
+    `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board.
     """
     from bgfmt.solver.kernels import exact as kernels
     from bgfmt.solver.kernels.one_sided import Board
 
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    plays = np.zeros((0, 21), np.uint32) if choices is None else choices
     numbering = Board(layers.points, layers.terms, layers.steps)
 
     def kernel(ranges: Array, slots: Any) -> None:
-        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances, plays)
+        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances)
 
     _walk(layers, sweep, kernel, all_on=gammon)
     return means
@@ -354,18 +291,7 @@ def _walk(
         sweep.run(lambda ranges, slots=slots: kernel(ranges, slots), layers.waves(c))  # type: ignore[misc]
 
 
-def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Array:
-    """A zeroed array whose rows of whole cache lines begin on cache lines."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    skip = -raw.ctypes.data % 64
-    rows: Array = raw[skip : skip + size].view(dtype).reshape(shape)
-    return rows
-
-
-def records_for(
-    layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array] = zeros_on_lines
-) -> Any:
+def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array]) -> Any:
     """`kernels.one_sided.Records` of all positions that the search looks at, with keys of that dtype."""
     from bgfmt.solver.kernels import one_sided as kernels
 

@@ -9,38 +9,58 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from bgfmt.errors import BgfmtError, CapabilityError, SolverError
+from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
-from bgfmt.solver.machine import Plan, available_memory, check_memory
+from bgfmt.solver.machine import Plan, available_memory, check_memory, in_mapped_files, zeros_on_lines
 from bgfmt.solver.recipe import Recipe, first_recipe
 from bgfmt.solver.recipe import recipe as find_recipe
 from bgfmt.solver.waves import Progress
-from bgfmt.solver.workers import Workers
+from bgfmt.solver.workers import Workers, threads_or
+from bgfmt.storage.mapped import MappedRoom
 from bgfmt.tables import KINDS, Table
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import Registry
 
 GROUP = "bgfmt.solvers"
+SOLVERS: Registry[Any] = Registry(GROUP)
+
+
+class How(TypedDict, total=False):
+    """How a table is made in memory.
+
+    threads : how many, one a core when None; workers : threads that stay open instead. No number depends on them.
+    progress : called as ``progress(done, total)`` with what the solver counts, from the calling thread.
+    out : the array to fill and to make the table over, of a solver that `fills`.
+    room : where the arrays lie instead of in memory, of one that `maps`; the table is good as long as it is open.
+    """
+
+    threads: int | None
+    workers: Workers | None
+    progress: Progress | None
+    out: Any
+    room: MappedRoom | None
 
 
 class Solver(ABC):
     """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
 
-    name : as in the door. kind : of its tables. unit : what `progress` counts. options : names of the keyword
-    arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those
-    of them that are paths of databases, of which the class takes the table.
+    name : as in the door. kind : of its tables. unit : what `progress` counts. most_points : of a table of up to 15
+    chequers; where it is 0 the solver itself refuses sizes. options : names of the arguments of the class that
+    `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those of them that are paths of
+    databases, of which the class takes the table.
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
     takes as `state`, with `resume`.
-    fills : whether `solve` takes `out`, the arrays to fill. stores : whether this table can be made tile by tile in
-    a store of chunks. maps : whether its arrays may lie in mapped files, of which `solve` takes the `room`.
+    fills : whether the body of a file may be the array to fill. stores : whether this table can be made tile by tile
+    in a store of chunks. maps : whether its arrays may lie in mapped files.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str]
     unit: ClassVar[str] = " positions"
+    most_points: ClassVar[int] = 0
     options: ClassVar[frozenset[str]] = frozenset()
     opens: ClassVar[frozenset[str]] = frozenset()
     beside: ClassVar[str] = ""
@@ -53,6 +73,10 @@ class Solver(ABC):
         """SolverError for a size or a recipe that there is no solver for."""
         self.points, self.chequers = points, chequers
         self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
+        most, many = self.most_points, board.MAX_CHEQUERS
+        if most and (not 1 <= points <= most or not 1 <= chequers <= many):
+            sizes = f"1 to {most} points and 1 to {many} chequers, not {points} and {chequers}"
+            raise SolverError(f"{self.name} tables have {sizes}")
 
     @property
     def what(self) -> str:
@@ -85,57 +109,52 @@ class Solver(ABC):
             provenance=f"solved by bgfmt, recipe {self.recipe.name}", **arrays,
         )  # fmt: skip
 
-    @abstractmethod
+    def made(
+        self, workers: Workers, progress: Progress | None, zeros: Callable[..., Any], out: Any
+    ) -> dict[str, Any]:
+        """The arrays of the table, from ``zeros(shape, dtype)`` or in `out` where that is given."""
+        raise NotImplementedError
+
     def solve(
         self,
         *,
         threads: int | None = None,
         workers: Workers | None = None,
         progress: Progress | None = None,
-    ) -> Table:
-        """Make the table in memory; one that `fills` also takes `out`, one that `maps` also takes `room`."""
-
-    def room_for(self, out: Any, threads: int | None) -> Any:
-        """The one array to fill: `out`, or a new one; SolverError for another shape and for too little memory."""
-        ((shape, dtype),) = self.arrays().values()
+        out: Any = None,
+        room: MappedRoom | None = None,
+    ) -> Any:
+        """Make the table in memory, as `How` says; SolverError for another `out` or `room`, and too little memory."""
         planned = self.plan(threads)
-        beside = planned.memory - (0 if planned.scratch else planned.output)
-        check_memory(beside + (planned.output if out is None else 0), planned.what)
-        if out is None:
-            return np.empty(shape, dtype)
-        if out.shape != shape or out.dtype != dtype:
-            raise SolverError(f"out must be {dtype} of shape {shape}, not {out.dtype} {out.shape}")
-        return out
+        if room is not None and (out is not None or not self.maps):
+            raise SolverError(f"{self.what} is not made in mapped files")
+        if out is not None:
+            ((shape, dtype),) = self.arrays().values()
+            if out.shape != shape or out.dtype != dtype:
+                raise SolverError(f"out must be {dtype} of shape {shape}, not {out.dtype} {out.shape}")
+        if room is None:
+            counted = not planned.scratch  # whether the plan's memory holds the table itself
+            check_memory(planned.memory + ((out is None) - counted) * planned.output, planned.what)
+        with threads_or(workers, threads) as team:
+            arrays = self.made(team, progress, zeros_on_lines if room is None else room.zeros, out)
+        return self.table(arrays if room is None else {**arrays, "release": room.let_go})
 
     def in_memory(self, planned: Plan, memory: int | None) -> Plan:
-        """The plan of a solve that knows no other way; CapabilityError where its memory is chosen."""
-        if memory is not None:
+        """The plan of a solve that takes `memory` bytes at most; CapabilityError where that cannot be chosen."""
+        if memory is None:
+            return planned
+        if not self.maps:
             raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
-        return planned
-
-
-def check_size(what: str, most_points: int, points: int, chequers: int) -> None:
-    """SolverError for a size that no table of this name has."""
-    if not 1 <= points <= most_points or not 1 <= chequers <= board.MAX_CHEQUERS:
-        raise SolverError(
-            f"{what} tables have 1 to {most_points} points and 1 to {board.MAX_CHEQUERS} chequers, "
-            f"not {points} and {chequers}"
-        )
+        return in_mapped_files(planned, memory)
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:
     """The solver of that name; SolverError names all where there is none, and says why one cannot be loaded."""
-    solvers = doors(GROUP)
-    if name not in solvers:
-        raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(solvers))}")
-    try:
-        return solvers[name].load()  # type: ignore[no-any-return]
-    except BgfmtError:
-        raise
-    except Exception as error:  # a guest may fail in any way
-        raise SolverError(
-            f"the solver of {name} tables is broken: {type(error).__name__}: {error}"
-        ) from error
+    if name in SOLVERS:
+        return SOLVERS[name]  # type: ignore[no-any-return]
+    if name in SOLVERS.broken:
+        raise SolverError(f"the solver of {name} tables is broken: {SOLVERS.broken[name]}")
+    raise SolverError(f"no solver of {name!r} tables; there are {', '.join(sorted(SOLVERS.points))}")
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:

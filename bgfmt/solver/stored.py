@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -45,24 +45,10 @@ class Made(NamedTuple):
     kernels: float
 
 
-class Strips(NamedTuple):
-    """Records to be made: of us[0]..us[1]-1 against sides low..sides-1 of `near`, whose places begin at `window`.
-
-    They go into out[row.., (place + low) * columns..].
-    """
-
-    us: tuple[int, int]
-    near: Any
-    window: int
-    low: int
-    out: Any
-    row: int
-    place: int
-    sides: int
-
-
 class Hands:
-    """Runs the two kernels of a tile in this process; a device derives its own."""
+    """Runs the two kernels of a tile in this process; a device derives its own. `empty` makes an array of theirs."""
+
+    empty: Callable[..., Any] = staticmethod(np.empty)
 
     def __init__(self, order: PipOrder, columns: int) -> None:
         self.order, self.columns = order, columns
@@ -75,15 +61,7 @@ class Hands:
 
     def records(self, name: str, rows: int, numbers: int) -> Any:
         """Room for records being made, (rows, numbers) uint16; lost with the next of this name."""
-        return room(name, (rows, numbers), np.uint16)
-
-    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
-        """Set the first numbers of the first rows of records."""
-        out[:rows, :numbers] = value
-
-    def host(self, out: Any) -> Array:
-        """Records as an array of this process."""
-        return out  # type: ignore[no-any-return]
+        return room(name, (rows, numbers), np.uint16, self.empty)
 
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
@@ -97,17 +75,29 @@ class Hands:
                 stored = copied
             kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
 
-    def best(self, pairs: Strips) -> None:
-        """Make records."""
+    def best(
+        self,
+        us: tuple[int, int],
+        near: Any,
+        window: int,
+        sides: tuple[int, int],
+        out: Any,
+        row: int,
+        place: int,
+    ) -> None:
+        """Make the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`, whose places begin at `window`.
+
+        They go into out[row.., (place + sides[0]) * columns..].
+        """
         from bgfmt.solver.kernels import two_sided as kernels
 
         order, block = self.order, self.block
-        us, near, window, low, out, row, place, sides = pairs
-        for part in range(low // block, -(-sides // block)):
+        low, high = sides
+        for part in range(low // block, -(-high // block)):
             first = part * block
             kernels.best(
                 *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, out, row, place + first,
-                max(0, low - first), min(block, sides - first),
+                max(0, low - first), min(block, high - first),
             )  # fmt: skip
 
 
@@ -122,21 +112,12 @@ class Making:
     device: str = ""
     check: bool = False
 
-    def hands(self) -> Hands:
-        """Who makes a tile."""
-        kind = device_named(self.device) if self.device else Hands
-        return kind(order_of(self.grid.points, self.grid.chequers), self.grid.columns)  # type: ignore[no-any-return]
-
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
         began = time.perf_counter()
         store = ChunkStore(self.path)
-        if self.finished(store, tile):
-            return Made(tile, store.read, 0, time.perf_counter() - began, 0.0)
-        making = TileMaking(self, store, tile, self.hands())
-        making.run()
-        seconds = time.perf_counter() - began
-        return Made(tile, store.read, store.written, seconds, making.kernels)
+        kernels = 0.0 if self.finished(store, tile) else self._work(store, tile)
+        return Made(tile, store.read, store.written, time.perf_counter() - began, kernels)
 
     def make_elsewhere(self, tile: Tile) -> Made:
         """As `make`; OSError where this machine does not see the store that was begun."""
@@ -159,6 +140,77 @@ class Making:
             return False
         return True
 
+    def _work(self, store: ChunkStore, tile: Tile) -> float:
+        """Read what a tile needs, make it, write it; the seconds in the kernels."""
+        grid, k = self.grid, self.grid.columns
+        kind = device_named(self.device) if self.device else Hands
+        hands = kind(order_of(grid.points, grid.chequers), k)
+        i, j = tile
+        same = i == j
+        (a, b), (c, d) = grid.group(i), grid.group(j)
+        above, left = grid.window(i), grid.window(j)
+        # group i's records against group j, and the others, which are the same for i = j
+        upper = lower = hands.records("upper", b - a, (d - c) * k)
+        if not same:
+            lower = hands.records("lower", d - c, (b - a) * k)
+        # group j's sides against all that group i's plays may lead to; group i's against what j's lead to
+        near = hands.near("near", b - above, d - c)
+        before = room("before", (b - a, (c - left) * k), np.uint16)
+        for strip in grid.needs(tile):
+            for place, rows, stored in self._read(store, strip):
+                if strip.row == j:
+                    hands.lay(stored, near, rows[0], place - above)
+                if strip.row == i:
+                    at = (place - left) * k
+                    before[rows[0] : rows[1], at : at + stored.shape[1]] = stored
+        began = time.perf_counter()
+        for p, q in grid.layers(i):
+            if p == 0:  # a side that is off has won; who plays against it has lost
+                lower[: d - c, :k] = np.uint16(0)
+                upper[:1, : (d - c) * k] = np.uint16(0xFFFF)
+            else:
+                hands.best((p, q), near, above, (p - c if same else 0, d - c), upper, p - a, 0)
+                own = hands.near("own", d - left, q - p)
+                hands.lay(before[p - a : q - a], own, 0, 0)
+                hands.lay(upper[p - a : q - a], own, 0, c - left)
+                u = q if same else c
+                hands.best((u, d), own, left, (0, q - p), lower, u - c, p - a)
+            if q < b:
+                hands.lay(lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
+        found = np.asarray(upper)
+        others = found if same else np.asarray(lower)
+        seconds = time.perf_counter() - began
+        self._write(store, Strip(i, c, d), found)
+        if not same:
+            self._write(store, Strip(j, a, b), others)
+        return seconds
+
+    def _read(self, store: ChunkStore, strip: Strip) -> Iterator[tuple[int, tuple[int, int], Array]]:
+        """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
+        the next."""
+        grid = self.grid
+        c, k = grid.chunk, grid.columns
+        low, high = grid.group(strip.row)
+        space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
+        for row, column in grid.chunks_of(strip):
+            rows = (row * c - low, min(high, (row + 1) * c) - low)
+            last = min(strip.high, (column + 1) * c)
+            found, _ = store.get(self.array, (row, column, 0), "<u2", (c, c * k), space)
+            yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
+
+    def _write(self, store: ChunkStore, strip: Strip, made: Array) -> None:
+        """Records of a strip, as chunks."""
+        c, k = self.grid.chunk, self.grid.columns
+        begin = self.grid.group(strip.row)[0]
+        whole = room("whole", (c, c * k), np.uint16)
+        for row, column in self.grid.chunks_of(strip):
+            x, y = row * c - begin, (column * c - strip.low) * k
+            part = made[x : x + c, y : y + c * k]
+            if part.shape != (c, c * k):
+                whole[...] = 0
+            whole[: part.shape[0], : part.shape[1]] = part
+            store.put(self.array, (row, column, 0), whole)
+
 
 def plays_bytes(points: int, chequers: int) -> int:
     """Bytes of the list of plays that every worker holds, and of making it."""
@@ -172,100 +224,16 @@ def order_of(points: int, chequers: int) -> PipOrder:
     return pip_order(points, chequers)
 
 
-def room(name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> Array:
-    """An array of unknown content, in memory that this thread takes once for all its tiles."""
-    held: dict[str, Array] = _rooms.__dict__.setdefault("held", {})
-    size = prod(shape)
-    if name not in held or held[name].size < size or held[name].dtype != dtype:
-        held.pop(name, None)
-        held[name] = np.empty(size, dtype)
-    return held[name][:size].reshape(shape)
-
-
-class TileMaking:
-    """A tile being made. `upper` are group i's records against group j, `lower` the others; one for i = j."""
-
-    def __init__(self, making: Making, store: ChunkStore, tile: Tile, hands: Hands) -> None:
-        self.making, self.store, self.tile, self.hands = making, store, tile, hands
-        self.grid = grid = making.grid
-        (self.a, self.b), (self.c, self.d) = (grid.group(k) for k in tile)
-        k = grid.columns
-        self.upper = hands.records("upper", self.b - self.a, (self.d - self.c) * k)
-        self.lower = self.upper
-        if tile[0] != tile[1]:
-            self.lower = hands.records("lower", self.d - self.c, (self.b - self.a) * k)
-        self.kernels = 0.0
-
-    def run(self) -> None:
-        """Read, make and write."""
-        grid, k, hands = self.grid, self.grid.columns, self.hands
-        i, j = self.tile
-        same = i == j
-        a, b, c, d = self.a, self.b, self.c, self.d
-        above, left = grid.window(i), grid.window(j)
-        # group j's sides against all that group i's plays may lead to; group i's against what j's lead to
-        near = hands.near("near", b - above, d - c)
-        before = room("before", (b - a, (c - left) * k), np.uint16)
-        for strip in grid.needs(self.tile):
-            for place, rows, stored in self._read(strip):
-                if strip.row == j:
-                    hands.lay(stored, near, rows[0], place - above)
-                if strip.row == i:
-                    at = (place - left) * k
-                    before[rows[0] : rows[1], at : at + stored.shape[1]] = stored
-        began = time.perf_counter()
-        for p, q in grid.layers(i):
-            if p == 0:
-                self._terminal()
-            else:
-                hands.best(Strips((p, q), near, above, p - c if same else 0, self.upper, p - a, 0, d - c))
-                own = hands.near("own", d - left, q - p)
-                hands.lay(before[p - a : q - a], own, 0, 0)
-                hands.lay(self.upper[p - a : q - a], own, 0, c - left)
-                u = q if same else c
-                hands.best(Strips((u, d), own, left, 0, self.lower, u - c, p - a, q - p))
-            if q < b:
-                hands.lay(self.lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
-        upper = hands.host(self.upper)
-        lower = upper if same else hands.host(self.lower)
-        self.kernels = time.perf_counter() - began
-        self._write(i, c, d, upper)
-        if not same:
-            self._write(j, a, b, lower)
-
-    def _terminal(self) -> None:
-        """A side that is off has won; who plays against it has lost."""
-        k = self.grid.columns
-        self.hands.fill(self.lower, self.d - self.c, k, 0)
-        self.hands.fill(self.upper, 1, (self.d - self.c) * k, 0xFFFF)
-
-    def _read(self, strip: Strip) -> Iterable[tuple[int, tuple[int, int], Array]]:
-        """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
-        the next."""
-        grid = self.grid
-        c, k = grid.chunk, grid.columns
-        low, high = grid.group(strip.row)
-        space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
-        for row, column in grid.chunks_of(strip):
-            rows = (row * c - low, min(high, (row + 1) * c) - low)
-            last = min(strip.high, (column + 1) * c)
-            found, _ = self.store.get(self.making.array, (row, column, 0), "<u2", (c, c * k), space)
-            yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
-
-    def _write(self, group: int, low: int, high: int, made: Array) -> None:
-        """Records of a group against places low..high-1, as chunks."""
-        grid, store = self.grid, self.store
-        c, k = grid.chunk, grid.columns
-        begin = grid.group(group)[0]
-        whole = room("whole", (c, c * k), np.uint16)
-        for row, column in grid.chunks_of(Strip(group, low, high)):
-            part = made[
-                row * c - begin : (row + 1) * c - begin, (column * c - low) * k : ((column + 1) * c - low) * k
-            ]
-            if part.shape != (c, c * k):
-                whole[...] = 0
-            whole[: part.shape[0], : part.shape[1]] = part
-            store.put(self.making.array, (row, column, 0), whole)
+def room(
+    name: str, shape: tuple[int, ...], dtype: type[np.generic], empty: Callable[..., Any] = np.empty
+) -> Any:
+    """An array of unknown content, in memory that this thread takes once for all its tiles. empty : makes it."""
+    held: dict[Any, Any] = _rooms.__dict__.setdefault("held", {})
+    key, size = (name, dtype, empty), prod(shape)
+    if key not in held or held[key].size < size:
+        held.pop(key, None)
+        held[key] = empty(size, dtype)
+    return held[key][:size].reshape(shape)
 
 
 class Chunked:
@@ -314,10 +282,10 @@ class Chunked:
         self.store.put(self.making.array, (*at, 0), chunk)
 
 
-def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int], None]) -> None:
+def solve_layers(making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
     """Fill an empty store layer by layer with what tiles would make.
 
-    progress : called after each layer with the pairs that are made and the first place whose records may be missing.
+    After each layer: the pairs that are made, and the first place whose records may be missing.
     """
     grid = making.grid
     order = order_of(grid.points, grid.chequers)
@@ -326,4 +294,4 @@ def solve_layers(making: Making, workers: Workers, progress: Callable[[int, int]
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         end = int(order.cuts[layer + 1])
-        progress(done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk)
+        yield done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk

@@ -104,8 +104,13 @@ class TileGrid:
         return int(self._windows[i])
 
     @cached_property
+    def starts(self) -> Array:
+        """The first place of each group and, last, the number of positions."""
+        return np.append(np.arange(self.size) * self.side, self.n)
+
+    @cached_property
     def _windows(self) -> Array:
-        layer = np.searchsorted(self.cuts, np.arange(self.size) * self.side, side="right") - 1
+        layer = np.searchsorted(self.cuts, self.starts[:-1], side="right") - 1
         first: Array = self.cuts[np.maximum(0, layer - REACH)] // self.chunk * self.chunk
         return first
 
@@ -138,8 +143,7 @@ class TileGrid:
     def spans(self) -> tuple[Array, Array]:
         """(chunk rows of each group, chunk columns of its window): a tile reads rows of one times columns of the
         other, and the other way round."""
-        low = np.arange(self.size) * self.side
-        high = np.minimum(self.n, low + self.side)
+        low, high = self.starts[:-1], self.starts[1:]
         return -(-high // self.chunk) - low // self.chunk, (low - self._windows) // self.chunk
 
     @property
@@ -153,10 +157,8 @@ class TileGrid:
     def memory(self) -> int:
         """Bytes of memory that making a tile takes at most, beside the interpreter and the list of plays: the turned
         values of one group and the records of the other against a window, a layer's turned values, and the tile."""
-        low = np.arange(self.size) * self.side
-        size = np.minimum(self.side, self.n - low)
-        span = int((low + size - self._windows).max())
-        wide, layer = int(size.max()), int(np.diff(self.cuts).max())
+        span, wide = int((self.starts[1:] - self._windows).max()), int(np.diff(self.starts).max())
+        layer = int(np.diff(self.cuts).max())
         places = (2 * wide + min(layer, wide) + 64) * span + (2 if self.size > 1 else 1) * wide**2
         return places * self.columns * NUMBER + 2 * self.chunk_bytes
 
@@ -204,7 +206,7 @@ class TileWork(NamedTuple):
 def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
     """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
     rows, windows = grid.spans
-    sides = np.minimum(grid.n - np.arange(grid.size) * grid.side, grid.side).astype(np.float64)
+    sides = np.diff(grid.starts).astype(np.float64)
     each = grid.columns * results / lanes
     stored = grid.chunk_bytes
 

@@ -21,13 +21,11 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of
 from __future__ import annotations
 
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
@@ -40,16 +38,14 @@ from bgfmt.solver.machine import (
     thread_count,
 )
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import Solver, check_size
+from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Progress
-from bgfmt.solver.workers import Workers, threads_or
-from bgfmt.storage.mapped import MappedRoom
+from bgfmt.solver.workers import Workers
 from bgfmt.tables import TwoSided
 
 Array = NDArray[Any]
 MADE = 4096  # lines of records that a worker makes at a time, which stay in the processor's cache
 FEW = 1000  # lines that are not worth dividing
-MAX_POINTS = 12
 HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
 STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the file in order take
 
@@ -60,11 +56,7 @@ def two_sided(
     *,
     cubeful: bool = True,
     recipe: str | Recipe = "gnubg",
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress | None = None,
-    out: Array | None = None,
-    room: MappedRoom | None = None,
+    **how: Unpack[How],
 ) -> TwoSided:
     """Solve a two-sided table in memory; `bgfmt.solve` makes those that do not fit.
 
@@ -73,16 +65,13 @@ def two_sided(
     points, chequers : 1..12 points, 1..15 chequers.
     cubeful : all four equities, or the cubeless one alone.
     recipe : ``gnubg``, the integers of makebearoff, or ``exact``, float64 equities with nothing rounded.
-    threads : how many, one a core when None; workers : threads that stay open instead. No value depends on them.
-    progress : called as ``progress(done, total)`` with pairs of positions.
-    out : (n, n, 4 or 1) uint16 (float64 for recipe exact) to fill, over which the table is made.
-    room : of recipe exact, where the arrays lie instead of in memory; the table is good as long as it is open.
+    how : see `bgfmt.solver.registry.How`. `progress` counts pairs of positions; `out` is (n, n, 4 or 1) uint16
+        (float64 for recipe exact); recipe exact takes a `room`.
 
     SolverError for sizes out of range, an unknown recipe or too little memory; CapabilityError for workers that are
     not threads.
     """
-    solver = TwoSidedSolver(points, chequers, recipe=recipe, cubeful=cubeful)
-    return solver.solve(threads=threads, workers=workers, progress=progress, out=out, room=room)
+    return TwoSidedSolver(points, chequers, recipe=recipe, cubeful=cubeful).solve(**how)  # type: ignore[no-any-return]
 
 
 class TwoSidedSolver(Solver):
@@ -90,6 +79,7 @@ class TwoSidedSolver(Solver):
 
     name = kind = "two-sided"
     unit = " pairs"
+    most_points = 12
     options = frozenset({"cubeful"})
     beside = ".store"
 
@@ -97,7 +87,6 @@ class TwoSidedSolver(Solver):
         self, points: int, chequers: int, *, recipe: str | Recipe | None = None, cubeful: bool = True
     ) -> None:
         super().__init__(points, chequers, recipe=recipe)
-        check_size("two-sided", MAX_POINTS, points, chequers)
         self.columns = 4 if cubeful else 1
         self.stores, self.maps = self.recipe.rounded, not self.recipe.rounded
 
@@ -106,10 +95,8 @@ class TwoSidedSolver(Solver):
         what = f"two-sided {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
             from bgfmt.solver.match import plan_pairs
-            from bgfmt.solver.one_sided import in_mapped_files
 
-            planned = plan_pairs(what, self, self.columns, threads)
-            return planned if memory is None else in_mapped_files(planned, memory)
+            return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
         cuts = layer_cuts(self.points, self.chequers)
         n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
         lanes, body = n * n * results * self.columns, n * n * self.columns * 2
@@ -122,40 +109,19 @@ class TwoSidedSolver(Solver):
         n = board.count(self.points, self.chequers)
         return {"equities": ((n, n, self.columns), np.dtype("<u2" if self.recipe.rounded else "<f8"))}
 
-    def solve(
-        self,
-        *,
-        threads: int | None = None,
-        workers: Workers | None = None,
-        progress: Progress | None = None,
-        out: Array | None = None,
-        room: MappedRoom | None = None,
-    ) -> TwoSided:
-        if room is None:
-            out = self.room_for(out, threads)
-        elif self.maps and out is None:
-            out = room.zeros(*self.arrays()["equities"])
-        else:
-            raise SolverError(f"{self.what} is not made in mapped files")
-        with threads_or(workers, threads) as team:
-            if self.recipe.rounded:
-                _in_place(pip_order(self.points, self.chequers), out, team, progress)
-            else:
-                self._exactly(out, team, progress, np.empty if room is None else room.zeros)
-        return self.table({"equities": out, "release": None if room is None else room.let_go})  # type: ignore[return-value]
+    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
+        out = zeros(*self.arrays()["equities"]) if out is None else out
+        if self.recipe.rounded:
+            _in_place(pip_order(self.points, self.chequers), out, workers, progress)
+        else:  # as at a match score, with the cube of money games that are all worth 1
+            from bgfmt.solver import columns
+            from bgfmt.solver.match import solve_pairs
 
-    def _exactly(self, out: Array, workers: Workers, progress: Progress | None, empty: Any) -> None:
-        """As at a match score, with the cube of money games that are all worth 1."""
-        from bgfmt.solver import columns
-        from bgfmt.solver.match import solve_pairs
-
-        if self.columns == 1:
-            solve_pairs(
-                self, columns.single_games([None]), np.array([[0], [-1]]), out, workers, progress, empty
-            )
-            return
-        places = np.array([[0, 2, 1, 3], [-1] * 4])  # of cubeless, centered, owned, opponent's, in a record
-        solve_pairs(self, columns.for_money(gammons=False), places, out, workers, progress, empty)
+            kept, places = columns.single_games([None]), np.array([[0], [-1]])
+            if self.columns == 4:  # of cubeless, centered, owned, opponent's, in a record
+                kept, places = columns.for_money(gammons=False), np.array([[0, 2, 1, 3], [-1] * 4])
+            solve_pairs(self, kept, places, out, workers, progress, zeros)
+        return {"equities": out}
 
 
 def done_after(cuts: Array, layer: int) -> int:
@@ -192,7 +158,7 @@ class Squares(NamedTuple):
     ts: tuple[int, int]
 
 
-#: takes records of uint16, block of t's by block, u by u, which are lost afterwards; called from several threads
+#: takes records of uint16, block of t's by block, u by u; called from several threads
 Taker = Callable[[Squares, Array], None]
 
 
@@ -210,7 +176,6 @@ class Pairs:
         base, step = np.zeros(order.n, np.int64), np.zeros(order.n, np.int64)
         self.lines = kernels.Lines(numbers, records, base, step)
         self.rolls = RollResults(order.ends, order.results, WEIGHTS)
-        self._rooms: SimpleQueue[Array] = SimpleQueue()
         # the side that is off has won: what leads there is worth +1 in every column
         numbers[pool.offsets[0] : pool.offsets[0] + len(pool.starts) - 1 - pool.first[1]] = 32767
         self.finish(0)
@@ -266,15 +231,9 @@ class Pairs:
         reach = int(cuts[max(0, layer - REACH)]), int(cuts[layer]) if across else self.order.n
         target = self._own(layer) if across else self.target(layer)
         size = int((starts[us[1]] - starts[us[0]]) * (starts[ts[1]] - starts[ts[0]])) * self.columns
-        try:
-            room = self._rooms.get_nowait()
-        except Empty:
-            room = np.empty(0, np.uint16)
-        if room.size < size:
-            room = np.empty(size, np.uint16)
-        kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, room, target)
-        self.take(block, room[:size])
-        self._rooms.put(room)
+        made = np.empty(size, np.uint16)
+        kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, made, target)
+        self.take(block, made)
 
 
 def record_type(columns: int) -> Any:

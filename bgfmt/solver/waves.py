@@ -22,7 +22,6 @@ from bgfmt.solver.workers import Workers
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 SMALL_WAVE = 6000  # waves of fewer positions are not divided among workers
-MOST_TOGETHER = 60_000  # positions of undivided waves that one call of a kernel does
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
@@ -55,33 +54,13 @@ class Sweep:
         self.done = 0
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
-        """Run `kernel(part)` over parts of the ranges of each wave, wave after wave.
-
-        Waves that are not divided are run together, one behind the other, by one call.
-        """
-        together: list[Array] = []
-        positions_together = 0
+        """Run `kernel(part)` over parts of the ranges of each wave, wave after wave."""
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
-            parts = self._parts(ranges, positions)
-            if len(parts) == 1 and positions_together + positions <= MOST_TOGETHER:
-                together.append(ranges)
-                positions_together += positions
-                continue
-            self._finish(kernel, together, positions_together)
-            together, positions_together = [], 0
-            self._step(kernel, parts, positions)
-        self._finish(kernel, together, positions_together)
-
-    def _finish(self, kernel: Callable[[Array], None], together: list[Array], positions: int) -> None:
-        if together:
-            self._step(kernel, [np.concatenate(together)], positions)
-
-    def _step(self, kernel: Callable[[Array], None], parts: list[Array], positions: int) -> None:
-        self.workers.do(kernel, parts)
-        self.done += positions
-        if self.progress is not None:
-            self.progress(self.done, self.total)
+            self.workers.do(kernel, self._parts(ranges, positions))
+            self.done += positions
+            if self.progress is not None:
+                self.progress(self.done, self.total)
 
     def _parts(self, ranges: Array, positions: int) -> list[Array]:
         workers = self.workers.workers

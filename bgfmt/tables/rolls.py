@@ -99,17 +99,17 @@ class OneSideAnswer:
 
     @property
     def pips(self) -> int:
-        """Pip count."""
+        """The pip count."""
         return self.side.pips
 
     @property
     def epc(self) -> float:
-        """Effective pip count: mean rolls times 49/6."""
+        """The effective pip count: mean rolls times 49/6."""
         return float(self.mean_rolls * PIPS_PER_ROLL)
 
     @property
     def wastage(self) -> float:
-        """EPC less pips."""
+        """The effective pip count less the pip count."""
         return self.epc - self.pips
 
     def title(self, who: str) -> str:

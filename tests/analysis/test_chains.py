@@ -10,7 +10,7 @@ import pytest
 from bgfmt import met, solver
 from bgfmt.analysis import estimate_many
 from bgfmt.analysis.chains import CAREFUL, Estimator, errors
-from bgfmt.analysis.ondemand import match_answer, match_columns, solve_match, solve_money
+from bgfmt.analysis.ondemand import columns_for, match_answer, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -81,10 +81,10 @@ def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
     position = Position.parse(text)
     exact = solve_money(position)
     solved = estimator().solve(position, for_money())
-    assert np.abs(solved.on_roll - exact.solved.on_roll).max() < errors(position)[1] / 2
+    assert np.abs(solved.on_roll - exact.on_roll).max() < errors(position)[1] / 2
     for roll in range(21):
         ours = {solved.ours.side(int(k)): solved.after[k] for k in solved.plays(roll)}
-        theirs = {exact.solved.ours.side(int(k)): exact.solved.after[k] for k in exact.solved.plays(roll)}
+        theirs = {exact.ours.side(int(k)): exact.after[k] for k in exact.plays(roll)}
         assert ours.keys() == theirs.keys()
         assert max(np.abs(ours[side] - theirs[side]).max() for side in ours) < errors(position)[1]
 
@@ -92,7 +92,7 @@ def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
 @pytest.mark.parametrize("jacoby", [False, True])
 def test_gammons_are_counted(jacoby: bool) -> None:
     position = Position(Side(2, 1), Side(10, 5))
-    exact = solve_money(position, jacoby=jacoby).solved.on_roll
+    exact = solve_money(position, jacoby=jacoby).on_roll
     assert estimator().values(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
 
 
@@ -102,7 +102,7 @@ def test_at_a_score_it_is_near_the_calculation(away: tuple[int, int]) -> None:
     off = []
     for position in some(7, 4, 12, seed=sum(away)):
         exact = solve_match(position, score).cube.mwc
-        found = match_answer(estimator().solve(position, match_columns(position, score)), score).cube.mwc
+        found = match_answer(estimator().solve(position, columns_for(position, score)), score).cube.mwc
         off.append(found.no_double - exact.no_double)
         assert found.double_pass == exact.double_pass
     assert np.sqrt(np.mean(np.square(off))) < 0.001

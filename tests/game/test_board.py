@@ -85,7 +85,7 @@ def test_sides_and_positions() -> None:
         lambda: rank_array(np.array([16])),
         lambda: rank_array(np.array([8, 8])),
         lambda: rank_array(np.array([1.0])),
-        lambda: rank_array(np.zeros((2, 25), int)),
+        lambda: rank_array(np.zeros((2, 26), int)),
         lambda: unrank_array([54264], 6),
         lambda: unrank_array([-1], 6),
         lambda: unrank(-1, 6),

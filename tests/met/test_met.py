@@ -271,8 +271,8 @@ def test_answers_are_json() -> None:
     from bgfmt.met.score import Score
 
     answer = solve_match(Position(Side(1, 0, 1), Side(0, 1)), Score((2, 4), met.load()))
-    text = json.dumps([answer.cube.as_dict(), [play.as_dict() for play in answer.plays(2, 1)]])
-    assert json.loads(text)[0]["met"] == {"name": "Kazaross-XG2", "digest": met.load().digest}
+    text = json.dumps(answer.cube.as_dict())
+    assert json.loads(text)["met"] == {"name": "Kazaross-XG2", "digest": met.load().digest}
 
 
 @pytest.mark.parametrize(

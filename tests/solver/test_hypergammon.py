@@ -20,7 +20,7 @@ from bgfmt import Position
 from bgfmt.cli import run
 from bgfmt.errors import FormatNeededError, SolverError
 from bgfmt.game.moves import legal_plays
-from bgfmt.solver.hypergammon import Iteration, hypergammon, state, sweeps
+from bgfmt.solver.hypergammon import HypergammonSolver, Iteration, hypergammon, state
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from tests.support import crash
 
@@ -99,7 +99,7 @@ def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_state_is_makehypers_checkpoint() -> None:
     """makehyper's bytes after each sweep are those of a solve that stops there."""
-    for step in sweeps(1, threshold=0):
+    for step in HypergammonSolver(25, 1, threshold=0).sweeps():
         stopped = hypergammon(1, threshold=0, most_sweeps=step.sweeps)
         assert np.array_equal(stopped.values, step.values)
 
@@ -343,7 +343,7 @@ def test_killed_anywhere(golden: Path, tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path, golden: Path) -> None:
     with pytest.raises(SolverError, match="1, 2 or 3 chequers"):
         hypergammon(4)
-    with pytest.raises(SolverError, match="no recipe"):
+    with pytest.raises(SolverError, match="not by bgsage"):
         hypergammon(1, recipe="bgsage")  # type: ignore[arg-type]
     for threshold in (-1.0, 2.0, float("nan")):
         with pytest.raises(SolverError, match="threshold"):

@@ -17,12 +17,11 @@ import pytest
 
 import bgfmt
 from bgfmt.errors import SolverError
-from bgfmt.game import board
+from bgfmt.game import board, results
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.solver import one_sided, plan
 from bgfmt.solver.one_sided import ExactMeans
-from bgfmt.solver.waves import Layers, Sweep, waves
-from bgfmt.solver.workers import ThreadWorkers
+from bgfmt.solver.waves import waves
 from bgfmt.tables import NormalOneSided, OneSided
 
 solver_module = importlib.import_module("bgfmt.solver.one_sided")
@@ -188,30 +187,17 @@ def test_plays_that_could_bear_off_and_do_not() -> None:
     more expected rolls than the best.
     """
     n = board.count(6, 15)
-    choices = np.zeros((n, 21), np.uint32)
-    sweep = Sweep(ThreadWorkers(1), n, None)
-    means = solver_module.exact_means(Layers(6, 15), sweep, np.zeros((0, 0)), choices=choices)
-    counts = board.unrank_array(np.arange(n), 6).astype(np.int64)
-    chequers, highest = counts.sum(axis=1), 6 - (counts[:, ::-1] > 0).argmax(axis=1)
-    found = []
-    for r, (high, low, weight) in enumerate(ROLLS):
-        if weight == 1:
-            continue
-        can = (counts[:, high - 1] > 0) | (counts[:, low - 1] > 0) | (highest < high)
-        if high + low <= 6:
-            can |= counts[:, high + low - 1] > 0
-        for first, then in ((high, low), (low, high)):  # the only chequer beyond `then` moves in
-            can |= (counts[:, then - 1 :].sum(axis=1) == 1) & (highest - first < then) & (highest > first)
-        kept = chequers[choices[:, r]] == chequers
-        for number in np.flatnonzero(can & kept)[1:]:
-            side = board.unrank(int(number), 6)
-            off = [
-                means[board.rank(after)] for after in race_plays(side, high, low) if sum(after) < sum(side)
-            ]
-            if min(off) > means[choices[number, r]] + 1e-9:
-                found.append(sum(side))
-    assert len(found) == 3825
-    assert found.count(2) == 1
+    ends, found = results.of_rolls(results.singles(6, np.arange(n), np.arange(n)))
+    means, chequers = solver_module.mean_rolls().means, board.unrank_array(np.arange(n), 6).sum(axis=1)
+    keeps = chequers[found] == chequers[np.repeat(np.arange(21 * n) // 21, np.diff(ends))]
+    kept, off = (
+        np.minimum.reduceat(np.where(some, means[found], np.inf), ends[:-1]).reshape(n, 21)
+        for some in (keeps, ~keeps)
+    )
+    rather = np.isfinite(off) & (kept + 1e-9 < off) & (results.WEIGHTS == 2)
+    pairs = chequers[1:][np.nonzero(rather[1:])[0]].tolist()
+    assert len(pairs) == 3825
+    assert pairs.count(2) == 1
 
 
 # -- sizes, threads, progress, errors --------------------------------------------------------------------

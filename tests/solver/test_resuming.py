@@ -149,10 +149,8 @@ def test_foreign_files_are_never_written_to(name: str, resume: bool, tmp_path: P
     else:
         stopped(tmp_path, chequers=4 if name == "other size" else 5, cubeful=name != "cubeless")
     before = crash.listing(tmp_path)
-    with pytest.raises((ScratchError, OutputExistsError)) as caught:
+    with pytest.raises((ScratchError, OutputExistsError)):
         solved(tmp_path, resume=resume)
-    if name == "old":
-        assert "a scratch file of an older bgfmt" in str(caught.value)
     assert crash.listing(tmp_path) == before
     assert os.listdir(tmp_path) == ["s"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bgfmt import met
-from bgfmt.analysis.at_score import judge_from, rank_from
+from bgfmt.analysis.at_score import stored
 from bgfmt.extras.matches.model import START
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
@@ -88,7 +88,7 @@ class MatchPrices:
 
     def cube(self, position: Position, now: Now) -> dict[str, float]:
         table, score = self.score(now)
-        decided = judge_from(table, position, score)
+        decided = stored(table, position, score).cube
         assert decided.losses is not None
         return {
             name.replace("_", " "): decided.emg_loss(loss) for name, loss in decided.losses.as_dict().items()
@@ -96,8 +96,10 @@ class MatchPrices:
 
     def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
         table, score = self.score(now)
-        found = {one.result: one.loss_emg for one in rank_from(table, position, *dice, score)}
-        return [found[play.result.us] for play in plays]
+        answer = stored(table, position, score)
+        found = answer.plays(*dice)
+        best = max(found.values())
+        return [answer.cube.emg_loss(best - found[play.result.us]) for play in plays]
 
 
 @dataclass

@@ -16,8 +16,7 @@ import pytest
 import bgfmt
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
-from bgfmt.solver.hypergammon import hypergammon
-from bgfmt.solver.hypergammon import sweeps as solved
+from bgfmt.solver.hypergammon import HypergammonSolver, hypergammon
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from bgfmt.verifier.findings import Outcome
 from bgfmt.verifier.proofs import Request, prove
@@ -125,7 +124,7 @@ def test_plays_are_those_of_the_game() -> None:
 def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
     """Of which they share nothing."""
     iteration = recurrence.CheckedIteration(2, exact=recipe == "exact", threads=2)
-    for state in solved(2, recipe=recipe, most_sweeps=9):
+    for state in HypergammonSolver(25, 2, recipe=recipe).sweeps(most_sweeps=9):
         iteration.sweep()
         assert np.array_equal(state.values.reshape(-1, 10), iteration.values)
 

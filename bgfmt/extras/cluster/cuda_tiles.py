@@ -65,14 +65,6 @@ def divided(total: Any) -> Any:
 
 
 @kernel
-def fill(out: Any, numbers: Any, value: Any) -> None:
-    """out[row, :numbers] = value, row by the block."""
-    at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if at < numbers:
-        out[cuda.blockIdx.y, at] = value
-
-
-@kernel
 def best(
     first: Any, near: Any, window: Any, ends: Any, results: Any, weights: Any, out: Any, row: Any, place: Any,
     low: Any, high: Any,

@@ -11,16 +11,13 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, MissingExtraError
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
-from bgfmt.solver.stored import Hands, Strips
+from bgfmt.solver.stored import Hands, room
 
-Array = NDArray[Any]
 AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
-_rooms = threading.local()
 _taking = threading.Lock()
 _taken: dict[tuple[int, int], tuple[Any, ...]] = {}
 
@@ -44,19 +41,11 @@ def _simulated() -> bool:
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
 
-def device_name() -> str:
-    """What the device calls itself."""
-    if _simulated():
-        return "simulator"
-    name = cuda().get_current_device().name
-    return name.decode() if isinstance(name, bytes) else str(name)
-
-
 class DeviceHands(Hands):
     """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.Hands`."""
 
     def __init__(self, order: PipOrder, columns: int) -> None:
-        self.columns = columns
+        self.columns, self.empty = columns, cuda().device_array
         self._plays = _plays(order)
 
     @staticmethod
@@ -66,19 +55,7 @@ class DeviceHands(Hands):
         return 1 if _simulated() else min(AT_ONCE, threads)
 
     def near(self, name: str, places: int, sides: int) -> Any:
-        return self._room(name, (places, sides, self.columns), np.int16)
-
-    def records(self, name: str, rows: int, numbers: int) -> Any:
-        return self._room(name, (rows, numbers), np.uint16)
-
-    def _room(self, name: str, shape: tuple[int, ...], dtype: type[np.generic]) -> Any:
-        """An array on the device, in memory that this thread takes once."""
-        held: dict[str, Any] = _rooms.__dict__.setdefault("held", {})
-        size = int(np.prod(shape))
-        if name not in held or held[name].size < size:
-            held.pop(name, None)
-            held[name] = cuda().device_array(size, dtype)
-        return held[name][:size].reshape(shape)
+        return room(name, (places, sides, self.columns), np.int16, self.empty)
 
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         if not stored.size:
@@ -91,25 +68,24 @@ class DeviceHands(Hands):
         grid = -(-places // kernels.THREADS), stored.shape[0]
         kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
 
-    def best(self, pairs: Strips) -> None:
-        us, near, window, low, out, row, place, sides = pairs
-        if us[0] >= us[1] or low >= sides:
+    def best(
+        self,
+        us: tuple[int, int],
+        near: Any,
+        window: int,
+        sides: tuple[int, int],
+        out: Any,
+        row: int,
+        place: int,
+    ) -> None:
+        low, high = sides
+        if us[0] >= us[1] or low >= high:
             return
         from bgfmt.extras.cluster import cuda_tiles as kernels
 
-        width = min(kernels.THREADS, sides - low)
-        grid = -(-(sides - low) // width), us[1] - us[0]
-        kernels.best[grid, width](us[0], near, window, *self._plays, out, row, place, low, sides)
-
-    def fill(self, out: Any, rows: int, numbers: int, value: int) -> None:
-        from bgfmt.extras.cluster import cuda_tiles as kernels
-
-        width = min(kernels.THREADS, numbers)
-        kernels.fill[(-(-numbers // width), rows), width](out, numbers, value)
-
-    def host(self, out: Any) -> Array:
-        found: Array = out.copy_to_host()
-        return found
+        width = min(kernels.THREADS, high - low)
+        grid = -(-(high - low) // width), us[1] - us[0]
+        kernels.best[grid, width](us[0], near, window, *self._plays, out, row, place, low, high)
 
 
 def _plays(order: PipOrder) -> tuple[Any, ...]:

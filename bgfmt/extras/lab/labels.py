@@ -23,6 +23,7 @@ from bgfmt import storage
 from bgfmt.analysis import ondemand
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.oracle import Oracle
+from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, NotCoveredError, OutputExistsError
 from bgfmt.game.state import GameState
 
@@ -65,7 +66,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
                 answer = ondemand.solve_money(
                     state.position, jacoby=bool(state.jacoby), limit=settings.limit, threads=1
                 )
-                values = {name: answer.equity(name) for name in ondemand.MONEY}
+                values = {name: answer.equity(name) for name in MONEY}
             else:
                 cube = ondemand.solve_match(state.position, score, limit=settings.limit, threads=1).cube
                 values = {"no_double": cube.mwc.no_double, "double_take": cube.mwc.double_take}

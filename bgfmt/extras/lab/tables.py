@@ -62,7 +62,7 @@ class Millionths(Numbered):
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
-        return int(np.searchsorted(self.ids, side.number(self.points)))
+        return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:
         places = np.zeros(len(given), np.int64)
@@ -243,6 +243,14 @@ def sizes(points: int, chequers: int) -> str | None:
 # -- expected points ---------------------------------------------------------------------------------------
 
 
+@cache
+def _left(points: int, chequers: int) -> Integers:
+    """gnubg's position numbers of the sides with chequers left."""
+    ids = np.arange(1, board.count(points, chequers))
+    ids.setflags(write=False)
+    return ids
+
+
 @dataclass(frozen=True)
 class Points:
     """Expected points of the side on roll, between -1 and 1."""
@@ -290,7 +298,7 @@ class ExpectedPoints(Millionths, OfRaces):
 
     @property
     def ids(self) -> Integers:
-        return np.arange(1, board.count(self.points, self.chequers))
+        return _left(self.points, self.chequers)
 
     def covers_side(self, side: Side) -> str | None:
         return super().covers_side(side) if side.chequers else "a side has no chequers left"
@@ -304,7 +312,8 @@ class ExpectedPoints(Millionths, OfRaces):
     def lookup(self, asked: Side | Position) -> Points:
         number = self.number(asked)
         assert isinstance(asked, Position)
-        return Points(asked, number, float(self.values(np.array([number]))[0, 1]))
+        us, them = divmod(number, self.positions)
+        return Points(asked, number, float(self.decoded(np.asarray(self.worth[us])[them : them + 1])[0]))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -189,9 +189,7 @@ ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc f
 @click.option("--pass", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
-@asking.calculation_options
-@options.as_option
-@options.part_option
+@asking.calculation_options(*MET)
 @options.json_option
 def judge(
     words: tuple[str, ...],
@@ -199,8 +197,6 @@ def judge(
     played: str | None,
     around: dict[str, Any],
     calculation: dict[str, Any],
-    described: str | None,
-    part: int | None,
     as_json: bool,
     **done: bool,
 ) -> int:
@@ -228,7 +224,7 @@ def judge(
         raise click.UsageError("one position is judged at a time")
     state = state_of(question.position, **around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with asking.adviser(question.paths, described, part, **calculation) as advisor:
+    with asking.adviser(question, **calculation) as advisor:
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))

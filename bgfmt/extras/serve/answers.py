@@ -27,7 +27,6 @@ from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import for_money
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
@@ -213,7 +212,7 @@ class Answers:
         race = Position(Side(1, 1), Side(1, 1))
         sources = self._adviser(Question(), calculate=self.settle != 0).sources
         if sources.may_estimate(race):
-            sources.estimate(race, for_money())
+            sources.estimate(race, False)
         yield
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ def _estimated(adviser: Advisor, position: Position, cubeless: float) -> Chances
     """Chances of the side on roll of this equity without a cube, the gammons estimated."""
     sides = (position.us, position.them)
     gammons: tuple[float, float] | None = 0.0, 0.0
-    if MAX_CHEQUERS in (position.us.chequers, position.them.chequers):
+    if position.gammons:
         gammons = adviser.sources.estimated_gammons(position)
     if gammons is None:
         raise choose.not_covered(adviser.library.tables, *sides, wanted="the chances of gammons")

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, full, side_of
+from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, sides_of, signed
 
 ENOUGH = 37  # fields up to the dice; what follows has defaults
 MOST = 64
@@ -35,17 +35,15 @@ UNLIMITED = 9999
 def fibs(position: GameState | Position) -> str:
     """The board line of a state."""
     state = as_state(position)
-    zero, one = full(state.sides[0]), full(state.sides[1])
-    points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice
     may = [int(state.cube_in_use and state.cube_owner != other) for other in (0, 1)]
     off = [state.chequers - state.sides[player].chequers for player in (1, 0)]
     no_more_crawford = state.post_crawford or state.length == 1
     fields: list[object] = [
-        "board", *(state.names[k].replace(":", "_") for k in order), state.length,
-        *(state.scores[k] for k in order), *points, 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value,
-        *may, int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(no_more_crawford), int(not state.crawford),
+        "board", *(state.names[k].replace(":", "_") for k in order), state.length, *(state.scores[k] for k in order),
+        *signed(state), 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value, *may,
+        int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(no_more_crawford), int(not state.crawford),
     ]  # fmt: skip
     return ":".join(map(str, fields))
 
@@ -76,13 +74,13 @@ def from_fibs(text: str) -> GameState:
     for score in scores:
         if length and not 0 <= score < length:
             raise PositionError(f"fields 4 and 5, the scores: expected 0 to {length - 1}, found {score}")
-    position = _position(numbers)
+    sides = sides_of([numbers[k] for k in range(6, 32)], "fields 6 to 31, the board")
     may_one, may_zero = numbers.get(38, 1) != 0, numbers.get(39, 1) != 0
     # where the line says how many are off, both sides' chequers add up to what the game began with
-    began = {numbers.get(46, -1) + position.them.chequers, numbers.get(45, -1) + position.us.chequers}
+    began = {numbers.get(46 - player, -1) + sides[player].chequers for player in (0, 1)}
     rules = _rules(tail)
     return GameState(
-        (position.them, position.us),
+        sides,
         turn=1 if turn == 1 else 0,
         dice=dice if dice[0] else None,
         cube_value=cube,
@@ -109,19 +107,6 @@ def _numbers(fields: list[str]) -> dict[int, int]:
             raise PositionError(f"field {k}: expected a number, found {text[:20]!r}")
         numbers[k] = int(text)
     return numbers
-
-
-def _position(numbers: dict[int, int]) -> Position:
-    """The board, player 1 first."""
-    one = [max(0, numbers[6 + p]) for p in range(1, 25)]
-    zero = [max(0, -numbers[6 + 25 - p]) for p in range(1, 25)]
-    for counts, player, bar in ((one, 1, numbers[31]), (zero, 0, -numbers[6])):
-        if bar < 0:
-            raise PositionError(f"player {player}'s bar holds {bar} chequers")
-        counts.append(bar)
-        if sum(counts) > 15:
-            raise PositionError(f"player {player} has {sum(counts)} chequers, more than 15")
-    return Position(side_of(one), side_of(zero))
 
 
 def _rules(tail: str) -> dict[str, int]:

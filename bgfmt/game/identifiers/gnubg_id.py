@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.state import START, GameState, as_state, full, side_of
 
+_Bits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 
 
@@ -34,33 +34,21 @@ def _decode(text: str, size: int, what: str) -> int:
 
 def position_key(position: Position) -> bytes:
     """The ten bytes of a Position ID, gnubg's `positionkey`."""
-    bits, at = 0, 0
-    for side in (position.them, position.us):
-        for count in full(side):
-            bits |= ((1 << count) - 1) << at
-            at += count + 1
-    return bits.to_bytes(10, "little")
+    bits = "".join("1" * count + "0" for count in (*full(position.them), *full(position.us)))
+    return int(bits[::-1], 2).to_bytes(10, "little")
 
 
 def from_position_key(key: bytes) -> Position:
     """The position of a ten-byte key; PositionError for bits that no legal position has."""
-    bits = int.from_bytes(key, "little")
-    sides, at = [], 0
-    for _ in range(2):
-        counts = []
-        for _ in range(25):
-            count = 0
-            while bits >> at & 1:
-                count += 1
-                at += 1
-            at += 1
-            counts.append(count)
-        if sum(counts) > 15:
-            raise PositionError(f"key {key.hex()}: a side of {sum(counts)} chequers")
-        sides.append(side_of(counts))
-    if bits >> at:
+    bits = f"{int.from_bytes(key, 'little'):080b}"[::-1]
+    counts = [len(ones) for ones in bits.split("0")]
+    them, us, beyond = counts[:25], counts[25:50], counts[50:]
+    for side in (them, us):
+        if sum(side) > 15:
+            raise PositionError(f"key {key.hex()}: a side of {sum(side)} chequers")
+    if any(beyond):
         raise PositionError(f"key {key.hex()}: bits beyond the second side")
-    return Position(sides[1], sides[0]).check()
+    return Position(side_of(us), side_of(them)).check()
 
 
 def key_letters(position: Position) -> str:
@@ -157,16 +145,8 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
         raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
     if rows.size and (rows.min() < 0 or rows.sum(axis=2).max() > 15):
         raise PositionError("a side has 0 to 15 chequers")
-    flat = rows[:, ::-1].reshape(len(rows), 50).astype(np.int64)
-    ends = np.cumsum(flat + 1, axis=1)
-    bits = np.arange(80) < ends[:, -1:]
-    bits[np.arange(len(rows))[:, None], ends - 1] = False
-    data = np.packbits(bits, axis=1, bitorder="little")
-    padded = np.pad(data, ((0, 0), (0, 2))).reshape(-1, 4, 3).astype(np.uint32)
-    words = padded[..., 0] << 16 | padded[..., 1] << 8 | padded[..., 2]
-    letters = ALPHABET[np.stack([words >> s & 63 for s in (18, 12, 6, 0)], axis=-1)]
-    text: NDArray[Any] = np.ascontiguousarray(letters.reshape(-1, 16)[:, :14]).view("S14")
-    return text[:, 0]
+    letters = _texts(_side_bits(rows[:, 0]), _side_bits(rows[:, 1]))
+    return np.ascontiguousarray(letters).view("S14")[:, 0]
 
 
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
@@ -174,19 +154,19 @@ def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8])
 
     Rows in order us * b + them.
     """
-    ours, _ = _side_bits(us)
-    theirs, sizes = _side_bits(them)
-    low, high = theirs | ours[:, None] << sizes, ours[:, None] >> 64 - sizes
-    first, second = _letter_pairs()
-    pairs = np.empty((len(ours), len(theirs), 7), np.uint16)
-    for k, two_bytes in enumerate(
-        (low, low >> 8, low >> 24, low >> 32, low >> 48, low >> 56 | high << 8, high >> 8)
-    ):
-        pairs[..., k] = (second if k % 2 else first)[two_bytes.astype(np.uint16)]
-    out[:, -14:] = pairs.reshape(-1, 7).view(np.uint8)
+    ours, sizes = _side_bits(us)
+    out[:, -14:] = _texts((ours[:, None], sizes), _side_bits(them)).reshape(-1, 14)
 
 
-def _side_bits(counts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
+    """The letters (..., 14) of Position IDs, from the bits of both sides."""
+    (ours, _), (theirs, sizes) = us, them
+    words = np.stack([theirs | ours << sizes, ours >> 64 - sizes], axis=-1).astype("<u8", copy=False)
+    text = base64.b64encode(words.view(np.uint8)[..., :12].tobytes())
+    return np.frombuffer(text, np.uint8).reshape(*words.shape[:-1], 16)[..., :14]
+
+
+def _side_bits(counts: NDArray[Any]) -> _Bits:
     """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
     rows = np.asarray(counts, np.uint64)
     bits, at = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.uint64)
@@ -194,14 +174,6 @@ def _side_bits(counts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uin
         bits |= ((1 << count) - 1) << at
         at += count + 1
     return bits, at + (25 - rows.shape[1])
-
-
-@cache
-def _letter_pairs() -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """For each two bytes, the letters that the first and the second two of three bytes take, two in one number."""
-    low, high = np.arange(1 << 16) & 255, np.arange(1 << 16) >> 8
-    first, second = low << 4 | high >> 4, (low & 15) << 8 | high
-    return tuple(ALPHABET[np.stack([n >> 6, n & 63], axis=-1)].view(np.uint16)[:, 0] for n in (first, second))  # type: ignore[return-value]
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
@@ -213,26 +185,19 @@ def from_position_ids(texts: Any) -> NDArray[np.int8]:
         return np.zeros((0, 2, 25), np.int8)
     if names.dtype.itemsize != 14:
         raise PositionError("a Position ID has 14 characters")
-    value = np.full(256, 255, np.uint8)
-    value[ALPHABET] = np.arange(64)
-    digits = value[np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)].astype(np.uint32)
-    padded = np.pad(digits, ((0, 0), (0, 2))).reshape(-1, 4, 4)
-    words = padded[..., 0] << 18 | padded[..., 1] << 12 | padded[..., 2] << 6 | padded[..., 3]
-    data = np.stack([words >> s & 255 for s in (16, 8, 0)], axis=-1).reshape(-1, 12)[:, :10].astype(np.uint8)
-    bits = np.unpackbits(data, axis=1, bitorder="little")
+    letters = np.ascontiguousarray(names).view(np.uint8).reshape(-1, 14)
+    known = np.isin(np.arange(256), ALPHABET)[letters].all(axis=1)
+    whole = np.full((len(letters), 16), ALPHABET[0])
+    whole[known, :14] = letters[known]
+    data = np.frombuffer(base64.b64decode(whole.tobytes()), np.uint8).reshape(-1, 12)
+    bits = np.unpackbits(data[:, :10], axis=1, bitorder="little")
     order = np.argsort(bits, axis=1, kind="stable")[:, :50]  # where the zeros are, in order
     zeros = (bits == 0).sum(axis=1)
     counts = np.diff(order, axis=1, prepend=-1) - 1
     last = order[:, -1]
     beyond = (bits & (np.arange(80) > last[:, None])).any(axis=1)
     sides = counts.reshape(-1, 2, 25)[:, ::-1]
-    bad = (
-        (digits > 63).any(axis=1)
-        | (digits[:, 13] & 15 != 0)
-        | (zeros < 50)
-        | beyond
-        | (sides.sum(axis=2) > 15).any(1)
-    )
+    bad: Any = ~known | (data[:, 10] != 0) | (zeros < 50) | beyond | (sides.sum(axis=2) > 15).any(1)
     bad |= ((sides[:, 0, :24] > 0) & (sides[:, 1, 23::-1] > 0)).any(axis=1)
     if bad.any():
         at = int(bad.argmax())

@@ -6,7 +6,7 @@ import re
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import GameState, as_state, full, side_of
+from bgfmt.game.state import GameState, as_state, sides_of, signed
 
 PLACES = "0123456789abcdefghijklmnop"
 PATTERN = re.compile(r"(?<![\w:])[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](?::[\w:]*)?")
@@ -17,9 +17,8 @@ def ogid(position: GameState | Position) -> str:
     state = as_state(position)
     if state.doubled:
         raise PositionError("an OGID is made of positions without a pending double")
-    zero, one = full(state.sides[0]), full(state.sides[1])
-    white = "".join(sorted(PLACES[0 if p == 24 else 24 - p] * one[p] for p in range(25) if one[p]))
-    black = "".join(sorted(PLACES[p + 1] * zero[p] for p in range(25) if zero[p]))
+    counts = list(zip(PLACES, reversed(signed(state)), strict=True))
+    white, black = ("".join(place * (sign * count) for place, count in counts) for sign in (1, -1))
     owner = {None: "N", 1: "W", 0: "B"}[state.cube_owner]
     dice = "".join(map(str, sorted(state.dice))) if state.dice else ""
     colour = "B" if state.turn == 1 else "W"
@@ -33,26 +32,16 @@ def from_ogid(text: str) -> GameState:
     if not PATTERN.fullmatch(text):
         raise PositionError(f"{text[:40]!r}: not an OGID")
     fields = text.split(":") + [""] * 5
-    one, zero = [0] * 25, [0] * 25
-    for letter in fields[0]:
-        place = PLACES.index(letter)
-        if place == 25:
-            raise PositionError("OGID: White has a chequer on Black's bar")
-        one[24 - place] += 1
-    for letter in fields[1]:
-        place = PLACES.index(letter)
-        if place == 0:
-            raise PositionError("OGID: Black has a chequer on White's bar")
-        zero[place - 1] += 1
+    if set(fields[0]) & set(fields[1]):
+        raise PositionError("OGID: both sides stand on one point")
+    counts = [fields[0].count(place) - fields[1].count(place) for place in reversed(PLACES)]
     dice = tuple(int(die) for die in fields[3])
     if len(dice) not in (0, 2) or not all(1 <= die <= 6 for die in dice):
         raise PositionError(f"OGID: {fields[3]!r} are no dice")
     length = re.match(r"(\d*)([CLG]?)", fields[8])
     assert length is not None
-    sides = (side_of(zero), side_of(one))
-    Position(*sides).check()
     return GameState(
-        sides,
+        sides_of(counts, "OGID"),
         turn=1 if fields[4] == "B" else 0,
         cube_value=1 << int(fields[2][1]),
         cube_owner={"W": 1, "B": 0}.get(fields[2][0]),

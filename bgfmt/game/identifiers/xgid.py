@@ -6,15 +6,15 @@ import re
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import GameState, as_state, full, side_of
+from bgfmt.game.state import GameState, as_state, sides_of, signed
+
+LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of player 1 positive
 
 
 def xgid(position: GameState | Position) -> str:
     """The XGID of a state."""
     state = as_state(position)
-    zero, one = full(state.sides[0]), full(state.sides[1])
-    points = [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
-    letters = "".join("-" if c == 0 else chr(64 + c) if c > 0 else chr(96 - c) for c in points)
+    letters = "".join(LETTERS[count + 15] for count in signed(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
     dice = "D" if state.doubled else "".join(map(str, state.dice)) if state.dice else "00"
     rules = int(state.crawford) if state.length else int(bool(state.jacoby)) + 2 * int(bool(state.beavers))
@@ -45,17 +45,11 @@ def from_xgid(text: str) -> GameState:
     if not 8 <= len(fields) <= 10:
         raise PositionError(f"XGID {board!r}: it has {len(fields)} of 10 fields")
     fields += ["0", "10"][len(fields) - 8 :]
-    counts = [_count(letter) for letter in board]
-    if counts[0] > 0 or counts[25] < 0:
-        raise PositionError(f"XGID {board!r}: a chequer on the other player's bar")
-    zero = [max(0, -counts[24 - p]) for p in range(24)] + [-counts[0]]
-    one = [max(0, counts[1 + p]) for p in range(24)] + [counts[25]]
+    sides = sides_of([_count(letter) for letter in board], f"XGID {board!r}")
     cube, owner, turn, score_one, score_zero, rules, length, limit = (
         _number(fields[k], *about) for k, about in FIELDS.items()
     )
     dice, doubled = _dice(fields[4])
-    sides = (side_of(zero), side_of(one))
-    Position(*sides).check()
     return GameState(
         sides,
         turn=1 if turn == 1 else 0,
@@ -80,13 +74,11 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 
 
 def _count(letter: str) -> int:
-    if letter == "-":
-        return 0
-    if "A" <= letter <= "O":
-        return ord(letter) - 64
-    if "a" <= letter <= "o":
-        return 96 - ord(letter)
-    raise PositionError(f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o")
+    if letter not in LETTERS:
+        raise PositionError(
+            f"XGID: {letter!r} is no number of chequers, which go from A to O and from a to o"
+        )
+    return LETTERS.index(letter) - 15
 
 
 def _dice(field: str) -> tuple[tuple[int, int] | None, bool]:

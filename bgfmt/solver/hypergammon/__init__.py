@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +47,6 @@ FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record takes in a solve: values and replies, under exact the values of an earlier sweep too, and the class
 COST = {"gnubg": 81, "exact": 241}
 SECONDS = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, for a record and each chequer
-
-
-def memory_needed(chequers: int, recipe: str = "gnubg") -> int:
-    """Bytes a solve holds."""
-    return int(board.count(PLACES, chequers) ** 2 * COST[recipe])
 
 
 @dataclass(frozen=True)
@@ -112,27 +107,37 @@ class HypergammonSolver(Solver):
         *,
         recipe: str | Recipe | None = None,
         threshold: float | None = None,
-        restart: Table | None = None,
+        restart: Table | Iteration | None = None,
         sweeping: Sweeping | None = None,
     ) -> None:
-        """`threshold`, `restart` and `sweeping` as `hypergammon` has them."""
+        """`threshold`, `restart`, `sweeping` and errors as `hypergammon` has them."""
         super().__init__(points, chequers, recipe=recipe)
+        name = self.recipe.name
         if points != PLACES:
             raise SolverError(f"hypergammon has {PLACES} points, with the bar, not {points}")
-        if not isinstance(restart, Hypergammon | None):
+        if chequers not in (1, 2, 3):
+            raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
+        if not isinstance(restart, Hypergammon | Iteration | None):
             raise SolverError(f"numbers to begin with: a {restart.kind} table, not a hypergammon one")
-        check_solve(chequers, self.recipe.name, threshold)
-        self.threshold, self.restart, self.sweeping = threshold, restart, sweeping
+        if restart is not None and restart.chequers != chequers:
+            raise SolverError(
+                f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}"
+            )
+        if isinstance(restart, Iteration) and restart.recipe != name:
+            raise SolverError(f"a solve by recipe {name} cannot go on from one by recipe {restart.recipe}")
+        limit = THRESHOLDS[name] if threshold is None else threshold
+        if not 0 <= limit <= 1:
+            raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
+        self.limit: Any = np.float32(limit) if name == "gnubg" else float(limit)
+        self.restart, self.sweeping = restart, sweeping
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         ((_, (shape, dtype)),) = self.arrays().items()
         records, name = shape[0] * shape[1], self.recipe.name
         seconds = START_SECONDS + SECONDS[name] * records * self.chequers / thread_count(threads)
-        needed = memory_needed(self.chequers, name)
         what = f"hypergammon of {self.chequers} chequer{'s'[: self.chequers > 1]}, recipe {name}"
-        return self.in_memory(
-            Plan(what, records, seconds, needed, records * shape[2] * dtype.itemsize), memory
-        )
+        output = records * shape[2] * dtype.itemsize
+        return self.in_memory(Plan(what, records, seconds, records * COST[name], output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(PLACES, self.chequers)
@@ -144,26 +149,45 @@ class HypergammonSolver(Solver):
         kind: Any = Hypergammon if self.recipe.rounded else ExactHypergammon
         return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
 
+    def sweeps(
+        self, threads: int | None = None, most_sweeps: int = MOST_SWEEPS, *, begin: Iteration | None = None
+    ) -> Iterator[Iteration]:
+        """The states of a solve after every sweep; the next one changes the values of the last.
+
+        begin : where it stands already, instead of at the numbers to begin with.
+        """
+        planned, name = self.plan(), self.recipe.name
+        check_memory(planned.memory, planned.what)
+        numbers = begin or self.restart
+        solve = _Solve(self.chequers, name, numbers, thread_count(threads))
+        first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
+        for done in range(first, first + max(1, most_sweeps)):
+            change = solve.sweep()
+            if _guesses(self.chequers, name) and change > self.limit:
+                solve.guess(done)
+            converged = not change > self.limit
+            if self.sweeping is not None:
+                self.sweeping(done, float(change))
+            yield Iteration(self.chequers, name, solve.values, done, float(change), converged)
+            if converged:
+                return
+
     def solve(
         self, *, state: Path | None = None, resume: bool = False, threads: int | None = None, **_: Any
     ) -> Table:
         """Make the table. state : the file of the state; resume : go on from there, to the same numbers."""
         from bgfmt.solver.hypergammon import state as states
 
-        recipe: Any = self.recipe.name
-        check_memory(memory_needed(self.chequers, recipe), "hypergammon")
-        begun = states.begun_with(self.restart)
-        begin: Hypergammon | Iteration | None = self.restart
+        begun, begin = states.begun_with(self.restart), None
         if state is not None:
             check_output(state, force=True)  # said now, not after the first minute
             if resume:
-                begin = states.read(state, self.chequers, recipe, begun)
+                begin = states.read(state, self.chequers, self.recipe.name, begun)
             elif state.exists() and not states.is_state(state):
                 message = f"{state}: exists already and is no state of a solve"
                 raise OutputExistsError(message, replaceable=False)
-        how: dict[str, Any] = {"threshold": self.threshold, "restart": begin, "threads": threads}
         written = time.monotonic()
-        for last in sweeps(self.chequers, recipe=recipe, sweeping=self.sweeping, **how):
+        for last in self.sweeps(threads, begin=begin):
             late = time.monotonic() - written > KEEP_EVERY
             if state is not None and late and last.whole and not last.converged:
                 states.write(last, state, begun)
@@ -171,73 +195,29 @@ class HypergammonSolver(Solver):
         return last.table
 
 
-def hypergammon(chequers: int, **how: Any) -> Iteration:
-    """Solve hypergammon of 1, 2 or 3 chequers a side; arguments and errors as of `sweeps`."""
-    *_, last = sweeps(chequers, **how)
-    return last
-
-
-def sweeps(
-    chequers: int,
-    *,
-    recipe: Literal["gnubg", "exact"] = "gnubg",
-    threshold: float | None = None,
-    restart: Hypergammon | Iteration | None = None,
-    most_sweeps: int = MOST_SWEEPS,
-    sweeping: Sweeping | None = None,
-    threads: int | None = None,
-) -> Iterator[Iteration]:
-    """The states of a solve after every sweep; the next one changes the values of the last.
+def hypergammon(
+    chequers: int, *, threads: int | None = None, most_sweeps: int = MOST_SWEEPS, **how: Any
+) -> Iteration:
+    """Solve hypergammon of 1, 2 or 3 chequers a side.
 
     Parameters
     ----------
+    most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
     recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
     threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
         ``exact``). 0 may never be reached.
     restart : numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
-    most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
     sweeping : called after each sweep with its number and the greatest change.
 
     SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind, and too
     little memory.
     """
-    limit = check_solve(chequers, recipe, threshold)
-    if restart is not None and restart.chequers != chequers:
-        raise SolverError(f"a solve of {chequers} chequers cannot begin with numbers of {restart.chequers}")
-    if isinstance(restart, Iteration) and restart.recipe != recipe:
-        raise SolverError(f"a solve by recipe {recipe} cannot go on from one by recipe {restart.recipe}")
-    try:
-        solve = _Solve(chequers, recipe, restart, thread_count(threads))
-    except MemoryError:
-        needed = memory_needed(chequers, recipe)
-        raise SolverError(f"too little memory: {needed:,} bytes needed") from None
-    begin = restart.sweeps if isinstance(restart, Iteration) else 0
-    for done in range(begin + 1, begin + max(1, most_sweeps) + 1):
-        change = solve.sweep()
-        if _guesses(chequers, recipe) and change > limit:
-            solve.guess(done)
-        converged = not change > limit
-        if sweeping is not None:
-            sweeping(done, float(change))
-        yield Iteration(chequers, recipe, solve.values, done, float(change), converged)
-        if converged:
-            return
+    *_, last = HypergammonSolver(PLACES, chequers, **how).sweeps(threads, most_sweeps)
+    return last
 
 
 def _guesses(chequers: int, recipe: str) -> bool:
     return recipe == "exact" and chequers >= LONG
-
-
-def check_solve(chequers: int, recipe: str, threshold: float | None) -> Any:
-    """The threshold in the recipe's floats; SolverError for a solve that there is not."""
-    if chequers not in (1, 2, 3):
-        raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
-    if recipe not in THRESHOLDS:
-        raise SolverError(f"no recipe {recipe!r} of hypergammon; there are {', '.join(THRESHOLDS)}")
-    limit = THRESHOLDS[recipe] if threshold is None else threshold
-    if not 0 <= limit <= 1:
-        raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
-    return np.float32(limit) if recipe == "gnubg" else float(limit)
 
 
 class _Solve:

@@ -65,12 +65,6 @@ class Plays(NamedTuple):
     landed: Array
 
 
-def numbers(boards: Array) -> Array:
-    """The position numbers of sides, (m, 25) chequers."""
-    above = boards[:, ::-1].cumsum(axis=1)
-    return np.asarray(board.number_terms(PLACES)[np.arange(PLACES), above].sum(axis=1))
-
-
 def list_sides(boards: Array) -> Sides:
     """What the sides `boards`, (n, 25) chequers, are to the other side."""
     landings = boards[:, BAR - 1 :: -1]
@@ -84,7 +78,7 @@ def list_sides(boards: Array) -> Sides:
             some = np.flatnonzero(places[:, k] < NO_BLOT) if bits >> k & 1 else np.zeros(0, np.int64)
             after[some, BAR - 1 - places[some, k]] -= 1
             after[some, BAR] += 1
-        hit[:, bits] = numbers(after)
+        hit[:, bits] = board.rank_array(after)
     return Sides(
         blocked, (blots << np.arange(BAR)).sum(axis=1).astype(np.uint32), places.astype(np.uint32), hit
     )
@@ -106,7 +100,7 @@ def list_moves(boards: Array) -> Moves:
         after[each[to >= 0], to[to >= 0]] += 1
         place = each - np.searchsorted(who, who)
         moves.start[who, die - 1, place] = from_
-        moves.after[who, die - 1, place] = numbers(after)
+        moves.after[who, die - 1, place] = board.rank_array(after)
         moves.counts[:, die - 1] = np.bincount(who, minlength=n)
     return moves
 

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import struct
+from itertools import chain
 
 import numpy as np
 
@@ -30,13 +31,14 @@ MAGIC = b"bgfmt sweeps 1\n\n"
 SUM = hashlib.sha256().digest_size
 
 
-def begun_with(restart: Hypergammon | None) -> str:
+def begun_with(restart: Hypergammon | Iteration | None) -> str:
     """What tells one beginning of a solve from another: empty, or the digest of the numbers it began with."""
     if restart is None:
         return ""
     digest = hashlib.sha256()
-    for us in range(restart.positions):
-        digest.update(np.ascontiguousarray(restart.records[us]).tobytes())
+    numbers = restart.values if isinstance(restart, Iteration) else restart.records
+    for us in range(len(numbers)):
+        digest.update(np.ascontiguousarray(numbers[us]).tobytes())
     return digest.hexdigest()
 
 
@@ -54,11 +56,10 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
         "change": iteration.change, "begun": begun,
     }  # fmt: skip
     text = json.dumps(facts).encode()
-    digest = hashlib.sha256()
+    head, digest = MAGIC + struct.pack("<I", len(text)) + text, hashlib.sha256()
     little = iteration.values.dtype.newbyteorder("<")
     with create(path, force=True) as sink:
-        for part in (MAGIC + struct.pack("<I", len(text)) + text, *iteration.values):
-            data = part if isinstance(part, bytes) else part.astype(little).tobytes()
+        for data in chain([head], (row.astype(little).tobytes() for row in iteration.values)):
             digest.update(data)
             sink.write(data)
         sink.write(digest.digest())

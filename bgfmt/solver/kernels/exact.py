@@ -76,7 +76,7 @@ def search_exact(
 
 @njit()
 def exact_rolls(
-    ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array, choices: Array
+    ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array
 ) -> None:
     """Fill means[x] and chances[x] for the positions x of `ranges`, as `distributions` does."""
     points, columns = board.points, chances.shape[1]
@@ -103,10 +103,6 @@ def exact_rolls(
             means[x] = mean
             kept.ranks[x + slots.on, 18] = mean
             kept.labels[x + slots.on, 18] = x
-            if len(choices):
-                for a in range(6):
-                    for b in range(a + 1):
-                        choices[x, a * (a + 1) // 2 + b] = label[a, b]
             if columns:
                 sums[:] = 0
                 for a in range(6):
