@@ -192,7 +192,7 @@ def statistics(program: str, folder: Path, name: str) -> dict[str, list[list[flo
 def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed: int, length: int) -> None:
     """gnubg's statistics of the .sgf that we write are our sums: errors, rates, counts and luck."""
     prices = MatchPrices() if length else MoneyPrices(table)
-    (tmp_path / "in.mat").write_text(Maker(prices, seed, length).mat(6))
+    (tmp_path / "in.mat").write_text(Maker(prices, seed, length).mat(3))
     with Judge([table], records=True) as judge:
         done = annotate_file(tmp_path / "in.mat", judge)
         (tmp_path / "out.sgf").write_bytes(done.sgf())
