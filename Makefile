@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lowest lint style docs fuzz wheel bench clean
+.PHONY: demo check test measure lowest lint style docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -60,9 +60,13 @@ FUZZ_EXAMPLES ?= 100000
 fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
-# A wheel with compiled kernels, into dist/: four minutes on two cores. The same bytes from the same SOURCE_DATE_EPOCH.
-wheel: .venv/tested
+# What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist: .venv/tested
+	rm -rf dist
 	$(BIN)/python -m hatchling build -t sdist -t wheel
+	$(BIN)/python -m twine check --strict dist/*.tar.gz dist/*.whl
+	@if command -v npm >/dev/null; then npm pack ./plugins/js --pack-destination dist; fi
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
@@ -87,4 +91,4 @@ bench: .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv demo tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
