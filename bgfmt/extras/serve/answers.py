@@ -28,7 +28,6 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
-from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
@@ -199,8 +198,7 @@ class Answers:
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 position, table = str(held.table.asked(1)), held.table
-                if isinstance(table, Numbered):
-                    table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
+                table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
                     asked = Question(position=position, table=held.name, roll="61", settle=False)
                     with contextlib.suppress(Refusal):
@@ -268,7 +266,8 @@ class Answers:
         limit = None if self.settle is None else self.settle * COLUMNS
         if match:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
-        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit)
+        oracle = float(calculate and asked.oracle is True)
+        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit, oracle)
         if key not in self._advisers:
             if asked.met is not None and asked.met not in mets.names():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
@@ -281,6 +280,7 @@ class Answers:
                 met_player=asked.met_player or 0,
                 calculate="all" if calculate else "nothing",
                 limit=limit,
+                oracle=oracle,
             )
         return self._advisers[key]
 
