@@ -1,4 +1,4 @@
-"""Write `bgfmt.magic` for file(1) and `bgfmt.xml` for shared-mime-info: `python make.py [FOLDER]`.
+"""Write `bearoff.magic` for file(1) and `bearoff.xml` for shared-mime-info: `python make.py [FOLDER]`.
 
 What a file must begin with is asked of the registry: beginning with an example, each byte is given every value, and
 those are kept with which the format still recognises the file.
@@ -54,7 +54,7 @@ EXAMPLES: dict[str, list[bytes]] = {
     "gnubg-ts": [header("gnubg-TS-06-06-1")],
     "jfile": [bytes([0xE0 | form]) + noun(form, 0, 32, 7, 1)[1:] for form in range(4)]
     + [noun(form, 32, -1, 7, 1) for form in range(4)],
-    "points-text": [b"bearoff-2s 1 points=3 checkers=3"],
+    "points-text": [b"bearoff-2s 1 points=3"],
 }
 #: how files without header begin; `sized`: whether they can have none but the sizes of their format's tables
 HEADERLESS = [
@@ -206,8 +206,8 @@ def made() -> dict[str, str]:
     space = "http://www.freedesktop.org/standards/shared-mime-info"
     begin = f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {by} -->\n<mime-info xmlns="{space}">'
     return {
-        "bgfmt.magic": "\n".join([f"# {by}", *lines, ""]),
-        "bgfmt.xml": "\n".join([begin, *types, "</mime-info>", ""]),
+        "bearoff.magic": "\n".join([f"# {by}", *lines, ""]),
+        "bearoff.xml": "\n".join([begin, *types, "</mime-info>", ""]),
     }
 
 

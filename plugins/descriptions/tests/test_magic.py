@@ -48,7 +48,7 @@ def form_of(path: Path) -> Format:
 
 def said(program: str, *files: Path, options: tuple[str, ...] = ()) -> list[str]:
     """What `file` says of each."""
-    command = [program, "-b", *options, "-m", str(HERE / "bgfmt.magic"), *map(str, files)]
+    command = [program, "-b", *options, "-m", str(HERE / "bearoff.magic"), *map(str, files)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
@@ -107,7 +107,7 @@ def holds(match: ElementTree.Element, data: bytes) -> bool:
 
 def test_types_of_shared_mime_info() -> None:
     """Exactly one type for every golden file with a header."""
-    types = ElementTree.parse(HERE / "bgfmt.xml").getroot().findall(f"{SPACE}mime-type")
+    types = ElementTree.parse(HERE / "bearoff.xml").getroot().findall(f"{SPACE}mime-type")
     for path in FILES:
         if path.stem.endswith("H"):
             continue
@@ -123,7 +123,7 @@ def test_types_of_shared_mime_info() -> None:
 def test_the_real_data_base_takes_the_types(oracle: Callable[[str], str], tmp_path: Path) -> None:
     folder = tmp_path / "mime"
     (folder / "packages").mkdir(parents=True)
-    (folder / "packages/bgfmt.xml").write_text((HERE / "bgfmt.xml").read_text())
+    (folder / "packages/bearoff.xml").write_text((HERE / "bearoff.xml").read_text())
     command = [oracle("update-mime-database"), str(folder)]
     environment = os.environ | {"XDG_DATA_HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
