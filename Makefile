@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lowest lint style docs fuzz bench clean
+.PHONY: demo check test measure lowest lint style docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -60,6 +60,14 @@ FUZZ_EXAMPLES ?= 100000
 fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
+# What is published, into dist/: source archive, wheel and npm package. The same bytes from the same commit.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist: .venv/tested
+	rm -rf dist
+	$(BIN)/python -m hatchling build -t sdist -t wheel
+	$(BIN)/python -m twine check --strict dist/*.tar.gz dist/*.whl
+	@if command -v npm >/dev/null; then npm pack ./plugins/js --pack-destination dist; fi
+
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
 
@@ -83,4 +91,4 @@ bench: .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv demo tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
