@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lowest lint style docs fuzz dist bench clean
+.PHONY: demo check test measure lowest lint style docs site-docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -48,6 +48,11 @@ style: .venv/tested
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py
 
+# The documents as a site with search, in build/site.
+site-docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python docs/make_site.py
+
 # The quick part with the lowest versions of the dependencies that pyproject.toml allows.
 lowest:
 	$(PYTHON) -m venv .venv/lowest
@@ -60,7 +65,7 @@ FUZZ_EXAMPLES ?= 100000
 fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
-# What is published, into dist/: source archive, wheel and npm package. The same bytes from the same commit.
+# What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: .venv/tested
 	rm -rf dist
@@ -82,7 +87,7 @@ bench: .venv/installed
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[serve,remote,test,lint,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
 	@touch $@
 
 # what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped
