@@ -181,7 +181,7 @@ def build(folder: Path, forms: str, levels: Sequence[str]) -> list[Path]:
 
     def list_of(task: tuple[str, int]) -> dict[str, dict[str, list[str]]]:
         level, part = task
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
         if level != "generic":
             environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
         command = [sys.executable, __file__, str(folder), level, str(part), str(parts)]
