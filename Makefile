@@ -91,7 +91,7 @@ bench: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
 	@touch $@
 
-# what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
+# what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped
 .venv/web: .venv/created tests/web/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
 	@touch $@
