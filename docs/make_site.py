@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
-LINK = re.compile(r"(\]\()(?!https?:|#)([^)#\s]+)")
+LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)([^)#\s]+)([^)\s]*)\)")
 
 
 def pages() -> list[Path]:
@@ -28,7 +28,7 @@ def pages() -> list[Path]:
 
 
 def gather(folder: Path) -> None:
-    """Copy the pages and the files that they link to; a link to a folder leads to its README, if it has one."""
+    """Copy the pages and the files that they link to; one to a folder leads to its README, else it is plain text."""
     for page in pages():
 
         def linked(match: re.Match[str], home: Path = page.parent) -> str:
@@ -36,11 +36,13 @@ def gather(folder: Path) -> None:
             name = match[2]
             if target.is_dir():
                 target, name = target / "README.md", f"{name.rstrip('/')}/README.md"
+                if not target.exists():
+                    return match[1]
             if target.is_file() and target.suffix != ".md":
                 copy = folder / target.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(target, copy)
-            return match[1] + name
+            return f"[{match[1]}]({name}{match[3]})"
 
         text = (ROOT / page).read_text(encoding="utf-8")
         (folder / page).parent.mkdir(parents=True, exist_ok=True)
