@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis import choose, rule
-from bgfmt.analysis.answers import TABLE_OF_PAIRS, RankedPlay, RankedPlays
+from bgfmt.analysis.answers import ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays
 from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
 from bgfmt.analysis.sources import Sources
@@ -21,8 +21,13 @@ from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
 
-def _answer(sources: Sources, position: Position, score: Score) -> MatchAnswer | None:
-    """The answer for a position from a table, calculated or estimated, None where nothing has one."""
+def _answer(
+    sources: Sources, position: Position, score: Score, dice: tuple[int, int] | None = None
+) -> MatchAnswer | None:
+    """The answer for a position from a table, calculated or estimated, None where nothing has one.
+
+    dice : of the plays that are asked for.
+    """
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
             return stored(table, position, score, sources.library.name(table))
@@ -32,6 +37,8 @@ def _answer(sources: Sources, position: Position, score: Score) -> MatchAnswer |
         if dead is not None:
             return dead
         solved = sources.estimated(position, score)
+        if solved is not None and dice is not None:
+            solved = sources.plays_played(solved, score, dice, solved.columns.place(score.state))
     return None if solved is None else match_answer(solved, score)
 
 
@@ -62,6 +69,9 @@ def cube(sources: Sources, state: GameState, score: Score) -> MatchCube:
     answer = _answer(sources, state.position, score)
     if answer is None:
         raise sources.refusal(state.position)
+    if answer.cube.source == ESTIMATE:
+        played = sources.played(state, score, lambda one: match_answer(one, score).cube.sure)
+        answer = answer if played is None else match_answer(played, score)
     return answer.cube
 
 
@@ -69,7 +79,7 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    answer = _answer(sources, state.position, score)
+    answer = _answer(sources, state.position, score, state.dice)
     if answer is None:
         return None
     error, usual, emg = answer.cube.mwc_error, answer.cube.usual, score.emg_loss

@@ -66,7 +66,7 @@ class MatchCube(CubeAction):
     ] = None
     usual: Annotated[
         float | None,
-        "Of an estimate the error of a chance that 95 % of estimates keep; null for other answers.",
+        "Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers.",
     ] = None
 
     @property
@@ -214,7 +214,7 @@ def decide(
 ) -> MatchCube:
     """The cube action from the chances of rolling on and of a double taken (not used where none is allowed).
 
-    error, usual : the greatest error of a chance; of an estimate also that which 95 % of estimates keep.
+    error, usual : the greatest error of a chance; of estimates and play-outs also that which 95 % of them keep.
     """
     mwc, taken = Numbers(no_double, None, None, no_double), no_double
     if double_take is not None and score.may_double(0):

@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.answers import CALCULATION, ESTIMATE, Source
 from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
@@ -125,8 +124,7 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
         taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
     win = (1 + float(solved.on_roll[0])) / 2 if solved.columns.states[0] is columns.CUBELESS else None
     found: dict[str, Any] = {"error": solved.error, "usual": solved.usual, "cubeless_win": win}
-    source: Source = CALCULATION if solved.usual is None else ESTIMATE
-    return decide(position, score, no_double, taken, source=source, **found)
+    return decide(position, score, no_double, taken, source=solved.source, **found)
 
 
 def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
