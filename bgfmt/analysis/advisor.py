@@ -370,8 +370,8 @@ class Advisor:
         except NotCoveredError:
             if self.outside == "refuse":
                 raise
-        engine = rule.Rule(self.library.tables) if isinstance(self.outside, str) else self.outside
-        source: Source = "rule" if isinstance(engine, rule.Rule) else "engine"
+        engine = rule.PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
+        source: Source = "rule" if isinstance(engine, rule.PlainRule) else "engine"
         if state.kind != "play" or state.dice is None:
             doubles, takes = engine.double(state)
             word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")

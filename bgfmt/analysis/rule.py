@@ -31,7 +31,7 @@ class OutsideEngine(Protocol):
         """Whether the player on roll doubles, and whether the other takes."""
 
 
-class Rule:
+class PlainRule:
     """The rule, with the one-sided tables there are."""
 
     def __init__(self, tables: Sequence[Table]) -> None:
