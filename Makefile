@@ -65,7 +65,7 @@ FUZZ_EXAMPLES ?= 100000
 fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
-# What is published, into dist/: source archive, wheel and npm package. The same bytes from the same commit.
+# What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: .venv/tested
 	rm -rf dist
@@ -87,10 +87,10 @@ bench: .venv/installed
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[serve,remote,test,lint,docs,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
 	@touch $@
 
-# what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
+# what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped
 .venv/web: .venv/created tests/web/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
 	@touch $@

@@ -1,5 +1,6 @@
-"""How kernels are compiled, decided once for the whole package: numba's own `njit` with numba's own cache.
+"""How kernels are compiled, decided once for the whole package: with the wheel, or by numba's own `njit` and cache.
 
+A wheel brings compiled kernels (`bgfmt.jit.compiled`); what follows is for checkouts, and for what a wheel lacks.
 Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. Numba is imported, and
 its dispatcher made, when a kernel is first called; without numba that call says what to install.
 
@@ -19,11 +20,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache, update_wrapper
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from bgfmt.errors import MissingExtraError
+from bgfmt.jit.compiled import Calls
 
 F = TypeVar("F", bound=Callable[..., Any])
 SEAL = "seal"
@@ -42,15 +45,6 @@ def njit() -> Callable[[F], F]:
     return decorate
 
 
-def intrinsic(function: Callable[..., Any]) -> Any:
-    """`numba.extending.intrinsic` of a function; its module imports numba."""
-    _modules[str(function.__globals__.get("__file__"))] = function.__globals__
-    import_numba()
-    from numba.extending import intrinsic
-
-    return intrinsic(function)
-
-
 class Kernel:
     """A compiled function: calls numba's dispatcher, which is made at the first call."""
 
@@ -60,20 +54,24 @@ class Kernel:
         update_wrapper(self, function)
         self.py_func = function
         self._dispatcher: Any = None
+        self._calls: Calls | None = None
         self._folder: Path | None = None
         self._signatures = 0  # how many were compiled or loaded when the folder was sealed last
         _modules[str(function.__globals__.get("__file__"))] = function.__globals__
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, *args: Any) -> Any:
+        function = self._compiled(args)
+        if function is not None:
+            return function(*args)
         dispatcher = self._dispatcher or self.dispatcher
         try:
-            result = dispatcher(*args, **named)
+            result = dispatcher(*args)
         except OSError:  # a kernel raises none: the disk is full, or the folder went away
             Kernel.keeping = False
             with _lock:
                 while _kernels:
                     _kernels.pop()._dispatcher = None
-            return self.dispatcher(*args, **named)
+            return self.dispatcher(*args)
         if len(dispatcher.signatures) != self._signatures:
             _seal_all()
         return result
@@ -81,9 +79,19 @@ class Kernel:
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
 
+    def _compiled(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The function of the wheel's library for such arguments, if there is one."""
+        if self._calls is None:
+            self._calls = Calls(f"{self.__module__}:{self.py_func.__qualname__}")
+        return self._calls.find(args) if self._calls.forms else None
+
+    def chosen(self, *args: Any) -> Callable[..., Any]:
+        """What a call with such arguments comes to, for callers that count microseconds."""
+        return self._compiled(args) or self.dispatcher
+
     @property
     def dispatcher(self) -> Any:
-        """Numba's dispatcher of the function, for callers that count microseconds and for numba itself."""
+        """Numba's dispatcher of the function."""
         with _lock:
             if self._dispatcher is None:
                 numba = import_numba()
@@ -111,6 +119,7 @@ def import_numba() -> Any:
         typeof: Any = numba.typeof
         return typeof(kernel.dispatcher)
 
+    import_module("bgfmt.jit.vectors")
     return numba
 
 
@@ -168,7 +177,7 @@ def _cache_parents(file: Path) -> list[Path]:
 def _sources(file: str) -> tuple[Any, ...]:
     """Numba's version, and name, time and size of a kernel module and of the kernel modules it has names from, all
     the way down: their code becomes part of its own."""
-    reached = [file]
+    reached = [file, str(Path(__file__).with_name("vectors.py"))]
     for name in reached:  # grows on the way
         for value in list(_modules.get(name, {}).values()):
             module = (

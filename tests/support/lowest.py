@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-GROUPS = ("plot", "parquet", "serve", "remote", "cluster", "test")
+GROUPS = ("numba", "large", "plot", "parquet", "serve", "remote", "cluster", "test")
 
 
 def lowest(pyproject: Path) -> set[str]:

@@ -269,12 +269,13 @@ class Reader:
             low, high, tile = self._edges[j], self._edges[j + 1], g * self.shape.groups + j
             factors = self._factors.item(tile)
             out = np.empty(self.shape.columns, np.uint16)
-            if (self._record or kernels.record)(
+            args: Any = (
                 self._mapped, self._begins.item(place, j), self._begins.item(place, j + 1),
                 self._beside.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
-            ):  # fmt: skip
-                self._record = vars(kernels)["record"].dispatcher  # a call of it takes half of the time
+            )  # fmt: skip
+            self._record = self._record or vars(kernels)["record"].chosen(*args)
+            if self._record(*args):
                 return out
         record: Records = self.records(np.array([us]), np.array([them]))[0]
         return record

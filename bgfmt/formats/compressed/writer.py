@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.errors import MissingExtraError
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
@@ -88,7 +89,11 @@ def _strip(
 
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
-    from threadpoolctl import threadpool_limits
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        install = "pip install threadpoolctl"
+        raise MissingExtraError(f"compressing a table needs threadpoolctl: {install}", install) from None
 
     edges = shape.edges()
     models, beside, segments, sizes = [], [], [], []

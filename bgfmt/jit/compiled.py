@@ -1,0 +1,176 @@
+"""The kernels of a wheel: compiled when it was built, and called without numba.
+
+Beside this module a wheel has one library and its list: for each kernel, for each form of its arguments, a function
+for each level of processor. A function takes one block of memory: what it returns and the address of an error are in
+front, then 8 bytes for each number, and for an array what numba takes for it (0, 0, items, bytes of an item, address,
+shape, strides). `hatch_build.py` makes the library from what numba compiles. Where there is none, as in a checkout,
+numba compiles when a kernel is called.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pickle
+import struct
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDER = Path(__file__).parent
+LIST = "kernels.json"
+HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
+ALIGNED, LAYOUT = 0x100, 0x103  # bits of numpy's flags: of alignment, and of that and both orders
+NUMBERS = {int: "i8", float: "f8", bool: "b1"}
+#: how `struct` packs a number into eight bytes
+PIECES = {
+    "i1": "b7x", "i2": "h6x", "i4": "i4x", "i8": "q", "u1": "B7x", "u2": "H6x", "u4": "I4x", "u8": "Q",
+    "f4": "f4x", "f8": "d", "b1": "?7x",
+}  # fmt: skip
+
+
+def form(value: Any) -> str:
+    """The form of an argument: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`), of tuples in
+    brackets, after module and class of those with names. TypeError for what no kernel takes."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return f"{_number(value.dtype)}.{value.ndim}{order}{'' if flags.aligned else 'U'}"
+    if isinstance(value, tuple):
+        kind = type(value)
+        name = "" if kind is tuple else f"{kind.__module__}:{kind.__qualname__}"
+        return f"{name}({','.join(map(form, value))})"
+    if type(value) in NUMBERS:
+        return NUMBERS[type(value)]
+    if isinstance(value, np.generic):
+        return _number(value.dtype)
+    raise TypeError(f"no kernel takes {type(value).__name__}")
+
+
+def _number(dtype: np.dtype[Any]) -> str:
+    if dtype.kind not in "iufb" or not dtype.isnative:
+        raise TypeError(f"no kernel takes numbers of {dtype}")
+    return f"{dtype.kind}{dtype.itemsize}"
+
+
+@cache
+def library() -> tuple[Any, str, dict[str, dict[str, list[str]]]] | None:
+    """The library, the level of this processor, and the list: kernel -> forms -> symbol and form of what it returns.
+
+    None where there is none."""
+    try:
+        listed = json.loads((FOLDER / LIST).read_bytes())
+        loaded: Any = ctypes.CDLL(str(FOLDER / listed["library"]))
+    except OSError:
+        return None
+    level = int(loaded.bgfmt_level())
+    levels = [name for number, name in enumerate(listed["levels"]) if number <= level]
+    return loaded, levels[-1], listed["kernels"]
+
+
+class Calls:
+    """A kernel's functions in the library, by the forms of the arguments."""
+
+    def __init__(self, kernel: str) -> None:
+        found = library()
+        self.forms = found[2].get(kernel, {}) if found else {}
+        self._functions: dict[Any, Callable[..., Any] | None] = {}
+
+    def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The function for these arguments; None for forms that were not compiled."""
+        key = tuple(map(_key, args))
+        try:
+            return self._functions[key]
+        except KeyError:
+            function = self._functions[key] = self._function(args)
+            return function
+
+    def _function(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        found = library()
+        try:
+            entry = self.forms.get(",".join(map(form, args)))
+        except TypeError:
+            entry = None
+        if found is None or entry is None:
+            return None
+        symbol, returned = entry
+        return _caller(found[0], f"{symbol}_{found[1]}", "".join(map(_layout, args)), returned)
+
+
+def _key(value: Any) -> Any:
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype, value.ndim, value.flags.num & LAYOUT
+    if isinstance(value, tuple):
+        return kind, *map(_key, value)
+    return form(value) if isinstance(value, np.ndarray) else kind
+
+
+def _layout(value: Any) -> str:
+    """How `struct` packs an argument, in pieces of eight bytes."""
+    if isinstance(value, np.ndarray):
+        return "q" * (5 + 2 * value.ndim)
+    if isinstance(value, tuple):
+        return "".join(map(_layout, value))
+    return PIECES[form(value)]
+
+
+def _flatten(values: tuple[Any, ...], out: list[Any]) -> None:
+    for value in values:
+        if isinstance(value, np.ndarray):
+            out += (0, 0, value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        elif isinstance(value, tuple):
+            _flatten(value, out)
+        else:
+            out.append(value)
+
+
+def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[..., Any]:
+    """Calls a function of the library with arguments of its forms."""
+    function = getattr(library, symbol)
+    function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_int32
+    pack = struct.Struct(f"={HEAD}x{layout}")
+    forms = [one for one in returned.strip("()").split(",") if one]
+    result = struct.Struct("@" + "".join(PIECES[one][0] if one in PIECES else "q" * 7 for one in forms))
+    arrays, many = any("." in one for one in forms), returned.startswith("(")
+
+    def call(*args: Any) -> Any:
+        flat: list[Any] = []
+        _flatten(args, flat)
+        block = ctypes.create_string_buffer(pack.pack(*flat), pack.size)
+        if function(block):
+            raise _error(block)
+        values: Any = result.unpack_from(block)
+        if arrays:
+            values = _with_arrays(library, forms, iter(values))
+        return values if many else values[0] if values else None
+
+    return call
+
+
+def _with_arrays(library: Any, forms: list[str], numbers: Iterator[Any]) -> tuple[Any, ...]:
+    """What a kernel returned; arrays of one dimension are copied, and their memory given back."""
+    values = []
+    for one in forms:
+        if "." in one:
+            memory, _, size, item, address, *_ = (next(numbers) for _ in range(7))
+            array = np.frombuffer(ctypes.string_at(address, size * item), one.partition(".")[0]).copy()
+            library.bgfmt_release(ctypes.c_void_p(memory))
+            values.append(array)
+        else:
+            values.append(next(numbers))
+    return tuple(values)
+
+
+def _error(block: Any) -> BaseException:
+    """What a kernel raised: numba's record points to a pickle of the class, its arguments and the place."""
+    record = struct.unpack_from("@q", block, HEAD - 8)[0]
+    address, size, *_, has_text = struct.unpack("@qiqqi", ctypes.string_at(record, 36))
+    if has_text:
+        return RuntimeError("a kernel's arrays do not fit each other")
+    kind, args, _ = pickle.loads(ctypes.string_at(address, size))  # of the wheel's own library
+    error: BaseException = kind(*(args or ()))
+    return error

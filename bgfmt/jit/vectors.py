@@ -1,0 +1,171 @@
+"""LLVM's vector code of the loops in `bgfmt.jit.lanes`. Imported by what imports numba alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from bgfmt.jit import lanes
+from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS
+
+ir: Any = import_module("llvmlite.ir")
+types: Any = import_module("numba.types")
+extending: Any = import_module("numba.extending")
+Decorator = Callable[[Callable[..., Any]], Any]
+intrinsic: Decorator = extending.intrinsic
+overload: Callable[[Any], Decorator] = extending.overload
+I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
+
+
+def _spread(builder: Any, value: Any, kind: Any) -> Any:
+    """A vector of one number."""
+    one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
+
+
+@intrinsic
+def _add_best(
+    typing: Any, rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
+) -> Any:
+    signature = types.void(*[types.int64] * 8)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        short, wide = ir.VectorType(I16, LANES), ir.VectorType(I32, LANES)
+        rows, stride, at, results, begin, end, total, shift = args
+        places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
+        sums = builder.inttoptr(total, wide.as_pointer())
+        before = builder.block
+        loop, after = builder.append_basic_block("rows"), builder.append_basic_block("sum")
+        least = ir.Constant(short, [LEAST] * LANES)
+        builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
+        builder.position_at_end(loop)
+        q, best = builder.phi(I64), builder.phi(short)
+        number = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
+        place = builder.sext(builder.load(builder.gep(places, [number])), I64)
+        row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), short.as_pointer())
+        value = builder.load(row, align=2)
+        better = builder.select(builder.icmp_signed(">", value, best), value, best)
+        following = builder.add(q, ir.Constant(I64, 1))
+        q.add_incoming(begin, before)
+        q.add_incoming(following, loop)
+        best.add_incoming(least, before)
+        best.add_incoming(better, loop)
+        builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+        builder.position_at_end(after)
+        greatest = builder.phi(short)
+        greatest.add_incoming(least, before)
+        greatest.add_incoming(better, loop)
+        weighted = builder.shl(
+            builder.sext(greatest, wide), _spread(builder, builder.trunc(shift, I32), wide)
+        )
+        builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _double_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(total, builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+
+
+def _pairs_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
+    """total + products of 16-bit integers, added two by two, which x86 does in one instruction."""
+    small = ir.VectorType(I16, 2 * total.type.count)
+    wide = ir.VectorType(I32, small.count)
+    product = builder.mul(*(builder.sext(builder.bitcast(value, small), wide) for value in (a, b)))
+    halves = []
+    for odd in (0, 1):
+        order = ir.Constant(ir.VectorType(I32, total.type.count), list(range(odd, small.count, 2)))
+        halves.append(builder.shuffle_vector(product, product, order))
+    return builder.add(total, builder.add(*halves))
+
+
+def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> Any:
+    """The loop over products of `number`s, by vectors of `lanes`, for panels of so wide a row."""
+    kind, align, many = ir.VectorType(number, lanes), 8 if number is F64 else 4, panel // lanes
+
+    def multiply(typing: Any, left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            left, stride, right, steps, out = args
+            starts = [builder.add(left, builder.mul(stride, ir.Constant(I64, r))) for r in range(ROWS)]
+            rows = [builder.inttoptr(start, number.as_pointer()) for start in starts]
+            columns, to = (builder.inttoptr(array, kind.as_pointer()) for array in (right, out))
+            before = builder.block
+            loop, after = builder.append_basic_block("products"), builder.append_basic_block("sums")
+            builder.cbranch(builder.icmp_signed("<", ir.Constant(I64, 0), steps), loop, after)
+            builder.position_at_end(loop)
+            k = builder.phi(I64)
+            totals = [builder.phi(kind) for _ in range(ROWS * many)]
+            first = builder.mul(k, ir.Constant(I64, many))
+            places = [builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)]
+            parts = [builder.load(place, align=align) for place in places]
+            ones = [_spread(builder, builder.load(builder.gep(row, [k]), align=align), kind) for row in rows]
+            sums = [step(builder, total, ones[x // many], parts[x % many]) for x, total in enumerate(totals)]
+            following = builder.add(k, ir.Constant(I64, 1))
+            k.add_incoming(ir.Constant(I64, 0), before)
+            k.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+            builder.position_at_end(after)
+            ends = [builder.phi(kind) for _ in totals]
+            for total, one, end in zip(totals, sums, ends, strict=True):
+                for phi in (total, end):
+                    phi.add_incoming(ir.Constant(kind, None), before)
+                    phi.add_incoming(one, loop)
+            for x, end in enumerate(ends):
+                builder.store(end, builder.gep(to, [ir.Constant(I64, x)]), align=align)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 5), generate
+
+    return intrinsic(multiply)
+
+
+_products: Any = _multiply(F64, 8, PANEL // 2, _double_step)
+_pair_products: Any = _multiply(I32, 16, PANEL, _pairs_step)
+
+
+@intrinsic
+def _fetch_line(typing: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = builder.inttoptr(args[0], ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, I32, I32, I32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(prefetch, [place, *(ir.Constant(I32, value) for value in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@overload(lanes.add_best)
+def _(rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any) -> Any:
+    def add_best(
+        rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
+    ) -> None:
+        _add_best(rows, stride, at, results, first, last, total, double)
+
+    return add_best
+
+
+@overload(lanes.multiply)
+def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
+    def multiply(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
+        _products(left, stride, right, steps, out)
+
+    return multiply
+
+
+@overload(lanes.multiply_pairs)
+def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
+    def multiply_pairs(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
+        _pair_products(left, stride, right, steps, out)
+
+    return multiply_pairs
+
+
+@overload(lanes.fetch_line)
+def _(at: Any) -> Any:
+    def fetch_line(at: Any) -> None:
+        _fetch_line(at)
+
+    return fetch_line

@@ -1,0 +1,219 @@
+"""Compiles the kernels into the wheel: one library of what `bgfmt/jit/forms.txt` lists, see `bgfmt/jit/compiled.py`.
+
+Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor; here each gets
+a function that takes its arguments from a block of memory, LLVM writes machine code, and the C compiler links it.
+Without a C compiler the wheel has no library and needs numba, as a checkout does. `python hatch_build.py FOLDER`
+makes the library alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+FORMS = ROOT / "bgfmt" / "jit" / "forms.txt"
+NUMBA = "numba>=0.60"
+LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] if platform.machine() in ("x86_64", "AMD64") else ["generic"]
+SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+
+HEAD = 512  # as `bgfmt.jit.compiled` has it
+
+
+def numba_type(form: str) -> Any:
+    """Numba's type of a form, see `bgfmt.jit.compiled.form`."""
+    numba: Any = import_module("numba")
+    name, bracket, parts = form.partition("(")
+    if bracket:
+        kinds = [numba_type(one) for one in split(parts[:-1])]
+        module, _, named = name.partition(":")
+        if not name:
+            return numba.types.Tuple(kinds)
+        return numba.types.NamedTuple(kinds, getattr(import_module(module), named))
+    number, _, array = form.partition(".")
+    kind = getattr(numba.types, np.dtype("?" if number == "b1" else number).name)
+    return numba.types.Array(kind, int(array[0]), array[1], aligned="U" not in array) if array else kind
+
+
+def form_of(kind: Any) -> str:
+    """The form of what a kernel returns."""
+    types: Any = import_module("numba").types
+    if kind == types.none:
+        return ""
+    if isinstance(kind, types.BaseTuple):
+        return f"({','.join(form_of(one) for one in kind)})"
+    if isinstance(kind, types.Array):
+        return f"{form_of(kind.dtype)}.{kind.ndim}{kind.layout}"
+    number = np.dtype(str(kind))
+    return f"{number.kind}{number.itemsize}"
+
+
+def split(forms: str) -> list[str]:
+    """The parts of a text between the commas that are in no bracket."""
+    parts, depth = [""], 0
+    for character in forms:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part]
+
+
+def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
+    """LLVM's module of a kernel, with a function `symbol` that takes a block; and the form of what it returns."""
+    import llvmlite.binding as llvm
+
+    dispatcher = kernel.dispatcher
+    dispatcher.compile(tuple(map(numba_type, split(forms))))
+    signature = dispatcher.nopython_signatures[-1]
+    text = dispatcher.inspect_llvm(signature.args)
+    module = llvm.parse_assembly(text)
+    wrapper = next(
+        f.name for f in module.functions if f.name.startswith("_ZN7cpython") and not f.is_declaration
+    )
+    native = module.get_function(wrapper.replace("_ZN7cpython", "_ZN", 1))
+    kinds = [str(argument.type) for argument in native.arguments]
+    lines, values = [], ["ptr %block", "ptr %error"]
+    for number, kind in enumerate(kinds[2:]):
+        lines.append(f"%at{number} = getelementptr i8, ptr %block, i64 {HEAD + 8 * number}")
+        held = "i8" if kind == "i1" else kind
+        lines.append(f"%held{number} = load {held}, ptr %at{number}")
+        if kind == "i1":
+            lines.append(f"%value{number} = trunc i8 %held{number} to i1")
+        values.append(f"{kind} %{'value' if kind == 'i1' else 'held'}{number}")
+    body = "\n".join(lines)
+    module.link_in(
+        llvm.parse_assembly(
+            f'target triple = "{module.triple}"\ntarget datalayout = "{module.data_layout}"\n'
+            f'declare i32 @"{native.name}"({", ".join(kinds)})\n'
+            f'define i32 @"{symbol}"(ptr %block) {{\n%error = getelementptr i8, ptr %block, i64 {HEAD - 8}\n{body}\n'
+            f'%status = call i32 @"{native.name}"({", ".join(values)})\nret i32 %status\n}}\n'
+        )
+    )
+    return module, form_of(signature.return_type)
+
+
+def compile_level(level: str, out: Path) -> dict[str, dict[str, list[str]]]:
+    """Write machine code of all kernels for a level of processor as an object file; the list of its functions."""
+    import llvmlite.binding as llvm
+
+    from bgfmt.jit import Kernel
+
+    Kernel.keeping = False
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    listed: dict[str, dict[str, list[str]]] = {}
+    whole, symbols = llvm.parse_assembly(""), set()
+    for number, line in enumerate((out.parent / FORMS.name).read_text("ascii").splitlines()):
+        name, _, forms = line.partition(" ")
+        module, _, function = name.partition(":")
+        code, returned = code_of(getattr(import_module(module), function), forms, f"bgfmt_{number}_{level}")
+        listed.setdefault(name, {})[forms] = [f"bgfmt_{number}", returned]
+        symbols.add(f"bgfmt_{number}_{level}")
+        keep(code, symbols)
+        whole.triple, whole.data_layout = code.triple, code.data_layout
+        whole.link_in(code)
+    target = llvm.Target.from_triple(whole.triple)
+    machine = target.create_target_machine(
+        cpu="" if level == "generic" else level, opt=3, reloc="pic", codemodel="small"
+    )
+    out.write_bytes(machine.emit_object(whole))
+    return listed
+
+
+def keep(module: Any, symbols: set[str]) -> None:
+    """Remove from a module all that the functions do not need; what calls Python is among it."""
+    import llvmlite.binding as llvm
+
+    for value in [*module.functions, *module.global_variables]:
+        if not value.is_declaration and value.name not in symbols:
+            value.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_dead_prototype_pass()
+    machine = llvm.Target.from_triple(module.triple).create_target_machine()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
+
+
+def build(folder: Path, forms: str, levels: Sequence[str] = LEVELS) -> list[Path]:
+    """Make the library of kernels and its list in a folder; their paths, none where no C compiler is."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        return []
+    (folder / FORMS.name).write_text(forms, "ascii")
+
+    def list_of(level: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        if level != "generic":
+            environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
+        command = [sys.executable, __file__, str(folder), level]
+        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        lists = list(pool.map(list_of, levels))
+    path, listed = folder / f"kernels{SUFFIX}", folder / "kernels.json"
+    objects = [str(folder / f"{level}.o") for level in levels]
+    runtime = str(ROOT / "bgfmt" / "jit" / "runtime.c")
+    strip = ["-s"] if sys.platform.startswith("linux") else []
+    subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", *strip, "-o", str(path), runtime, *objects, "-lm"], check=True
+    )
+    text = json.dumps({"library": path.name, "levels": levels, "kernels": json.loads(lists[0])}, indent=1)
+    listed.write_text(text, "ascii")
+    return [path, listed]
+
+
+def platform_tag(library: Path) -> str:
+    """What a wheel with the library runs on: on Linux versions of glibc from the latest it asks for."""
+    versions = [int(version) for version in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
+    if sys.platform.startswith("linux") and versions:
+        return f"manylinux_2_{max(17, *versions)}_{platform.machine()}"
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+class Kernels(BuildHookInterface):  # type: ignore[type-arg]
+    """Hatch's hook."""
+
+    PLUGIN_NAME = "kernels"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        made = [] if version == "editable" else self._library()
+        if not made:
+            build_data["dependencies"].append(NUMBA)
+            return
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform_tag(made[0])}"
+        for path in made:
+            build_data["force_include"][str(path)] = f"bgfmt/jit/{path.name}"
+
+    def _library(self) -> list[Path]:
+        self._folder = tempfile.mkdtemp()
+        return build(Path(self._folder), FORMS.read_text("ascii"))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if version != "editable":
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    target, *level = sys.argv[1:]
+    if level:
+        json.dump(compile_level(level[0], Path(target) / f"{level[0]}.o"), sys.stdout)
+    else:
+        build(Path(target), FORMS.read_text("ascii"))

@@ -1,0 +1,130 @@
+"""A library of kernels as a wheel has it, against numba: the same results from the same arguments."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgfmt.jit import compiled
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+hook: Any = import_module("hatch_build")
+KERNELS = (
+    "bgfmt.verifier.recurrence.plays:successors",  # returns arrays
+    "bgfmt.verifier.recurrence.two_sided:values_of",
+    "bgfmt.verifier.recurrence.two_sided:expected_tile",  # vector code
+    "bgfmt.solver.kernels.maxima:turned",  # four forms
+)
+LINES = [line for line in hook.FORMS.read_text("ascii").splitlines() if line.startswith(KERNELS)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A library of three kernels for two levels of processor, in use."""
+    folder = tmp_path_factory.mktemp("library")
+    assert hook.build(folder, "\n".join(LINES), hook.LEVELS[:2])
+    before = compiled.FOLDER
+    compiled.FOLDER = folder
+    compiled.library.cache_clear()
+    yield folder
+    compiled.FOLDER = before
+    compiled.library.cache_clear()
+
+
+def test_every_listed_kernel_is_one() -> None:
+    from bgfmt.jit import Kernel
+
+    for line in hook.FORMS.read_text("ascii").splitlines():
+        name, _, forms = line.partition(" ")
+        module, _, function = name.partition(":")
+        assert isinstance(getattr(import_module(module), function), Kernel), line
+        assert [hook.numba_type(form) for form in hook.split(forms)], line
+
+
+def test_every_kernel_that_is_called_is_listed() -> None:
+    """By name: what the rest of the package calls of the functions that `njit` decorates."""
+    kernels, called = {}, set()
+    for path in Path(compiled.__file__).parents[1].rglob("*.py"):
+        module = ".".join(
+            ("bgfmt", *path.relative_to(Path(compiled.__file__).parents[1]).with_suffix("").parts)
+        )
+        waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+        for node in waiting:  # grows on the way
+            if isinstance(node, ast.FunctionDef) and any(
+                "njit" in ast.dump(one) for one in node.decorator_list
+            ):
+                kernels.setdefault(node.name, set()).add(f"{module}:{node.name}")
+            else:
+                if not isinstance(getattr(node, "ctx", None), ast.Store):
+                    called |= {getattr(node, "attr", None), getattr(node, "id", None)}
+                waiting += ast.iter_child_nodes(node)
+    listed = {line.partition(" ")[0] for line in hook.FORMS.read_text("ascii").splitlines()}
+    assert len(listed) > 100
+    missing = {name for name in called & kernels.keys() if not kernels[name] & listed}
+    assert not missing
+
+
+def both(kernel: Any, *args: Any) -> Any:
+    """What a kernel returns, by numba and by the library; arrays that it writes to are compared."""
+    function = compiled.Calls(f"{kernel.__module__}:{kernel.__qualname__}").find(args)
+    assert function is not None
+    copies = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in args)
+    by_numba, by_library = kernel.dispatcher(*args), function(*copies)
+    for one, other in zip(args, copies, strict=True):
+        if isinstance(one, np.ndarray):
+            assert one.dtype == other.dtype
+            assert one.tobytes() == other.tobytes()
+    return by_numba, by_library
+
+
+def test_results_are_those_of_numba(made: Path) -> None:
+    from bgfmt.game import board
+    from bgfmt.solver.kernels import maxima
+    from bgfmt.verifier.recurrence import plays, two_sided
+
+    count = board.count(3, 3)
+    by_numba, by_library = both(plays.successors, plays.numbering(3), count)
+    assert isinstance(by_library, tuple)
+    for one, other in zip(by_numba, by_library, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    starts, results = by_library
+
+    random = np.random.default_rng(1)
+    table = random.integers(0, 65536, (count, count, 4), dtype=np.uint16)
+    us, them = np.divmod(np.arange(1, count * count), count)
+    assert both(
+        two_sided.values_of, table, them, us, them, starts, results, np.zeros((len(us), 4), np.int64)
+    ) == (None, None)
+    tile = random.integers(-32768, 32768, (count, 64)).astype(np.int16)
+    places, total = np.arange(count, dtype=np.int32), np.zeros(64, np.int32)
+    expected = np.zeros((count, 64), np.uint16)
+    small = starts.astype(np.int64), results.astype(np.int32)
+    both(two_sided.expected_tile, *small, places, tile, total, expected, 0, 64)
+    assert len(np.unique(expected[1:])) > 100
+    for kind in (np.float32, np.float64):
+        for order in (slice(None), slice(None, None, -1)):
+            out, values = np.zeros((5, 4), kind)[:, order], random.random((5, 4)).astype(kind)
+            args = (
+                np.array([True, False, True, False]),
+                random.random(4),
+                np.array([0, 1, 2, 0]),
+                random.random(4),
+                random.random(4),
+            )
+            both(maxima.turned, out, values, *args)
+
+
+def test_what_was_not_compiled_goes_to_numba(made: Path) -> None:
+    calls = compiled.Calls("bgfmt.solver.kernels.maxima:turned")
+    assert calls.forms
+    assert calls.find((np.zeros((2, 2), np.int16),) * 7) is None
+    assert calls.find(("text",) * 7) is None
+    assert not compiled.Calls("bgfmt.solver.kernels.maxima:nothing").forms
