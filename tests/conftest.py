@@ -49,7 +49,7 @@ def find_j() -> str | None:
         asked = [found, "-js", "echo 'J',9!:14 ''", "exit 0"]
         try:
             said = subprocess.run(
-                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=800, check=False
             )
         except (OSError, subprocess.TimeoutExpired):
             continue

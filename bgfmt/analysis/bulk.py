@@ -15,8 +15,7 @@ from bgfmt.analysis.choose import Databases
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.state import cube_owner
-from bgfmt.tables import OfRolls
-from bgfmt.tables.base import Numbered
+from bgfmt.tables import OfRolls, Table
 
 Floats = NDArray[Any]
 ROOM = 1 << 20  # results the compiled loop may hold at once
@@ -131,7 +130,7 @@ def rank_many(
     return RankedMany(starts, results[order], values[order])
 
 
-def _plays(table: Numbered, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], ...]:
     """Where the plays of each pair begin, (N + 1,); of each play the pair it belongs to, and its result."""
     ours = table.numbers(us)
     dice = np.asarray(rolls)

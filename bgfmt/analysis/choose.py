@@ -11,7 +11,6 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table, TwoSided, of_kind
-from bgfmt.tables.base import Numbered
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
@@ -77,8 +76,7 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
     """The error for a question that none of the tables answers, with each table's reason."""
     reasons = []
     for table in tables_of(databases):
-        outside = (table.covers_side(side) for side in sides if isinstance(table, Numbered))
-        why = next(filter(None, outside), None)
+        why = next(filter(None, (table.covers_side(side) for side in sides)), None)
         reasons.append(why or f"a {table.kind} table does not say{' ' + wanted if wanted else ''}")
     unique = list(dict.fromkeys(reasons)) or ["no table was given"]
     return NotCoveredError("; ".join(unique))

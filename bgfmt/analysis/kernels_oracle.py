@@ -452,7 +452,7 @@ def play_outs(
         scale[:] = 1.0
         reached[:] = 0.0
         going = s
-        h = 0
+        h: Any = np.int64(0)  # of one type from the first, so that `_look` and `_ahead` are compiled once
         while going:
             side, t = h % 2, h // 2
             state += GOLDEN
@@ -513,4 +513,4 @@ def _clear(store: Any, few: int, terms: Any, tables: Any, chain: Any, scratch: A
     keys[:] = 0
     used[:] = 0
     store[8][0, 0] = 0
-    _node(_number(counts, terms), 0, counts, few, tables, chain, store, scratch)
+    _node(_number(counts, terms), used[0], boards[0], few, tables, chain, store, scratch)

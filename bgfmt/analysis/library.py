@@ -207,7 +207,9 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
     found = _default(*(FAR if far else DEFAULTS[0]), announce)
     table: Any = found.table if isinstance(found, Database) else found
-    return np.ascontiguousarray(table.bearoff[:])
+    rows = np.ascontiguousarray(table.bearoff[:])
+    rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
+    return rows
 
 
 def _default(name: str, kind: str, points: int, announce: Callable[[], None]) -> Database | Table:

@@ -166,8 +166,8 @@ class Zarr(Format[TwoSided]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
-        order = board.in_pips(spec.points, spec.chequers)
-        rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, _Chunks(store, spec))
+        order, chunks = board.in_pips(spec.points, spec.chequers), _Chunks(store, spec)
+        rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
         place = offset, source.size - offset, spec.points, spec.chequers
         return Reading.of(TwoSided, source, *place, equities=rows, recipe=spec.recipe)
 

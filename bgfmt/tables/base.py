@@ -240,15 +240,11 @@ class Table:
         """What a file of that record's format said beyond the numbers, or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
 
-    # -- numbering ---------------------------------------------------------------------------------------
+    # -- numbering: gnubg's position numbers, of two sides us * positions + them ----------------------------
 
     @abstractmethod
     def covers(self, asked: Side | Position) -> str | None:
         """None when the table answers for this side or position, else why not."""
-
-    @abstractmethod
-    def number(self, asked: Side | Position) -> int:
-        """Position number of an entry; NotCoveredError when it lies outside."""
 
     @abstractmethod
     def asked(self, number: int) -> Side | Position:
@@ -258,15 +254,140 @@ class Table:
         """Chequers on each point, (m, points), of the sides with these numbers."""
         return board.unrank_array(numbers, self.points)
 
+    def covers_side(self, side: Side) -> str | None:
+        """None when the table covers this side, else why not."""
+        if side.chequers > self.chequers:
+            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
+        if side.bar:
+            return f"{side} has a chequer on the bar, the table covers points 1 to {self.points}"
+        if side.highest > self.points:
+            return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
+        return None
+
+    def number(self, asked: Side | Position) -> int:
+        """Position number of an entry; NotCoveredError when it lies outside."""
+        reason = self.covers(asked)
+        if reason is not None:
+            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
+        if isinstance(asked, Side):
+            return self.side_number(asked)
+        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
+
+    def side_number(self, side: Side) -> int:
+        """Position number of a covered side."""
+        return side.number(self.points)
+
+    def side(self, number: int) -> Side:
+        """The side with this position number."""
+        return Side.from_number(number, self.points)
+
+    def numbers(self, sides: Any) -> NDArray[np.int64]:
+        """Position numbers of many sides: Side objects, counts of shape (N, points), or numbers of shape (N,).
+
+        Raises NotCoveredError naming the first row that lies outside the table.
+        """
+        if isinstance(sides, (list, tuple)) and (not sides or isinstance(sides[0], Side)):
+            return np.array([self._number_of(side) for side in sides], np.int64)
+        given = np.asarray(sides)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            numbers = given.astype(np.int64, copy=False)
+            if numbers.size and (numbers.min() < 0 or numbers.max() >= self.positions):
+                row = int(((numbers < 0) | (numbers >= self.positions)).argmax())
+                last = self.positions - 1
+                raise NotCoveredError(f"row {row}: position number {numbers[row]} is not in 0..{last}")
+            return numbers
+        if given.ndim != 2 or given.dtype.kind not in "iu":
+            shapes = "counts of shape (N, points) or numbers of shape (N,)"
+            raise PositionError(f"sides need {shapes}, not {given.shape}")
+        return self._rank(given)
+
+    def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
+        beyond = given[:, self.points :].any(axis=1)
+        if beyond.any():
+            raise NotCoveredError(f"row {int(beyond.argmax())} has a chequer beyond point {self.points}")
+        given = given[:, : self.points]
+        if given.shape[1] < self.points:
+            given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
+        numbers = np.empty(len(given), np.int64)
+        for start in range(0, len(given), CHUNK):
+            numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
+        if numbers.size and numbers.max() >= self.positions:
+            row = int((numbers >= self.positions).argmax())
+            raise NotCoveredError(
+                f"row {row} has {given[row].sum()} chequers, the table covers {self.chequers}"
+            )
+        return numbers
+
+    def _number_of(self, side: Side) -> int:
+        reason = self.covers_side(side)
+        if reason:
+            raise NotCoveredError(reason)
+        return self.side_number(side)
+
+    def _within(self, number: int) -> int:
+        if not 0 <= number < self.entries:
+            raise NotCoveredError(f"position number {number} lies beyond the last, {self.entries - 1}")
+        return number
+
     # -- look-up -----------------------------------------------------------------------------------------
 
     @abstractmethod
     def lookup(self, asked: Side | Position) -> Answer:
         """What the table says of a side or position; NotCoveredError when it lies outside."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The numbers that `lookup_many` gives of an entry where no column is named."""
+        return tuple(c.name for c in self.columns)
+
+    def answers(self, column: str | None = None) -> list[str]:
+        """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
+        offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
+        if column is not None and column not in offered:
+            raise CapabilityError(
+                f"a {self.kind} table has no column {column!r} (it has: {', '.join(offered)})"
+            )
+        return list(self.names) if column is None else [column]
+
     @abstractmethod
+    def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
+        """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
+
+    def decoded(self, stored: Array) -> Array:
+        """Stored records of the first array as the numbers of `names`."""
+        return stored
+
+    def many(self, *numbers: NDArray[np.int64]) -> Array:
+        """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
+        index = numbers if self.sides == 2 else numbers[0]
+        with at_random(self._first):
+            return self.decoded(np.asarray(self._first[index]))
+
+    @property
+    def _first(self) -> Rows:
+        return next(iter(self.arrays().values()))
+
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
-        """What the table says of many positions at once."""
+        """What the table says of many sides, or of pairs of them, given as `numbers` takes them.
+
+        (N, len(names)) numbers in the order of `names`, float32 of stored integers and float64 of exact numbers; or
+        (N,) of one `column`, which is any of `columns`.
+        """
+        self.answers(column)
+        numbers = self.entry_numbers(us, them)
+        if column is not None and column not in self.names:
+            return self._from_columns(numbers, [column])[:, 0]
+        rows = self.many(*numbers)
+        return rows if column is None or rows.ndim == 1 else rows[:, self.names.index(column)]
+
+    def _from_columns(self, numbers: tuple[NDArray[np.int64], ...], names: list[str]) -> NDArray[np.float64]:
+        """Some of `columns`, (N, len(names)) float64."""
+        entries = numbers[0] if len(numbers) == 1 else numbers[0] * self.positions + numbers[1]
+        places = [k for k, column in enumerate(self.columns) if column.name in names]
+        if not len(entries):
+            return np.zeros((0, len(places)))
+        ascending, back = np.unique(entries, return_inverse=True)
+        return self.values(ascending)[:, places][back]
 
     # -- columns -----------------------------------------------------------------------------------------
 
@@ -331,12 +452,9 @@ class Table:
             )
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
-        arrays: dict[str, Any] = {name: self.corner(rows, n, numbers) for name, rows in self.arrays().items()}
+        corner = corner_of_rows if self.sides == 1 else corner_of_pairs
+        arrays: dict[str, Any] = {name: corner(rows, n, numbers) for name, rows in self.arrays().items()}
         return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
-
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        """The first `n` rows, or those with these numbers, of one of its arrays."""
-        raise CapabilityError(f"a {self.kind} table cannot be cut down")
 
     def coarser(self) -> tuple[Coarser, ...]:
         """The kinds it can be made into, each with what is lost."""
@@ -358,144 +476,7 @@ class Table:
         return {"carried": tuple(record for record in records if record is not None)}
 
 
-# -- entries by number: gnubg's position numbers, of two sides us * positions + them with the side on roll first ---
-
-
-class Numbered(Table):
-    """Sides of up to `chequers` chequers on points 1 to `points`, numbered as gnubg does."""
-
-    def covers_side(self, side: Side) -> str | None:
-        """None when the table covers this side, else why not."""
-        if side.chequers > self.chequers:
-            return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
-        if side.bar:
-            return f"{side} has a chequer on the bar, the table covers points 1 to {self.points}"
-        if side.highest > self.points:
-            return f"{side} has a chequer on point {side.highest}, the table covers points 1 to {self.points}"
-        return None
-
-    def number(self, asked: Side | Position) -> int:
-        reason = self.covers(asked)
-        if reason is not None:
-            raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
-        if isinstance(asked, Side):
-            return self.side_number(asked)
-        return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
-
-    def side_number(self, side: Side) -> int:
-        """Position number of a covered side."""
-        return side.number(self.points)
-
-    def side(self, number: int) -> Side:
-        """The side with this position number."""
-        return Side.from_number(number, self.points)
-
-    def numbers(self, sides: Any) -> NDArray[np.int64]:
-        """Position numbers of many sides: Side objects, counts of shape (N, points), or numbers of shape (N,).
-
-        Raises NotCoveredError naming the first row that lies outside the table.
-        """
-        if isinstance(sides, (list, tuple)) and (not sides or isinstance(sides[0], Side)):
-            return np.array([self._number_of(side) for side in sides], np.int64)
-        given = np.asarray(sides)
-        if given.ndim == 1 and given.dtype.kind in "iu":
-            numbers = given.astype(np.int64, copy=False)
-            if numbers.size and (numbers.min() < 0 or numbers.max() >= self.positions):
-                row = int(((numbers < 0) | (numbers >= self.positions)).argmax())
-                last = self.positions - 1
-                raise NotCoveredError(f"row {row}: position number {numbers[row]} is not in 0..{last}")
-            return numbers
-        if given.ndim != 2 or given.dtype.kind not in "iu":
-            shapes = "counts of shape (N, points) or numbers of shape (N,)"
-            raise PositionError(f"sides need {shapes}, not {given.shape}")
-        return self._rank(given)
-
-    def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
-        beyond = given[:, self.points :].any(axis=1)
-        if beyond.any():
-            raise NotCoveredError(f"row {int(beyond.argmax())} has a chequer beyond point {self.points}")
-        given = given[:, : self.points]
-        if given.shape[1] < self.points:
-            given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
-        numbers = np.empty(len(given), np.int64)
-        for start in range(0, len(given), CHUNK):
-            numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
-        if numbers.size and numbers.max() >= self.positions:
-            row = int((numbers >= self.positions).argmax())
-            raise NotCoveredError(
-                f"row {row} has {given[row].sum()} chequers, the table covers {self.chequers}"
-            )
-        return numbers
-
-    def _number_of(self, side: Side) -> int:
-        reason = self.covers_side(side)
-        if reason:
-            raise NotCoveredError(reason)
-        return self.side_number(side)
-
-    def _within(self, number: int) -> int:
-        if not 0 <= number < self.entries:
-            raise NotCoveredError(f"position number {number} lies beyond the last, {self.entries - 1}")
-        return number
-
-    # -- many at once ------------------------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The numbers that `lookup_many` gives of an entry where no column is named."""
-        return tuple(c.name for c in self.columns)
-
-    def answers(self, column: str | None = None) -> list[str]:
-        """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
-        offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
-        if column is not None and column not in offered:
-            raise CapabilityError(
-                f"a {self.kind} table has no column {column!r} (it has: {', '.join(offered)})"
-            )
-        return list(self.names) if column is None else [column]
-
-    @abstractmethod
-    def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
-        """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
-
-    def decoded(self, stored: Array) -> Array:
-        """Stored records of the first array as the numbers of `names`."""
-        return stored
-
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
-        """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
-        index = numbers if self.sides == 2 else numbers[0]
-        with at_random(self._first):
-            return self.decoded(np.asarray(self._first[index]))
-
-    @property
-    def _first(self) -> Rows:
-        return next(iter(self.arrays().values()))
-
-    def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
-        """What the table says of many sides, or of pairs of them, given as `numbers` takes them.
-
-        (N, len(names)) numbers in the order of `names`, float32 of stored integers and float64 of exact numbers; or
-        (N,) of one `column`, which is any of `columns`.
-        """
-        self.answers(column)
-        numbers = self.entry_numbers(us, them)
-        if column is not None and column not in self.names:
-            return self._from_columns(numbers, [column])[:, 0]
-        rows = self.many(*numbers)
-        return rows if column is None or rows.ndim == 1 else rows[:, self.names.index(column)]
-
-    def _from_columns(self, numbers: tuple[NDArray[np.int64], ...], names: list[str]) -> NDArray[np.float64]:
-        """Some of `columns`, (N, len(names)) float64."""
-        entries = numbers[0] if len(numbers) == 1 else numbers[0] * self.positions + numbers[1]
-        places = [k for k, column in enumerate(self.columns) if column.name in names]
-        if not len(entries):
-            return np.zeros((0, len(places)))
-        ascending, back = np.unique(entries, return_inverse=True)
-        return self.values(ascending)[:, places][back]
-
-
-class OfOneSide(Numbered):
+class OfOneSide(Table):
     """Tables whose entries are about one side."""
 
     sides = 1
@@ -508,9 +489,6 @@ class OfOneSide(Numbered):
     def asked(self, number: int) -> Side:
         return self.side(self._within(number))
 
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        return corner_of_rows(rows, n, numbers)
-
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
         if them is not None:
             raise PositionError(f"a {self.kind} table answers for one side at a time")
@@ -521,7 +499,7 @@ class OfOneSide(Numbered):
         return 3 + self.positions * 2e-6 * self.points
 
 
-class OfBothSides(Numbered):
+class OfBothSides(Table):
     """Tables whose entries are about two sides, the one on roll first."""
 
     sides = 2
@@ -542,9 +520,6 @@ class OfBothSides(Numbered):
         if len(ours) != len(theirs):
             raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
         return ours, theirs
-
-    def corner(self, rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-        return corner_of_pairs(rows, n, numbers)
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
         """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""

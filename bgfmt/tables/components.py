@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
-from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Column, Listing, Table
 
 
@@ -32,13 +31,14 @@ class Components(Table):
     def listing(self) -> Listing:
         return self.nouns
 
-    def covers(self, asked: Side | Position) -> str | None:
+    def covers(self, *_: Any, **__: Any) -> str | None:
         return f"a {self.kind} file holds no positions to look up"
 
     def number(self, *_: Any, **__: Any) -> Any:
         raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
 
-    asked = lookup = lookup_many = number
+    covers_side = covers
+    asked = lookup = lookup_many = entry_numbers = number
 
     @property
     def columns(self) -> tuple[Column, ...]:

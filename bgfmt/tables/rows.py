@@ -78,7 +78,7 @@ class LazyRows:
             start, stop, step = key.indices(len(self))
             if step > 0:
                 return self._fetch(start, max(start, stop))[::step]
-        numbers = self._numbers(key)
+        numbers = wrapped(key, len(self)) if _is_number(key) else np.arange(len(self))[key]
         flat = numbers.reshape(-1)
         if self._pick is not None:
             rows = self._pick(flat)
@@ -87,16 +87,6 @@ class LazyRows:
             for i, one in enumerate(flat):
                 rows[i] = self._fetch(int(one), int(one) + 1)[0]
         return rows.reshape(numbers.shape + self.shape[1:])
-
-    def _numbers(self, key: Any) -> NDArray[np.int64]:
-        """The numbers of rows that any further index stands for."""
-        if isinstance(key, np.ndarray) and key.dtype.kind in "iu":
-            asked: NDArray[np.int64] = key.astype(np.int64)
-            if not asked.size or (-len(self) <= int(asked.min()) and int(asked.max()) < len(self)):
-                asked[asked < 0] += len(self)
-                return asked
-        found: NDArray[np.int64] = np.arange(len(self))[key]
-        return found
 
     def _columns(self, which: slice) -> LazyRows:
         """Some columns of all rows, still on demand."""
@@ -203,20 +193,12 @@ def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Ro
 # -- rows in squares ------------------------------------------------------------------------------------
 
 
-class SquareReader(Protocol):
-    """Gives squares of records, (chunk, chunk, k) each, filled up at the edges."""
-
-    def lines(self, a: int, b: int, rows: Array) -> Array:
-        """Some rows of square (a, b), (m, chunk, k)."""
-
-    def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
-        """Some of its records, (m, k)."""
-
-
 class PlacedPairs(PairRows):
     """(n, n, k) records by position numbers, kept by places: place p is that of position `order[p]`.
 
-    Read by `squares`, each the records of places a * chunk to (a + 1) * chunk against those of b.
+    Square (a, b) has the records of places a * chunk to (a + 1) * chunk against those of b, (chunk, chunk, k), filled
+    up at the edges. lines(a, b, rows) : some rows of it, (m, chunk, k). records(a, b, rows, columns) : some of its
+    records, (m, k).
     """
 
     def __init__(
@@ -225,9 +207,10 @@ class PlacedPairs(PairRows):
         dtype: Any,
         order: NDArray[np.int64],
         chunk: int,
-        squares: SquareReader,
+        lines: Callable[[int, int, Array], Array],
+        records: Callable[[int, int, Array, Array], Array],
     ) -> None:
-        self.order, self.chunk, self.squares = order, chunk, squares
+        self.order, self.chunk, self._lines, self._records = order, chunk, lines, records
         self.place = np.empty(len(order), np.int64)
         self.place[order] = np.arange(len(order))
         super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._some, self._rows)
@@ -249,7 +232,7 @@ class PlacedPairs(PairRows):
                     lines.start - start : lines.stop - start, columns.start - first : columns.stop - first
                 ]
                 here = np.arange(lines.start - a * c, lines.stop - a * c)
-                to[...] = self.squares.lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
+                to[...] = self._lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
         return out
 
     def _rows(self, numbers: Array) -> Array:
@@ -261,7 +244,7 @@ class PlacedPairs(PairRows):
             here = np.flatnonzero(place // self.chunk == a)
             for b in range(self.chunks):
                 columns = self.order[b * self.chunk : (b + 1) * self.chunk]
-                lines = self.squares.lines(a, b, place[here] - a * self.chunk)
+                lines = self._lines(a, b, place[here] - a * self.chunk)
                 out[here[:, None], columns] = lines[:, : len(columns)]
         return out
 
@@ -275,7 +258,7 @@ class PlacedPairs(PairRows):
             if len(group):
                 a, b = divmod(int(squares[group[0]]), self.chunks)
                 here = rows[group] - a * self.chunk, columns[group] - b * self.chunk
-                out[group] = self.squares.records(a, b, *here)
+                out[group] = self._records(a, b, *here)
         return out
 
 

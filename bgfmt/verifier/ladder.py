@@ -26,9 +26,9 @@ from bgfmt.storage import PathLike, Source, chunks
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
-from bgfmt.verifier.proofs import Progress, Request, known, proof_of, prove
+from bgfmt.verifier.proofs import PROOFS, Progress, Request, proof_of, prove
 from bgfmt.verifier.report import Report
-from bgfmt.verifier.spreading import Spread, address
+from bgfmt.verifier.spreading import Spread
 
 QUICK = 100_000  # entries that a quick look samples
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
@@ -104,7 +104,8 @@ def verify(
                 raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             workers = closing.enter_context(workers_at(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
-            spreads = [Spread(workers, address(whole, k, asked)) for k in range(len(parts))]
+            more_of = (tuple(asked.items()), progress)
+            spreads = [Spread(workers, whole, k, *more_of) for k in range(len(parts))]
             climbs = [replace(climb, request=replace(request, spread=spread)) for spread in spreads]
         reports = [
             c.table(part, name, (*more, *_again(parts[:k], part)), measured)
@@ -190,7 +191,7 @@ class Climb:
         reached = "digest" if self.reaches("digest") else "structure"
         try:
             spread = self.request.spread
-            findings += rungs.structure(db, spread.of_sources(self.request.progress) if spread else None)
+            findings += rungs.structure(db, spread.of_sources if spread else None)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue
@@ -218,7 +219,7 @@ class Climb:
         if not db.table.columns:
             return rung == "recurrence"
         if rung == "sense":  # the recurrence covers it, where there is one to be run whole
-            return self.until == "sense" or self.request.sample is not None or not known(db.table)
+            return self.until == "sense" or self.request.sample is not None or db.table.kind not in PROOFS
         return rung != "regenerate" or (outcome is not None and bool(outcome.recipe))
 
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:

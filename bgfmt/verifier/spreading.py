@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from time import time_ns
 from typing import Any, TypeVar
 
 from bgfmt.files.database import Database, open_database
-from bgfmt.formats.base import Apart
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import Source
-from bgfmt.tables import Table
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -20,63 +18,45 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class TableAddress:
-    """How a worker opens a table: path, format, part, and description as items; `asked` tells one check from another,
-    between which the file may have changed."""
+class Spread:
+    """The workers that check a table, and how they open it.
 
+    path, part, asked : of the file, the format and description being items. progress : called with (done, total).
+    when : tells one check from another, between which the file may have changed.
+    """
+
+    workers: Workers
     path: str
-    format: str | None = None
-    part: int = 0
-    described: tuple[tuple[str, Any], ...] = ()
-    asked: int = 0
+    part: int
+    asked: tuple[tuple[str, Any], ...]
+    progress: Progress | None = None
+    when: int = field(default_factory=time_ns)
 
-    def table(self) -> Table:
-        """The table, opened once a process."""
-        return _opened(self).table
+    def run(self, function: Callable[[Database, K], R], parts: Sequence[K]) -> list[R]:
+        """What the function gives of each part, in any order; it must be one that pickles by name."""
+        opening = (self.path, self.part, self.asked, self.when)
+        found: list[R] = []
+        for result in self.workers.run(partial(_of_database, function, opening), parts):
+            found.append(result)
+            if self.progress is not None:
+                self.progress(len(found), len(parts))
+        return found
 
-    def source(self) -> Source:
-        """Its bytes."""
-        return _opened(self).source
+    def of_sources(self, function: Callable[[Source, K], R], parts: Sequence[K]) -> list[R]:
+        """The same of a function of the file's bytes."""
+        return self.run(partial(_of_source, function), parts)
 
 
-def address(path: str, part: int, asked: Mapping[str, Any]) -> TableAddress:
-    """Where the workers find a part of a file; `asked`: format and description."""
-    described = tuple((name, value) for name, value in asked.items() if name != "format")
-    return TableAddress(path, asked.get("format"), part, described, time_ns())
+def _of_database(function: Callable[[Database, K], R], opening: tuple[Any, ...], part: K) -> R:
+    """On a worker."""
+    return function(_opened(*opening), part)
+
+
+def _of_source(function: Callable[[Source, K], R], db: Database, part: K) -> R:
+    return function(db.source, part)
 
 
 @lru_cache(maxsize=1)
-def _opened(opening: TableAddress) -> Database:
-    return open_database(opening.path, format=opening.format, part=opening.part, **dict(opening.described))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The workers that check a table, and how they open it."""
-
-    workers: Workers
-    opening: TableAddress
-
-    def of_sources(self, progress: Progress | None) -> Apart:
-        """What gives function(source, part) of each part, in any order."""
-
-        def run(function: Callable[[Source, K], R], parts: Sequence[K]) -> list[R]:
-            return self.run(partial(_of_source, function), parts, progress)
-
-        return run
-
-    def run(
-        self, function: Callable[[TableAddress, K], R], parts: Sequence[K], progress: Progress | None
-    ) -> list[R]:
-        """What the function gives of each part, in any order; it must be one that pickles by name."""
-        found: list[R] = []
-        for result in self.workers.run(partial(function, self.opening), parts):
-            found.append(result)
-            if progress is not None:
-                progress(len(found), len(parts))
-        return found
-
-
-def _of_source(function: Callable[[Source, K], R], opening: TableAddress, part: K) -> R:
-    """On a worker."""
-    return function(opening.source(), part)
+def _opened(path: str, part: int, asked: tuple[tuple[str, Any], ...], when: int) -> Database:
+    """Opened once a process."""
+    return open_database(path, part=part, **dict(asked))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from bgfmt.game import board
-from bgfmt.tables import OfRolls, TwoSided
+from bgfmt.tables import EQUITY_COLUMNS as COLUMNS
+from bgfmt.tables import OfRolls, Table, TwoSided
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pips, plays
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent")
 DECISIONS = ("initial_doubles", "redoubles", "takes", "beavers")
 TIE = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
 LISTED = 200  # wrong decisions that are listed
@@ -26,6 +26,15 @@ WORST = 5
 NEAR = 1e-9
 SMALL = 4  # chequers of the corner that is measured in rational arithmetic
 MOST_RATIONAL = board.count(6, 4)  # positions up to which rational arithmetic is done
+
+
+def of_table(table: Table, threads: int) -> dict[str, Any]:
+    """How far the stored numbers are from the truth; a note where no exact recipe is known."""
+    if isinstance(table, OfRolls):
+        return of_rolls(table, threads)
+    if isinstance(table, TwoSided):
+        return of_equities(table, threads)
+    return {"note": f"no exact recipe for {table.kind} tables"}
 
 
 # -- equities ------------------------------------------------------------------------------------------------
@@ -174,8 +183,8 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
 
 # -- rational arithmetic ---------------------------------------------------------------------------------------
 #
-# Whole numbers over one power of 36, nothing rounded at all: every roll divides by 36 once, so after M rolls at most
-# every value is a multiple of 36 ** -M.
+# Whole numbers over one power of 36, nothing rounded at all: every roll divides by 36 once and takes a pip or more,
+# so with M pips left every value is a multiple of 36 ** -M.
 
 
 def plays_of(points: int, chequers: int) -> list[list[list[int]]]:
@@ -186,19 +195,11 @@ def plays_of(points: int, chequers: int) -> list[list[list[int]]]:
     return [[flat[at[ROLLS * x + r] : at[ROLLS * x + r + 1]] for r in range(ROLLS)] for x in range(n)]
 
 
-def longest(ways: list[list[list[int]]]) -> list[int]:
-    """Most rolls a side can need, position by position."""
-    out = [0] * len(ways)
-    for x in range(1, len(ways)):
-        out[x] = 1 + max(out[j] for results in ways[x] for j in results)
-    return out
-
-
 def rational_equities(points: int, chequers: int) -> tuple[list[list[tuple[int, int, int, int]]], int]:
     """(values, scale): values[us][them] / scale = equities cubeless, owned, centered, opponent, exactly."""
     ways = plays_of(points, chequers)
     n = len(ways)
-    scale = 36 ** (2 * max(longest(ways)))
+    scale = 36 ** (2 * points * chequers)
     depth = pips(points, chequers)
     values = [[(scale,) * 4 if us == 0 else (-scale,) * 4 for _ in range(n)] for us in range(n)]
     turned = [[(-scale,) * 4 if us == 0 else (scale,) * 4 for _ in range(n)] for us in range(n)]
@@ -224,7 +225,7 @@ def rational_equities(points: int, chequers: int) -> tuple[list[list[tuple[int, 
 def rational_means(points: int, chequers: int) -> list[Fraction]:
     """Least expected rolls of every position, exactly."""
     ways = plays_of(points, chequers)
-    scale = 36 ** (1 + max(longest(ways)))
+    scale = 36 ** (1 + points * chequers)
     means = [0] * len(ways)
     for x in range(1, len(ways)):
         total = sum(

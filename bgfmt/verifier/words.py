@@ -10,6 +10,24 @@ from bgfmt.game.drawing import draw, draw_side
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule, Seen, Status, counted
 
 LISTED = 12  # numbers of an entry that are written out
+SENTENCES = {  # of a finding, by its rule
+    Rule.UNREADABLE: "{0.found}",
+    Rule.BROKEN: "{0.found}",
+    Rule.NO_TABLE: "{0.found}",
+    Rule.DIGEST: "it has the size and header of {0.field}, but not its bytes: expected {0.expected}, found {0.found}",
+    Rule.SENSE: "row {0.entry:,}: {0.field}",
+    Rule.REMADE: "row {0.entry:,} of {0.field} differs from the solver's",
+    Rule.AGAINST: "not the same as {0.field}: {0.found}",
+    Rule.SAME_AGAINST: "against {0.field}: {0.found}",
+    Rule.READ_AS: "{0.expected}; read as {0.found}",
+    Rule.KNOWN: "its bytes are those of {0.found}",
+    Rule.SAME_SIZE: "it has the size of, but not the bytes of: {0.found}",
+    Rule.MADE_BY: "recipe {0.field}: {0.found}",
+    Rule.STATED: "{0.field}: {0.found}",
+    Rule.NO_RECURRENCE: "no rule is known that {0.found} follow; theory alone was asked",
+    Rule.SAME_REMADE: "solved again by recipe {0.field}: the same numbers throughout",
+    Rule.NOT_REMADE: "not solved again: {0.found}",
+}
 
 
 def plural(count: int, noun: str) -> str:
@@ -37,38 +55,14 @@ def message(finding: Finding) -> str:
     f, rule = finding, finding.rule
     if rule is Rule.ENTRY:
         return _entry(f)
-    if rule in (Rule.UNREADABLE, Rule.BROKEN, Rule.NO_TABLE):
-        return str(f.found)
-    at = "" if f.offset is None else f"byte {f.offset:,}: "
+    if rule in SENTENCES:
+        return SENTENCES[rule].format(f)
     if rule is Rule.LEFT_OVER:
         return f"{plural(f.count, 'byte')} after byte {f.offset:,} belong to no table"
-    if rule in (Rule.LAYOUT, Rule.CARRIED):
-        many = "" if f.count == 1 else f"; {f.count:,} bytes in all"
-        what = "carried along" if rule is Rule.CARRIED else "not as written"
-        return f"{f.field} {what}: {at}expected {f.expected}, found {f.found}{many}"
-    if rule is Rule.DIGEST:
-        return f"it has the size and header of {f.field}, but not its bytes: expected {f.expected}, found {f.found}"
-    if rule is Rule.SENSE:
-        return f"row {f.entry:,}: {f.field}"
-    if rule is Rule.REMADE:
-        return f"row {f.entry:,} of {f.field} differs from the solver's"
-    return _note(f)
-
-
-def _note(f: Finding) -> str:
-    notes = {
-        Rule.AGAINST: f"not the same as {f.field}: {f.found}",
-        Rule.SAME_AGAINST: f"against {f.field}: {f.found}",
-        Rule.READ_AS: f"{f.expected}; read as {f.found}",
-        Rule.KNOWN: f"its bytes are those of {f.found}",
-        Rule.SAME_SIZE: f"it has the size of, but not the bytes of: {f.found}",
-        Rule.MADE_BY: f"recipe {f.field}: {f.found}",
-        Rule.STATED: f"{f.field}: {f.found}",
-        Rule.NO_RECURRENCE: f"no rule is known that {f.found} follow; theory alone was asked",
-        Rule.SAME_REMADE: f"solved again by recipe {f.field}: the same numbers throughout",
-        Rule.NOT_REMADE: f"not solved again: {f.found}",
-    }
-    return notes[f.rule]
+    at = "" if f.offset is None else f"byte {f.offset:,}: "
+    many = "" if f.count == 1 else f"; {f.count:,} bytes in all"
+    what = "carried along" if rule is Rule.CARRIED else "not as written"
+    return f"{f.field} {what}: {at}expected {f.expected}, found {f.found}{many}"
 
 
 def _entry(f: Finding) -> str:
@@ -103,7 +97,7 @@ def likely(cause: Likely | None) -> str:
 
 def verdict(seen: Seen, status: Status) -> str:
     """The verdict in one line."""
-    outcome, tail = seen.outcome, _cause_of(seen)
+    outcome = seen.outcome
     if status is Status.PROVED:
         assert outcome is not None
         return f"proved: {_proof(outcome)}"
@@ -122,16 +116,9 @@ def verdict(seen: Seen, status: Status) -> str:
         told.insert(0, _failing(outcome, status))
     elif outcome is not None and outcome.recipe and not seen.limited and told:
         told.append(f"otherwise {_proof(outcome)}")
-    return f"{status.value}{_known(status, outcome)}: {'; '.join(told)}{tail}"
-
-
-def _known(status: Status, outcome: Outcome | None) -> str:
-    return " from every known recipe" if status is Status.DIFFERS and outcome and outcome.failing else ""
-
-
-def _cause_of(seen: Seen) -> str:
-    text = likely(seen.likely or (seen.outcome.likely if seen.outcome else None))
-    return f" ({text})" if text else ""
+    every = " from every known recipe" if status is Status.DIFFERS and outcome and outcome.failing else ""
+    cause = likely(seen.likely or (outcome.likely if outcome else None))
+    return f"{status.value}{every}: {'; '.join(told)}{f' ({cause})' if cause else ''}"
 
 
 def _units(size: float, unit: str) -> str:

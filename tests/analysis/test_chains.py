@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bgfmt import met, solver
-from bgfmt.analysis import estimate_many
+from bgfmt.analysis import estimate_many, library
 from bgfmt.analysis.chains import CAREFUL, Estimator, errors
 from bgfmt.analysis.ondemand import columns_for, match_answer, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError
@@ -40,6 +40,14 @@ def some(points: int, chequers: int, many: int, seed: int) -> list[Position]:
             out.append(Position(us, them))
     assert low < last
     return out
+
+
+def test_kernels_are_compiled_for_one_type_of_table() -> None:
+    """Those of six points and those of more, made just now or kept earlier."""
+    tables = [library.distributions(far) for far in (False, True)]
+    assert {(rows.dtype, rows.flags.c_contiguous, rows.flags.writeable) for rows in tables} == {
+        (np.dtype(np.uint16), True, False)
+    }
 
 
 @pytest.mark.parametrize(("points", "chequers"), [(7, 5), (10, 4), (6, 8)])

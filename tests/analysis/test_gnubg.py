@@ -47,7 +47,7 @@ def told(program: str, script: str) -> str:
         input=script + "quit\nyes\n",
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     return done.stdout
@@ -72,7 +72,7 @@ def answers(oracle):
         input=script + "quit\nyes\n",
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     return asked, done.stdout

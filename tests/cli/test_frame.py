@@ -51,7 +51,7 @@ def _bgfmt(command: str, **environment: str) -> subprocess.CompletedProcess[str]
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
 
@@ -121,7 +121,7 @@ bgfmt.cli.main(["verify", "x.bd"])
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n")

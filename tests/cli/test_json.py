@@ -173,23 +173,30 @@ CASES = [
 ]
 
 
-ASKED: set[tuple[str, str]] = set()  # the cases that this process has tested
-
-
-@pytest.mark.parametrize(("schema", "line"), CASES, ids=lambda x: x)
 def test_answers_are_as_the_page_says(
-    schema: str, line: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """In one test, which alone can say that no field of the page never comes."""
     monkeypatch.chdir(here)
-    ASKED.add((schema, line))
-    _make(line)
-    code = run([*line.split(), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert code in {"Failure": (1, 2), "Annotated": (0, 2), "Check": (0, 2), "Report": (0, 1, 2)}.get(
-        schema, (0, 1)
-    )
-    for one in found if isinstance(found, list) else [found]:
-        follows(schema, one)
+    for schema, line in CASES:
+        _make(line)
+        code = run([*line.split(), "--json"])
+        found = json.loads(capsys.readouterr().out)
+        codes = {"Failure": (1, 2), "Annotated": (0, 2), "Check": (0, 2), "Report": (0, 1, 2)}
+        assert code in codes.get(schema, (0, 1)), line
+        for one in found if isinstance(found, list) else [found]:
+            follows(schema, one, line)
+    assert run(["verify", "ts_06x04.bd", "--report", str(tmp_path / "report.json")]) == 0
+    follows("Report", json.loads((tmp_path / "report.json").read_text())[0])
+    never = {
+        f"{name}.{field}"
+        for name, schema in SCHEMAS.items()
+        for field in (f.rstrip("?") for f in schema)
+        if SEEN[name] and field not in SEEN[name]
+    }
+    # rare: a double that the file leaves out, a resignation, an offset in a file of several parts
+    assert never <= {"Record.implied", "Record.points"}
+    assert {name for name in SCHEMAS if not SEEN[name]} <= {"Origin", "Broken"}
 
 
 def _make(line: str) -> None:
@@ -234,32 +241,6 @@ def test_dump_has_the_fields_of_lookup(
         (found,) = json.loads(capsys.readouterr().out)
         del found["asked"]
         assert found == dumped
-
-
-def test_a_report_that_is_written(here: Path, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    assert run(["verify", str(here / "ts_06x04.bd"), "--report", str(report)]) == 0
-    follows("Report", json.loads(report.read_text())[0])
-
-
-def test_no_field_of_the_page_never_comes(
-    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of all the cases above; those that another process tested are asked here again."""
-    for case in CASES:
-        if case not in ASKED:
-            test_answers_are_as_the_page_says(*case, here, monkeypatch, capsys)
-    test_lines_of_standard_input(*LINES[0], here)
-    test_a_report_that_is_written(here, tmp_path)
-    never = {
-        f"{name}.{field}"
-        for name, schema in SCHEMAS.items()
-        for field in (f.rstrip("?") for f in schema)
-        if SEEN[name] and field not in SEEN[name]
-    }
-    # rare: a double that the file leaves out, a resignation, an offset in a file of several parts
-    assert never <= {"Record.implied", "Record.points"}
-    assert {name for name in SCHEMAS if not SEEN[name]} <= {"Origin", "Broken"}
 
 
 def test_every_command_with_json_is_on_the_page() -> None:

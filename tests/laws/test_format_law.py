@@ -23,7 +23,7 @@ from tests.laws.samples import Sample, samples
 FORMATS = formats.known()
 SAMPLES = samples()
 every = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
-TRIES = 120
+TRIES = 80
 
 
 def numbers_equal(a: Table, b: Table) -> bool:

@@ -139,7 +139,7 @@ def test_a_guest_is_held_to_the_laws() -> None:
         "fewest or rolls-text",
         "-p",
         "no:cacheprovider",
-        timeout=280,
+        timeout=800,
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "passed" in done.stdout or "[100%]" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -173,26 +174,19 @@ def test_what_it_tells_is_told_back(table: Table) -> None:
 # -- arrays ----------------------------------------------------------------------------------------------
 
 
-def arrays() -> dict[str, Any]:
-    """Every array of every table as its format reads it: views of the file, and rows made on demand."""
-    found: dict[str, Any] = {}
-    for label, sample in samples().items():
-        for name, rows in sample.read().table.arrays().items():
-            found[f"{label} {name}"] = rows
-            if isinstance(sample, Sample) and sample.table.points < 20:
-                try:
-                    corner = sample.read().table.cut(chequers=sample.table.chequers - 1)
-                    found[f"corner of {label} {name}"] = corner.arrays()[name]
-                except CapabilityError:
-                    pass
-    return found
+@pytest.mark.parametrize("sample", samples().values(), ids=samples().keys())
+def test_an_array_promises_what_numpy_does(sample: Sample) -> None:
+    """Every array as its format reads it, a view of the file or rows made on demand, and a corner of it."""
+    table: Any = sample.read().table
+    for name, rows in table.arrays().items():
+        promises(rows)
+        if table.points < 20:
+            with contextlib.suppress(CapabilityError):
+                promises(table.cut(chequers=table.chequers - 1).arrays()[name])
 
 
-ARRAYS = arrays()
-
-
-@pytest.mark.parametrize("rows", ARRAYS.values(), ids=ARRAYS.keys())
-def test_an_array_promises_what_numpy_does(rows: Any) -> None:
+def promises(rows: Any) -> None:
+    """What numpy does with an index, these rows do too."""
     whole = np.asarray(rows)
     n = len(whole)
     assert (tuple(rows.shape), rows.dtype, len(rows)) == (whole.shape, whole.dtype, n)

@@ -122,7 +122,7 @@ def test_gnubg_reads_it(oracle: Callable[[str], str], tmp_path: Path) -> None:
     made = hypergammon_met(tmp_path / "h.xml", 25, 1, length=7)
     said = subprocess.run(
         [oracle("gnubg"), "-t", "-q"], input="set met h.xml\nshow met\nquit\n", cwd=tmp_path,
-        env={"HOME": str(tmp_path), "PATH": ""}, capture_output=True, text=True, timeout=280, check=True,
+        env={"HOME": str(tmp_path), "PATH": ""}, capture_output=True, text=True, timeout=800, check=True,
     ).stdout  # fmt: skip
     assert "Hypergammon, 1 chequer" in said
     row = next(line for line in said.splitlines() if line.strip().startswith("3-away"))

@@ -41,7 +41,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> s
 def asked(base: str, table: str, place: str = PLACE) -> dict[str, Any]:
     """The answer of a server."""
     words = urllib.parse.urlencode({"position": place, "table": table})
-    with urllib.request.urlopen(f"{base}v1/lookup?{words}", timeout=280) as answer:
+    with urllib.request.urlopen(f"{base}v1/lookup?{words}", timeout=800) as answer:
         found: dict[str, Any] = json.loads(answer.read())
         return found
 
@@ -82,13 +82,13 @@ def test_a_store_is_served(both: tuple[Path, Path], tmp_path: Path) -> None:
         here, there = asked(base, "s"), asked(base, "f")
         assert here["answers"] == there["answers"]
         assert here["table"] == "s"
-        with urllib.request.urlopen(f"{base}v1/tables", timeout=280) as answer:
+        with urllib.request.urlopen(f"{base}v1/tables", timeout=800) as answer:
             listed = {table["name"]: table for table in json.loads(answer.read())["tables"]}
         assert listed["s"]["format"] == "zarr"
         assert listed["s"]["size"] == sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
         assert listed["s"]["url"] is None  # no one file to hand out
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{base}tables/s", timeout=280)
+            urllib.request.urlopen(f"{base}tables/s", timeout=800)
         assert refused.value.code == 404
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_chunk_is_an_answer_of_the_server(both: tuple[Path, Path], tmp
             asked(base, "s")
         assert refused.value.code >= 500
         assert "error" in json.loads(refused.value.read())
-        with urllib.request.urlopen(f"{base}v1/tables", timeout=280) as answer:
+        with urllib.request.urlopen(f"{base}v1/tables", timeout=800) as answer:
             assert answer.status == 200
 
 

@@ -150,7 +150,7 @@ class Reader:
             input=text,
             capture_output=True,
             text=True,
-            timeout=280,
+            timeout=800,
             check=False,
         )
 

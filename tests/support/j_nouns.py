@@ -78,7 +78,7 @@ def run_j(jconsole: str, folder: Path, script: str) -> Noun:
     file.write_text(f"{script}\n(3!:1 answer) 1!:2 <'{out}'\nexit 0\n")
     with file.open("rb"):
         subprocess.run(
-            [jconsole, str(file)], stdin=subprocess.DEVNULL, capture_output=True, timeout=280, check=True
+            [jconsole, str(file)], stdin=subprocess.DEVNULL, capture_output=True, timeout=800, check=True
         )
     assert out.exists(), "the J script failed"
     return jn.decode(memoryview(out.read_bytes()))

@@ -46,7 +46,7 @@ class Client:
         assert parts.hostname
         assert parts.port
         self.host, self.port = parts.hostname, parts.port
-        self.kept = HTTPConnection(self.host, self.port, timeout=280)
+        self.kept = HTTPConnection(self.host, self.port, timeout=800)
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, **headers: str

@@ -81,7 +81,7 @@ def bgfmt(arguments: list[str], folder: Path, *before: str) -> subprocess.Comple
     """The command in a folder, as a process; `before` stands before it."""
     return subprocess.run(
         [*before, sys.executable, "-m", "bgfmt", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=800, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "GNUBG_DATA_DIR": ""},
     )  # fmt: skip
 

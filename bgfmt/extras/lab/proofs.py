@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.extras.lab.solvers import expected_points, gillogly
 from bgfmt.extras.lab.tables import MILLION, POINTS, ROLLS, ExpectedPoints, Gillogly, domain_ids
 from bgfmt.game import board
-from bgfmt.game.board import Position
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence import floats, means, plays
 
 Array = NDArray[Any]
@@ -48,12 +46,9 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
         return replace(outcome, systematic=True, likely=Likely(Cause.OTHER_ROUNDING))
     findings = []
     for k in bad[:KEPT].tolist():
-        number, column, entry = int(numbers[k]), int(gap[k].argmax()), table.asked(int(numbers[k]))
-        sides = (entry.us, entry.them) if isinstance(entry, Position) else (entry,)
+        number, column = int(numbers[k]), int(gap[k].argmax())
         found, expected = ours[k, column] / scale, rule[k, column] / scale
-        findings.append(
-            request.entry(table, number, found, expected, table.columns[-1].unit, ("", column), sides)
-        )
+        findings.append(request.entry(table, number, found, expected, table.columns[-1].unit, ("", column)))
     return replace(outcome, findings=tuple(findings))
 
 
@@ -72,13 +67,6 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
 
-    def solve(
-        self, table: ExpectedPoints, recipe: str, threads: int, progress: Progress | None
-    ) -> Table | None:
-        return expected_points(
-            table.points, table.chequers, recipe=recipe, threads=threads, progress=progress
-        )
-
 
 class GilloglyProof(Proof[Gillogly]):
     """BKG's table: least expected rolls, and the chances that follow from their plays."""
@@ -92,9 +80,6 @@ class GilloglyProof(Proof[Gillogly]):
         rows_of = nearest_rows_of if table.exact else rows_of_millionths
         right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
-
-    def solve(self, table: Gillogly, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        return gillogly(table.domain, recipe=recipe, threads=threads, progress=progress)
 
 
 def _means_of(ids: Array) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column, Numbered, OfOneSide, OfRaces
+from bgfmt.tables.base import ArrayRule, Breach, Column, OfOneSide, OfRaces, Table
 from bgfmt.tables.rows import Array, Rows
 
 MILLION = 1_000_000
@@ -33,7 +33,7 @@ def millionths(numbers: ArrayLike) -> NDArray[np.int32]:
     return np.copysign(np.floor(np.abs(values) * MILLION + 0.5), values).astype(np.int32)
 
 
-class Millionths(Numbered):
+class Millionths(Table):
     """Float64 numbers, or whole millionths as text files have them, of some sides, numbered in gnubg's order."""
 
     @property

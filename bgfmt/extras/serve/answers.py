@@ -28,7 +28,6 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
-from bgfmt.tables.base import Numbered
 from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
@@ -199,8 +198,7 @@ class Answers:
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 position, table = str(held.table.asked(1)), held.table
-                if isinstance(table, Numbered):
-                    table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
+                table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
                     asked = Question(position=position, table=held.name, roll="61", settle=False)
                     with contextlib.suppress(Refusal):

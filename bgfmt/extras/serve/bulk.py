@@ -22,7 +22,7 @@ from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal, to_json
 from bgfmt.game import board
 from bgfmt.tables import Table
-from bgfmt.tables.base import CHUNK, Numbered
+from bgfmt.tables.base import CHUNK
 
 DEEPEST = 20
 BODY_SECONDS = 30.0
@@ -186,9 +186,9 @@ class Binary:
     """
 
     def __init__(self, table: Table, data: bytes, *, numbers: bool, column: str | None) -> None:
-        if not isinstance(table, Numbered):
+        if table.listing is not None:
             raise Refusal("bad_parameter", "this table is asked by text alone", "table")
-        self.table: Numbered = table
+        self.table = table
         self.column = self._checked(column)
         width = table.sides * (4 if numbers else table.points)
         if len(data) % width:

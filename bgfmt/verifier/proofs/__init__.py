@@ -53,12 +53,6 @@ def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
     return None
 
 
-def sides_of(table: Table, number: int) -> tuple[Side, ...]:
-    """The sides of an entry, the one on roll first."""
-    numbers = (number,) if table.sides == 1 else divmod(number, table.positions)
-    return tuple(Side.from_number(k, table.points) for k in numbers)
-
-
 @dataclass(frozen=True)
 class Request:
     """How a table is to be proved.
@@ -78,13 +72,14 @@ class Request:
 
     def entry(
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
-        at: tuple[str, int] | None = None, sides: tuple[Side, ...] | None = None,
+        at: tuple[str, int] | None = None,
     ) -> Finding:  # fmt: skip
         """The finding that an entry holds other numbers than follow; at : its array and item, where a file has it."""
+        asked = table.asked(number)
         return Finding(
             Rule.ENTRY, entry=number, offset=None if at is None else self.locate(number, *at),
             expected=None if right is None else right.tolist(), found=stored.tolist(), field=field,
-            sides=sides_of(table, number) if sides is None else sides,
+            sides=(asked,) if isinstance(asked, Side) else (asked.us, asked.them),
         )  # fmt: skip
 
     def rng(self) -> np.random.Generator:
@@ -101,9 +96,13 @@ class Request:
 
 
 class Proof(Generic[T]):
-    """What is known of a kind of table; this class itself stands for kinds of which no rule is known."""
+    """What is known of a kind of table; this class itself stands for kinds of which no rule is known.
+
+    solver : the name of the solver of such tables, where it is not that of the kind.
+    """
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = ()
+    solver: ClassVar[str] = ""
 
     def prove(self, table: T, request: Request) -> Outcome | None:
         """Hold the table against the rules of its kind; None where no rule is known."""
@@ -130,7 +129,20 @@ class Proof(Generic[T]):
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """The same table made by the solver; None where no solver makes tables of that recipe."""
-        return None
+        from bgfmt.solver.recipe import RECIPES
+        from bgfmt.solver.registry import solver_of
+
+        name, called = self.solver or table.kind, (recipe, *self.recipe(recipe).stated)
+        known = [RECIPES[one] for one in called if one in RECIPES and name in RECIPES[one].kinds]
+        if not known:
+            return None
+        solver = solver_of(name, table.points, table.chequers, recipe=known[0], **self.options(table))
+        made: Table = solver.solve(threads=threads, progress=progress)
+        return made
+
+    def options(self, table: T) -> dict[str, Any]:
+        """What the solver has to be told beside the size and the recipe; SolverError where it cannot be told."""
+        return {}
 
     def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
         """Compare the table with the solver's, number by number; SolverError where the solver refuses."""
@@ -148,7 +160,9 @@ class Proof(Generic[T]):
 
     def measure(self, table: T, threads: int) -> dict[str, Any]:
         """How far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
-        return {"note": f"no exact recipe for {table.kind} tables"}
+        from bgfmt.verifier import truth
+
+        return truth.of_table(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
         """The recipe of that name."""
@@ -181,8 +195,3 @@ def prove(table: Table, request: Request) -> Outcome | None:
     if outcome is None or request.sample is None:
         return outcome
     return replace(outcome, facts={**outcome.facts, "seed": request.seed})
-
-
-def known(table: Table) -> bool:
-    """Whether a rule is known of tables of this kind."""
-    return table.kind in PROOFS

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from bgfmt.tables import ExactHypergammon
-from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.hypergammon import FEW, FIELDS, GLANCED, SETTLED, Check, regenerated
+from bgfmt.verifier.findings import Cause, Likely, Outcome
+from bgfmt.verifier.proofs import KnownRecipe
+from bgfmt.verifier.proofs.hypergammon import FEW, FIELDS, GLANCED, SETTLED, Check, HyperProof
 from bgfmt.verifier.proofs.hypergammon_states import many
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.plays import Array
@@ -81,17 +81,11 @@ class ExactCheck(Check):
         return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
 
 
-class ExactHypergammonProof(Proof[ExactHypergammon]):
+class ExactHypergammonProof(HyperProof[ExactHypergammon]):
     """The iteration in float64."""
 
+    solved_by = "exact"
+    check = ExactCheck
     recipes = (
         KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
     )
-
-    def prove(self, table: ExactHypergammon, request: Request) -> Outcome:
-        return ExactCheck(table, request).prove()
-
-    def regenerate(
-        self, table: ExactHypergammon, recipe: str, threads: int, progress: Progress | None
-    ) -> Finding:
-        return regenerated(table, recipe, "exact", threads, progress)

@@ -10,20 +10,21 @@ file holds numbers cut off to 24 bits of an iteration that stopped while they ch
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from bgfmt.game import board
-from bgfmt.game.board import Side
-from bgfmt.tables import Hypergammon, Table
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.errors import SolverError
+from bgfmt.tables import Hypergammon, Table, same_numbers
+from bgfmt.tables.hypergammon import HyperSides
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.hypergammon_states import Search, tell
+from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.kernels_hypergammon import OVER, PLACES
+from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
 from bgfmt.verifier.recurrence.plays import Array
 
+T = TypeVar("T", bound=HyperSides)
 FIELDS = (
     "win", "win gammon", "win backgammon", "lose gammon", "lose backgammon", "owned", "centered",
     "centered with Jacoby", "opponent",
@@ -31,7 +32,6 @@ FIELDS = (
 #: what truncation to 24 bits adds in one step: a unit of an equity twice, since a double doubles it, and its own
 TRUNCATION = 3 * 6 / recurrence.WHOLE
 EXPECTED_SWEEPS = 80  # of the solver, for its progress alone
-ROWS = 64  # rows that are compared with the solver's together
 GLANCED = 20_000  # entries that are looked at where no more than a description is wanted
 FEW = 20  # one wrong record in this number, and this number in any case, are damage
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
@@ -71,24 +71,28 @@ class Check:
         which = self.work.some(len(self.stored))
         return self._run_again() if which is None else self.one_step(which)
 
+    def searched(self) -> tuple[Told, Search, Course | None]:
+        """What races tell, the search for the state that the table is, and the course to it where there is one."""
+        told = tell(self.iteration, self.stored)
+        search = Search(self.iteration, self.stored, self.work.progress)
+        ends = map(search.run, () if told.hopeless else told.courses)
+        return told, search, next((end for end in ends if end is not None), None)
+
     def _run_again(self) -> Outcome:
-        told, entries = tell(self.iteration, self.stored), len(self.stored)
+        (told, search, state), entries = self.searched(), len(self.stored)
         if told.hopeless and self.work.tolerance is None:
             off = recurrence.off(self.stored[told.where], self.iteration.written(told.right))
             small = not told.fixed and bool(np.quantile(off, 0.99) < SMALL)
             return self._outcome(told.known, told.where, told.right, off, small, own=None, spread=True)
-        search = Search(self.iteration, self.stored, self.work.progress)
-        for course in () if told.hopeless else told.courses:
-            state = search.run(course)
-            if state is not None:
-                facts: dict[str, Any] = {"sweeps": state.sweeps} | (
-                    {"restarts": state.before} if state.before else {}
-                )
-                change = self.iteration.sweep()
-                if change > self.threshold:
-                    facts["change"] = change
-                recipe = f"{self.recipe}-division" if state.divide else self.recipe
-                return Outcome(entries, entries, recipe, facts=facts)
+        if state is not None:
+            facts: dict[str, Any] = {"sweeps": state.sweeps}
+            if state.before:
+                facts["restarts"] = state.before
+            change = self.iteration.sweep()
+            if change > self.threshold:
+                facts["change"] = change
+            recipe = f"{self.recipe}-division" if state.divide else self.recipe
+            return Outcome(entries, entries, recipe, facts=facts)
         where, right = search.differ, search.right
         if where is not None and search.few():
             small = search.faded() and len(where) > FEW
@@ -170,8 +174,7 @@ class Check:
             stored, wanted = map(self.iteration.numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
             field = self.fields[differ.index(True) if any(differ) else -1]
-            sides = tuple(_side(k) for k in divmod(number, self.table.positions))
-            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0), sides))
+            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0)))
         return tuple(out)
 
 
@@ -179,58 +182,47 @@ def _spread(off: Array) -> dict[str, float]:
     return {f"{q:.1%} within": float(np.quantile(off, q)) for q in (0.5, 0.99, 0.999)} if len(off) else {}
 
 
-def _side(number: int) -> Side:
-    counts = [int(c) for c in board.unrank(number, PLACES)]
-    return Side(*counts[:24], bar=counts[24])
+class HyperProof(Proof[T]):
+    """Tables of an iteration; solved_by : the solver's recipe for them."""
+
+    solved_by: ClassVar[Literal["gnubg", "exact"]]
+    check: ClassVar[type[Check]] = Check
+
+    def prove(self, table: T, request: Request) -> Outcome:
+        return self.check(table, request).prove()
+
+    def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table:
+        from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
+
+        def sweeping(sweep: int, change: float) -> None:
+            if progress is not None:
+                progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
+
+        how: dict[str, Any] = {"threads": threads, "sweeping": sweeping, "most_sweeps": MOST_SWEEPS}
+        solved = hypergammon(table.chequers, recipe=self.solved_by, **how)
+        if not same_numbers(solved.table, table):
+            stops = f"which stops after {solved.sweeps} sweeps"
+            raise SolverError(f"the solver's iteration, {stops}, ends elsewhere")
+        return solved.table
 
 
-class HypergammonProof(Proof[Hypergammon]):
+class HypergammonProof(HyperProof[Hypergammon]):
     """makehyper's iteration."""
+
+    solved_by = "gnubg"
 
     recipes = (
         KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", plain=True),
         KnownRecipe("gnubg-division", "makehyper built with true division by 36", "builds without fast-math"),
     )
 
-    def prove(self, table: Hypergammon, request: Request) -> Outcome:
-        return Check(table, request).prove()
-
     def put_right(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
         """The state of the iteration that a damaged file is nearest to."""
-        check = Check(table, Request(threads))
-        told = tell(check.iteration, check.stored)
-        search = Search(check.iteration, check.stored)
-        for course in () if told.hopeless else told.courses:
-            if search.run(course) is not None:
-                return table, 0
+        _, search, state = Check(table, Request(threads)).searched()
+        if state is not None:
+            return table, 0
         if search.differ is None:
             return table, table.positions**2
         records = np.array(table.records)
         records.reshape(-1, 28)[search.differ] = recurrence.encode(search.right)
         return replace(table, records=records), len(search.differ)
-
-    def regenerate(self, table: Hypergammon, recipe: str, threads: int, progress: Progress | None) -> Finding:
-        return regenerated(table, recipe, "gnubg", threads, progress)
-
-
-def regenerated(
-    table: Table, recipe: str, solved_by: Literal["gnubg", "exact"], threads: int, progress: Progress | None
-) -> Finding:
-    """Whether the solver's iteration by recipe `solved_by` comes to just these records after some sweep."""
-    from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
-
-    def sweeping(sweep: int, change: float) -> None:
-        if progress is not None:
-            progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
-
-    solved = hypergammon(
-        table.chequers, recipe=solved_by, threads=threads, sweeping=sweeping, most_sweeps=MOST_SWEEPS
-    )
-    name, stored = next(iter(table.arrays().items()))
-    made = solved.table.arrays()[name]
-    for start in range(0, table.positions, ROWS):
-        rows = slice(start, start + ROWS)
-        if np.asarray(made[rows]).tobytes() != np.asarray(stored[rows]).tobytes():
-            why = f"the solver's iteration, which stops after {solved.sweeps} sweeps, ends elsewhere"
-            return Finding(Rule.NOT_REMADE, found=why)
-    return Finding(Rule.SAME_REMADE, field=recipe)

@@ -8,7 +8,6 @@ until what is left to change is far less than what lies between the file and the
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,26 +169,21 @@ class Search:
         """The course, completed, whose state the file is; None where it is none."""
         if course.before and not course.unsettled:
             return self._restarted(course)
-        if course.unsettled:
-            return self._exactly(course)
-        return self._on(course)
+        return self._state(course) if course.unsettled else self._on(course)
 
     def few(self) -> bool:
         """Whether the file is a damaged copy of the nearest state."""
         return self.differ is not None and not many(len(self.differ), len(self.stored))
 
-    def _exactly(self, course: Course) -> Course | None:
-        self.iteration.begin_again(divide=course.divide)
-        for _ in range(course.before or course.sweeps):
-            self.iteration.sweep()
-        if course.before:
-            self._restart(recurrence.encode(self.iteration.values), course.sweeps)
+    def _state(self, course: Course) -> Course | None:
+        """The state at the end of a course whose sweeps are known."""
+        iteration = self.iteration
+        iteration.begin_again(divide=course.divide)
+        for sweep in range(course.before + course.sweeps):
+            if 0 < sweep == course.before:
+                iteration.restart(recurrence.encode(iteration.values))
+            iteration.sweep()
         return self._compare(course)
-
-    def _restart(self, records: Array, sweeps: int) -> None:
-        self.iteration.restart(records)
-        for _ in range(sweeps):
-            self.iteration.sweep()
 
     def _on(self, course: Course) -> Course | None:
         """The state after a number of sweeps or more."""
@@ -227,33 +221,22 @@ class Search:
         guess = LATE + np.log(LEFT * contact / len(self.differ)) / -np.log(FADING)
         last, first = self.course.sweeps, len(self.differ)
         tried = sorted(range(1, last), key=lambda sweeps: abs(sweeps - guess))
-        iteration = self.iteration
-        for sweeps in tried[: LATE_TRIED[iteration.chequers]]:
-            iteration.begin_again(divide=False)
-            for _ in range(last - sweeps):
-                iteration.sweep()
-            self._restart(recurrence.encode(iteration.values), sweeps)
-            equal = self._compare(Course(sweeps, last - sweeps, False))
+        for sweeps in tried[: LATE_TRIED[self.iteration.chequers]]:
+            equal = self._state(Course(sweeps, last - sweeps, False))
             if equal is not None or len(self.differ) <= LEAST_FEW < first:
                 return equal
         return None
 
     def _restarted(self, course: Course) -> Course | None:
         """The state some sweeps after a restart, from states that the file is near to, the nearest first."""
-        kept: deque[tuple[int, Array]] = deque(maxlen=PASSED + AFTER + TRIED)
         near: list[tuple[float, int]] = []
         for sweeps, apart, beyond in self._sweeps(course):
-            kept.append((sweeps, recurrence.encode(self.iteration.values)))
-            distance = self._distance() + apart
-            near.append((distance, sweeps))
+            near.append((self._distance() + apart, sweeps))
             if beyond > RESTART_UNITS or (min(near)[1] + PASSED < sweeps and min(near)[0] < RESTART_UNITS):
                 break
-        states = dict(kept)
-        tried = (Course(course.sweeps, sweeps - course.sweeps, False) for _, sweeps in sorted(near)[:TRIED])
-        for some in tried:
-            if some.before in states and min(near)[0] < RESTART_UNITS:
-                self._restart(states[some.before], some.sweeps)
-                equal = self._compare(some)
+        for _, sweeps in sorted(near)[:TRIED] if min(near)[0] < RESTART_UNITS else ():
+            if sweeps > course.sweeps:
+                equal = self._state(Course(course.sweeps, sweeps - course.sweeps, False))
                 if equal is not None or self.few():
                     return equal
         return None

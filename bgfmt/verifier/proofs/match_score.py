@@ -13,10 +13,10 @@ from bgfmt import met
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.met.score import Score
-from bgfmt.tables import MatchScore, Table
+from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results, ScoreFacts
 from bgfmt.verifier.findings import Finding, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.proofs.bits import prove_pairs
 from bgfmt.verifier.recurrence.plays import Array
 
@@ -27,6 +27,7 @@ EVEN = 1e-12  # by which the chances of both players may fail to make 1 where th
 class MatchScoreProof(Proof[MatchScore]):
     """The rule of match play, in float32 or float64."""
 
+    solver = "match"
     recipes = (
         KnownRecipe(
             "match", "match winning chances in float32, sums in float64", "bgfmt solve match", plain=True
@@ -76,17 +77,12 @@ class MatchScoreProof(Proof[MatchScore]):
             if expected != found:
                 yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)
 
-    def solve(self, table: MatchScore, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        """Solved again with the match equity table that comes with bgfmt, where it is that one."""
-        from bgfmt.solver.match import match_score
-
+    def options(self, table: MatchScore) -> dict[str, Any]:
+        """The match equity table is the one that comes with bgfmt, where it is that one."""
         score, same = table.score, _shipped(table.score)
         if same is None or same.digest != score.digest:
             raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
-        return match_score(
-            table.points, table.chequers, score.away, same, player=score.player,
-            dtype=np.float64 if table.exact else np.float32, threads=threads, progress=progress,
-        )  # fmt: skip
+        return {"away": score.away, "met": same, "player": score.player}
 
 
 def _results(score: Score, points: Iterable[int]) -> dict[int, Results]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from bgfmt.tables import MeanRolls, OfRolls, Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence import means, one_sided
 from bgfmt.verifier.recurrence.plays import Array
 
@@ -68,11 +68,6 @@ class OfRollsProof(Proof[T]):
         inherited = int((changed & ~fails).sum())
         return replace(outcome, wrong=len(wrong), inherited=inherited, findings=tuple(findings))
 
-    def measure(self, table: T, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_rolls(table, threads)
-
 
 def bits_of(floats: Array) -> Array:
     """The bits of floats as integers, (n, m)."""
@@ -114,10 +109,3 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
     def put_right(self, table: MeanRolls, threads: int) -> tuple[Table, int]:
         right = means.means_of(table.points, table.chequers)
         return replace(table, means=right), int((right != np.asarray(table.means)).sum())
-
-    def solve(self, table: MeanRolls, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt import solver
-
-        if recipe != "peelle":
-            return None
-        return solver.mean_rolls(table.points, table.chequers, threads=threads, progress=progress)

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bgfmt.tables import NormalOneSided, Table
 from bgfmt.verifier.findings import Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Request, size_behind
+from bgfmt.verifier.proofs import KnownRecipe, Request, size_behind
 from bgfmt.verifier.proofs.mean_rolls import OfRollsProof, bits_of
 from bgfmt.verifier.recurrence import means, one_sided
 from bgfmt.verifier.recurrence.plays import Array
@@ -45,10 +43,10 @@ class NormalProof(OfRollsProof[NormalOneSided]):
             fails, off = means.check_moments(
                 table, divide=bool(divide), which=which, threads=request.threads, progress=request.progress
             )
-            failing = int((fails > 0).sum())
+            failing = int(fails.sum())
             if failing == 0:
                 return Outcome(n, n if which is None else len(which), name)
-            tried.append((failing, divide, fails > 0, np.nan_to_num(off, nan=np.inf)))
+            tried.append((failing, divide, fails, off))
             if failing <= max(20, n // 1000):
                 break
         _, divide, wrong, off = min(tried, key=lambda one: one[:2])
@@ -70,13 +68,3 @@ class NormalProof(OfRollsProof[NormalOneSided]):
         changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
         best = int(changed[1] < changed[0])
         return replace(table, moments=made[best]), changed[best]
-
-    def solve(
-        self, table: NormalOneSided, recipe: str, threads: int, progress: Progress | None
-    ) -> Table | None:
-        from bgfmt import solver
-
-        if recipe != "gnubg":
-            return None
-        how = {"threads": threads, "progress": progress}
-        return solver.one_sided(table.points, chequers=table.chequers, normal=True, **how)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import numpy as np
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, size_behind, turned_or_shifted
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, size_behind, turned_or_shifted
 from bgfmt.verifier.proofs.bits import apart, outcome
 from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
@@ -42,7 +42,6 @@ RULES = {
 }
 #: SHA-256 of both arrays of the one table that follows "bgsage-float": halves that fall either way prove nothing else
 GENERATED = "84ffe8b61a0787f88ae556be575e528dd15abd223ac0e9ba11ea22c342fb254c"
-SOLVED = ("gnubg", "bgsage", "exact", *FIXED)  # recipes that the solver knows
 
 
 class OneSidedProof(Proof[OneSided]):
@@ -103,20 +102,8 @@ class OneSidedProof(Proof[OneSided]):
         assert best is not None
         return best
 
-    def solve(self, table: OneSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt import solver
-
-        if recipe not in SOLVED:
-            return None
-        return solver.one_sided(
-            table.points, chequers=table.chequers, gammon=table.gammon is not None, recipe=recipe,
-            threads=threads, progress=progress,
-        )  # fmt: skip
-
-    def measure(self, table: OneSided, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_rolls(table, threads)
+    def options(self, table: OneSided) -> dict[str, Any]:
+        return {"gammon": table.gammon is not None}
 
 
 # -- float64 -----------------------------------------------------------------------------------------------------

@@ -14,12 +14,11 @@ from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request, turned_or_shifted
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, turned_or_shifted
 from bgfmt.verifier.proofs.bits import prove_pairs
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array, pips
-from bgfmt.verifier.spreading import TableAddress
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -28,7 +27,6 @@ SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
 SMALL = 210  # positions a side up to which that is done even for few entries that fail
 SMALL_UNITS = 16
-COLUMNS = ("cubeless", "owned", "centered", "opponent")
 CLUSTER = 100  # entries of one row that a sample takes together
 LAST_BITS = 1e-12
 CORNER = 3  # chequers of the corner that is tried
@@ -84,23 +82,8 @@ class TwoSidedProof(Proof[TwoSided]):
         right, wrong = contact.settle(table, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
 
-    def solve(self, table: TwoSided, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        from bgfmt import solver
-
-        if recipe not in ("gnubg", "exact"):
-            return None
-        how: dict[str, Any] = {
-            "cubeful": table.cubeful,
-            "recipe": recipe,
-            "threads": threads,
-            "progress": progress,
-        }
-        return solver.two_sided(table.points, table.chequers, **how)
-
-    def measure(self, table: TwoSided, threads: int) -> dict[str, Any]:
-        from bgfmt.verifier import truth
-
-        return truth.of_equities(table, threads)
+    def options(self, table: TwoSided) -> dict[str, Any]:
+        return {"cubeful": table.cubeful}
 
 
 def _exact(table: TwoSided, request: Request) -> Outcome:
@@ -119,8 +102,7 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
     if request.spread is None:
         found = recurrence.check(table, threads=request.threads, progress=request.progress)
     else:
-        parts = recurrence.bands(table)
-        found, *others = request.spread.run(check_band, parts, request.progress)
+        found, *others = request.spread.run(check_band, recurrence.bands(table))
         found.joined(others)
     if table.points > contact.PLAIN_POINTS:
         found = _with_contact(table, request, found)
@@ -145,9 +127,9 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
     return _damaged(table, request, found, differences)
 
 
-def check_band(opening: TableAddress, band: tuple[int, int]) -> recurrence.Pass:
+def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
-    return recurrence.check(cast(TwoSided, opening.table()), only=[band])
+    return recurrence.check(cast(TwoSided, db.table), only=[band])
 
 
 def _damaged(
@@ -180,7 +162,7 @@ def _damaged(
 
 def _finding(table: TwoSided, request: Request, number: int, right: Array) -> Finding:
     stored = np.asarray(table.equities[divmod(number, table.positions)])
-    field = ", ".join(COLUMNS[c] for c in np.flatnonzero(stored != right))
+    field = ", ".join(table.names[c] for c in np.flatnonzero(stored != right))
     return request.entry(table, number, stored, right, field, ("", 0))
 
 

@@ -105,24 +105,24 @@ def check_moments(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
-    """(fails (n,) uint8, off (n, 2) float64) of a normal-distribution table; see `moments_off`."""
+    """(fails (n,) bool, off (n,) float64) of a normal-distribution table; see `moments_off`."""
     moments = np.array(np.asarray(table.moments), np.float32)
     n, full = table.positions, first_full_of(table.points, table.chequers)
     keys = np.ascontiguousarray(moments[:, [0, 2]])
-    fails, off = np.zeros(n, np.uint8), np.zeros((n, 2))
-    numbers = numbering(table.points)
+    off, numbers = np.zeros(n), numbering(table.points)
 
     def kernel(some: Array) -> None:
-        moments_off(numbers, some, keys, moments, full, divide, fails, off, False)
+        moments_off(numbers, some, keys, moments, full, divide, off, False)
 
     looked = np.arange(n) if which is None else which
     in_threads(looked, threads, kernel, progress)
     bits = moments.view(np.uint32)
     if bits[0].any():
-        fails[0] |= 1
         off[0] = np.inf
-    negative = (bits[looked] >> 31 != 0).any(axis=1)  # no minus sign, not even before zero, is ever written
-    fails[looked[negative]] |= 1
+    fails = off > 0
+    fails[looked] |= (bits[looked] >> 31 != 0).any(
+        axis=1
+    )  # no minus sign, not even before zero, is ever written
     return fails, off
 
 
@@ -130,8 +130,7 @@ def remade_moments(points: int, chequers: int, *, divide: bool = False) -> Array
     """The whole normal-distribution table, (n, 4) float32, from the rule alone."""
     n, full = board.count(points, chequers), first_full_of(points, chequers)
     moments, keys = np.zeros((n, 4), np.float32), np.zeros((n, 2), np.float32)
-    fails, off = np.zeros(n, np.uint8), np.zeros((n, 2))
-    moments_off(numbering(points), np.arange(1, n), keys, moments, full, divide, fails, off, True)
+    moments_off(numbering(points), np.arange(1, n), keys, moments, full, divide, np.zeros(n), True)
     return moments
 
 
@@ -180,13 +179,12 @@ def expected_moments(best: Array, moments: Array, column: int, choice: int, divi
 
 @njit()
 def moments_off(
-    numbering: Numbering, which: Array, keys: Array, moments: Array, first_full: int, divide: bool, fails: Array,
-    off: Array, put_right: bool,
+    numbering: Numbering, which: Array, keys: Array, moments: Array, first_full: int, divide: bool, off: Array,
+    put_right: bool,
 ) -> None:  # fmt: skip
-    """fails[x] bits 1 (bear off) and 2 (gammon) where stored moments differ in any bit from what follows.
+    """off[x] = the greatest difference of stored means, and of squares of deviations, from what follows; float64.
 
-    off : (n, 2) float64, greatest difference of the means and of the squares of the deviations. With put_right the
-    moments and keys are corrected as it goes, in order.
+    With put_right the moments and keys are corrected as it goes, in order.
     """
     space = workspace(numbering)
     out = np.zeros(2, np.float32)
@@ -200,14 +198,10 @@ def moments_off(
                 out[:] = 0
             else:
                 expected_moments(space.best, moments, 2 * part, part, divide, out)
-            a = moments[x, 2 * part]
-            d = moments[x, 2 * part + 1]
-            if a != out[0] or d != out[1]:
-                fails[x] |= 1 << part
-                off[x, 0] = max(off[x, 0], abs(np.float64(a) - np.float64(out[0])))
-                off[x, 1] = max(off[x, 1], abs(np.float64(d) ** 2 - np.float64(out[1]) ** 2))
-                if not (off[x, 0] < np.inf and off[x, 1] < np.inf):
-                    off[x, 0] = np.inf
+            of_mean = abs(np.float64(moments[x, 2 * part]) - np.float64(out[0]))
+            of_square = abs(np.float64(moments[x, 2 * part + 1]) ** 2 - np.float64(out[1]) ** 2)
+            gap = max(of_mean, of_square)
+            off[x] = max(off[x], gap) if of_mean + of_square >= 0 else np.inf  # a stored NaN makes no number
             if put_right:  # also where they are equal: minus zero equals zero
                 moments[x, 2 * part] = out[0]
                 moments[x, 2 * part + 1] = out[1]

@@ -168,16 +168,11 @@ def check(
     def kernel(some: Array) -> None:
         _check(rows, rule, some, keys, labels, False, fails, largest)
 
-    in_threads(np.arange(n) if which is None else which, threads, kernel, progress)
-    if rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any():
-        fails[0] |= 1
-        largest[0] = WHOLE
-    fails[rows.idle_wrong] |= 2
-    largest[rows.idle_wrong] = WHOLE
-    if which is not None:
-        outside = np.ones(n, bool)
-        outside[which] = False
-        fails[outside] = 0
+    looked = np.arange(n) if which is None else which
+    in_threads(looked, threads, kernel, progress)
+    idle = np.intersect1d(rows.idle_wrong, looked)
+    fails[idle] |= 2
+    largest[idle] = WHOLE
     return fails, largest
 
 
@@ -185,10 +180,6 @@ def settle(rows: Distributions, first: int, rule: RowRule = GNUBG) -> Array:
     """Put every row from `first` on right, in place; (n,) uint8 bits of the rows that were wrong."""
     n = len(rows.bearoff)
     wrong = np.zeros(n, np.uint8)
-    if first == 0 and (rows.bearoff[0, 0] != WHOLE or rows.bearoff[0, 1:].any()):
-        wrong[0] = 1
-        rows.bearoff[0] = 0
-        rows.bearoff[0, 0] = WHOLE
     keys, labels = rows.keys(rule)
     _check(rows, rule, np.arange(first, n), keys, labels, True, wrong, np.zeros(n, np.uint16))
     wrong[rows.idle_wrong] |= 2
@@ -304,30 +295,32 @@ def check_rows(
     numbering: Numbering, which: Array, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
     by_sums: bool, race: bool, halves: bool, put_right: bool, fails: Array, largest: Array,
 ) -> None:  # fmt: skip
-    """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x > 0 in `which`.
+    """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x in `which`.
 
-    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number. halves : rows
-    that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows and their keys are
-    corrected as it goes, in order.
+    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number, 65535 for
+    x = 0. halves : rows that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows
+    and their keys are corrected as it goes, in order.
     """
     space = workspace(numbering)
     sums = np.zeros((2, ROLLS), np.int64)
     out = np.zeros((2, ROLLS), np.int64)
     for x in which:
-        if x == 0:
-            continue
         parts = 2 if len(gammon) and x >= first_full else 1
-        best_plays(space, x, keys, parts == 2 and not race)
-        expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
+        if x:
+            best_plays(space, x, keys, parts == 2 and not race)
+            expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
+        else:
+            out[0, 0], out[0, 1:] = WHOLE, 0
         for part in range(parts):
             stored = rows[x] if part == 0 else gammon[x - first_full]
             most = rank = 0
             for i in range(ROLLS):
                 most = max(most, abs(np.int64(stored[i]) - out[part, i]))
                 rank += i * out[part, i]
-            if most and not (halves and halves_apart(stored, sums[part], out[part], part == 0 or not race)):
+            remainder = part == 0 or not race
+            if most and not (halves and x and halves_apart(stored, sums[part], out[part], remainder)):
                 fails[x] |= 1 << part
-                largest[x] = max(largest[x], min(most, WHOLE))
+                largest[x] = max(largest[x], min(most, WHOLE)) if x else WHOLE
             if put_right:
                 for i in range(ROLLS):
                     stored[i] = out[part, i]

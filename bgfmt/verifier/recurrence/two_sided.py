@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -166,45 +165,35 @@ def check(
     found = Pass.of(n * n, columns)
     per_tile = LANES // columns
     parts = bands(table) if only is None else only
-    rows_in_all = 2 * sum(end - begin for begin, end in parts)
+    done, rows_in_all = 0, 2 * sum(end - begin for begin, end in parts)
     at_once = per_tile * (max(1, UNPACKED_BYTES // (n * columns * 2 * per_tile)) if grid.packed else 1)
     zero = int((grid.order == 0).argmax())
-    local = threading.local()
-    lock = threading.Lock()
-    done = 0
 
     def advance(rows: int) -> None:
         nonlocal done
-        with lock:
-            done += rows
-            if progress is not None:
-                progress(min(done, rows_in_all), rows_in_all)
+        done += rows
+        if progress is not None:
+            progress(min(done, rows_in_all), rows_in_all)
 
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
-        if not hasattr(local, "tile"):
-            local.tile = np.zeros((n, LANES), np.int16)
-            local.total = np.zeros(LANES, np.int32)
+        tile, total = np.empty((n, LANES), np.int16), np.empty(LANES, np.int32)
         rows = grid.rows(first, last)
         for low in range(first, last, per_tile):
             high = min(last, low + per_tile)
-            turned_tile(rows[low - first : high - first], local.tile)
+            turned_tile(rows[low - first : high - first], tile)
             lane = (low - begin) * columns
-            expected_tile(
-                starts, results, places, local.tile, local.total, expected, lane, (high - low) * columns
-            )
-            advance(high - low)
+            expected_tile(starts, results, places, tile, total, expected, lane, (high - low) * columns)
 
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         wanted = expected[grid.order[u:v]] if grid.packed else expected[u:v]
-        advance((v - u) * (end - begin) // n)
         rows = np.flatnonzero((stored != wanted).any(axis=1))
         off = (stored[rows].astype(np.int64) - wanted[rows]).reshape(len(rows), end - begin, columns)
         which, them = np.nonzero(off.any(axis=2))
         numbers = grid.order[rows[which] + u] * n + grid.order[begin + them]
-        return Pass.of(0, columns, numbers, off[which, them])
+        return Pass.of((v - u) * (end - begin), columns, numbers, off[which, them])
 
     try:
         with ThreadPoolExecutor(threads) as pool:
@@ -212,12 +201,15 @@ def check(
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
                 expected[0] = 65535
                 tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
-                list(pool.map(work, tiles))
+                for tile, _ in zip(tiles, pool.map(work, tiles), strict=True):
+                    advance(tile[1] - tile[0])
                 if begin <= zero < end:
                     expected[1:, (zero - begin) * columns :][:, :columns] = 0
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
-                found.joined(pool.map(judge, pieces))
+                for one in pool.map(judge, pieces):
+                    found.joined([one])
+                    advance(one.entries // n)
     finally:
         grid.close()
     return found

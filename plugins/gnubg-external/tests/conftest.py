@@ -50,7 +50,7 @@ def play_games(gnubg: str, commands: list[str], folder: Path) -> str:
         capture_output=True,
         text=True,
         cwd=folder,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, (

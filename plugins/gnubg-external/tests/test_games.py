@@ -136,23 +136,23 @@ def _continues(after: Position, following: GameState) -> bool:
 
 @pytest.mark.parametrize("cube", [True, False])
 @pytest.mark.parametrize("seat", [0, 1])
-def test_ten_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cube: bool) -> None:
+def test_six_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cube: bool) -> None:
     rng = random.Random(10 * seat + cube)
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
         recorder = Recorder([one, two])
         with running(Server(recorder)) as port:
             commands = []
-            for number in range(10):
+            for number in range(6):
                 chequers, points = [(6, 6), (6, 6), (10, 6), (15, 6), (15, 11)][number % 5]
                 sides = Position(race(rng, chequers, points), race(rng, chequers, points))
                 length = 5 if number in (3, 5) else 0
                 commands += game(sides, port, seat, number + 1, cube=cube, length=length)
             text = common.play_games(gnubg, commands, tmp_path)
         seen = check_answers(recorder, two)
-    assert seen["play"] > (20 if cube else 50)
-    assert seen["covered"] > (5 if cube else 12)
-    assert seen["followed"] > (8 if cube else 30)
-    assert text.count(" wins a ") >= 10
+    assert seen["play"] > (6 if cube else 25)
+    assert seen["covered"] > (2 if cube else 6)
+    assert seen["followed"] > (2 if cube else 15)
+    assert text.count(" wins a ") >= 6
     assert "badly formed" not in text
     assert "llegal" not in text
 
@@ -286,8 +286,8 @@ def test_bkg_resigns_in_matches_against_gnubg(gnubg: str, tmp_path: Path) -> Non
     player = Player(EngineDecider(create("bkg", {})), resign=True)
     with running(Server(player, threads=0)) as port:
         commands = ["set automatic game on", "set player 1 gnubg", f"set player 0 external 127.0.0.1:{port}"]
-        for seed in range(3):
+        for seed in range(2):
             commands += [f"set seed {seed + 1}", "new match 3"]
         text = common.play_games(gnubg, commands, tmp_path)
     assert "already declined" not in text
-    assert text.count(" has won the match") + text.count("wins the match") >= 3, text[-3000:]
+    assert text.count(" has won the match") + text.count("wins the match") >= 2, text[-3000:]

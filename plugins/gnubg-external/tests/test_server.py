@@ -46,7 +46,7 @@ def port(tables: list[Path]) -> Iterator[int]:
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=280)
+    return socket.create_connection(("127.0.0.1", port), timeout=800)
 
 
 def ask(sock: socket.socket, line: str) -> str:
@@ -238,7 +238,7 @@ def test_names_do_not_reach_the_terminal_raw(tables: list[Path]) -> None:
 
 def test_a_port_that_is_taken(port: int, tables: list[Path]) -> None:
     command = [sys.executable, "-m", "bgfmt", "gnubg-external", "--port", str(port), *map(str, tables)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 

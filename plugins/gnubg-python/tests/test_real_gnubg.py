@@ -48,7 +48,7 @@ def gnubg() -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=280,
+        timeout=800,
     )
     if str(sys.version_info[:2]) not in said.stdout:
         pytest.skip("gnubg's Python is another version than this one, whose packages it would need")
@@ -72,7 +72,7 @@ def ask(gnubg: str, table: Path, folder: Path, *commands: str) -> str:
         text=True,
         cwd=folder,
         env=environment,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -85,7 +85,7 @@ def ask(command: str, ids: list[str], folder: Path) -> list[Advice]:
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=280,
+        timeout=800,
         check=True,
     ).stdout
     answers = []

@@ -63,7 +63,7 @@ def say(jconsole: str, folder: Path, sentences: list[str], name: str = "bearoff"
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
         check=False,
     )
     said = out.read_text().splitlines() if out.exists() else []

@@ -106,7 +106,7 @@ def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
 
     def bgfmt_(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*BGFMT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+            [*BGFMT, *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=800
         )
 
     with scheduled(1) as (address, _):
@@ -302,7 +302,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
             time.sleep(0.01)
         time.sleep(0.5)
         os.killpg(begun.pid, signal.SIGINT)
-        _, said = begun.communicate(timeout=280)
+        _, said = begun.communicate(timeout=800)
     assert begun.returncode == 130, said
     assert said.count("\n") == 1, said
     assert not (tmp_path / "o.bd").exists()

@@ -37,7 +37,7 @@ def serving(player: Player, **more: object) -> Iterator[int]:
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=280)
+    return socket.create_connection(("127.0.0.1", port), timeout=800)
 
 
 def ask(sock: socket.socket, line: str) -> str:

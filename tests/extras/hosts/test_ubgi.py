@@ -131,7 +131,7 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
         [sys.executable, "-m", "bgfmt", "ubgi", str(path)],
         input=asked,
         capture_output=True,
-        timeout=280,
+        timeout=800,
         check=True,
     )
     said = done.stdout.decode().splitlines()
@@ -150,7 +150,7 @@ def test_with_a_match_equity_table(table: object, tmp_path: Path) -> None:
     said = []
     for more in ([], ["--met", str(met)], ["--met", str(met), "--no-settle"], ["--met", "no such"]):
         words = [sys.executable, "-m", "bgfmt", "ubgi", str(path), *more]
-        done = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=280, check=False)
+        done = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=800, check=False)
         said.append((done.returncode, done.stdout or done.stderr))
     assert said[0] == (0, "bestcube nodouble\n")
     assert said[1] == (0, "bestcube double\n")

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -32,7 +34,13 @@ def judge() -> Iterator[Judge]:
 
 @pytest.fixture(scope="module")
 def report(judge: Judge) -> MatchReport:
-    return judge_match(read(Maker(MatchPrices(), 2, 5).mat(9).encode())[0], judge, file="evening.mat")
+    return judge_match(read(evening().encode())[0], judge, file="evening.mat")
+
+
+@cache
+def evening() -> str:
+    """A match with planted errors."""
+    return Maker(MatchPrices(), 2, 5).mat(9)
 
 
 class Elements(HTMLParser):
@@ -86,17 +94,11 @@ def test_nothing_from_outside(report: MatchReport) -> None:
 
 
 @pytest.mark.parametrize("place", ["name", "file"])
-def test_hostile_names(judge: Judge, place: str) -> None:
+def test_hostile_names(report: MatchReport, place: str) -> None:
     name, file = (HOSTILE, "a.mat") if place == "name" else ("Ann", HOSTILE)
-    words = Maker(MatchPrices(), 2, 5).mat(9)
-    match = read(words.encode())[0]
-    from dataclasses import replace
-
-    report = judge_match(replace(match, players=(name, "Bob")), judge, file=file)
-    text = page.page(Report([report, report], [Unread(HOSTILE, HOSTILE, "FormatError")]))
-    plain = page.page(
-        Report([judge_match(match, judge, file="a.mat")] * 2, [Unread("b", "c", "FormatError")])
-    )
+    hostile = replace(report, match=replace(report.match, players=(name, "Bob")), file=file)
+    text = page.page(Report([hostile, hostile], [Unread(HOSTILE, HOSTILE, "FormatError")]))
+    plain = page.page(Report([report, report], [Unread("b", "c", "FormatError")]))
     assert [tag for tag, _ in elements(text)] == [tag for tag, _ in elements(plain)]
     assert "<script" not in text
     assert "\u202e" not in text
@@ -123,7 +125,7 @@ def test_in_chromium(
 ) -> None:
     """Opened as a file the page shows its boards, in light and dark, and asks nobody for anything."""
     chromium = oracle("chromium")
-    (tmp_path / "evening.mat").write_text(Maker(MatchPrices(), 2, 5).mat(9).replace("Ann", "<b>Ann</b>"))
+    (tmp_path / "evening.mat").write_text(evening().replace("Ann", "<b>Ann</b>"))
     golden = ROOT / "fixtures/golden/gnubg/os_p06.bd"
     code = run(["annotate", str(tmp_path / "evening.mat"), str(golden), "-o", str(tmp_path / "evening.html")])
     capsys.readouterr()
@@ -143,7 +145,7 @@ def test_in_chromium(
         log = tmp_path / "net.json"
         done = subprocess.run(
             [*common, f"--log-net-log={log}", "--dump-dom", address],
-            capture_output=True, text=True, timeout=280, check=False,
+            capture_output=True, text=True, timeout=800, check=False,
         )  # fmt: skip
         return done.stdout, requests(log)
 
@@ -158,7 +160,7 @@ def test_in_chromium(
         settings = f"--blink-settings=preferredColorScheme={scheme}"
         subprocess.run(
             [*common, settings, "--window-size=900,1200", f"--screenshot={shot}", here],
-            capture_output=True, timeout=280, check=True,
+            capture_output=True, timeout=800, check=True,
         )  # fmt: skip
     assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
 

@@ -159,7 +159,7 @@ def test_gnubg_reads_the_same(name: str, oracle: Callable[[str], str], tmp_path:
         commands += [f"{ask} {source}", f"save match {source.replace('.', '-')}.sgf"]
     done = subprocess.run(
         [program, "-t", "-q", "-r"], input="\n".join([*commands, ""]), capture_output=True, text=True,
-        cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, timeout=280, check=False,
+        cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, timeout=800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for made in ("in-mat.sgf", "ours-mat.sgf", "ours-sgf.sgf"):

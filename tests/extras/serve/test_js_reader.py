@@ -234,7 +234,7 @@ def node_tests(folder: Path | None, node: str) -> None:
         environment["BGFMT_EXPECTED"] = str(folder)
     tests = sorted(map(str, (ROOT / "plugins/js/tests").glob("*.test.js")))
     run = subprocess.run(
-        [node, "--test", *tests], env=environment, capture_output=True, text=True, timeout=280, check=False
+        [node, "--test", *tests], env=environment, capture_output=True, text=True, timeout=800, check=False
     )
     failed = [line for line in run.stdout.splitlines() if "not ok" in line or "error:" in line]
     assert run.returncode == 0, "\n".join(failed[:40]) + run.stdout[-3000:] + run.stderr[-1000:]
