@@ -18,6 +18,7 @@ from bgfmt.analysis import approximate, bulk, choose, races, rule
 from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
+    ESTIMATE,
     TABLE_OF_PAIRS,
     Decision,
     PositionEquities,
@@ -40,6 +41,7 @@ from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
+    from bgfmt.analysis.solving import Solved
     from bgfmt.met import Met
     from bgfmt.met.score import Score
 
@@ -58,7 +60,8 @@ class Advisor:
     player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven tables only.
     calculate : "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
-    where a one-sided table could estimate, more in a match. outside : what `decide` does where nothing covers the
+    where a one-sided table could estimate, more in a match. oracle : seconds of play-outs for a decision that is
+    closer than the error of an estimate, 0 for none. outside : what `decide` does where nothing covers the
     position: "refuse" raises NotCoveredError, "rule" goes by `bgfmt.analysis.rule`, and an engine is asked. progress
     : called as ``progress(done, total)`` during a calculation.
 
@@ -74,11 +77,12 @@ class Advisor:
         met_player: int | None = 0,
         calculate: Calculate = "all",
         limit: int | Limits | None = None,
+        oracle: float = 0.0,
         outside: Outside = "refuse",
         progress: Progress | None = None,
     ) -> None:
         self.library = Library.of(tables)
-        self.sources = Sources(self.library, calculate, limit, progress)
+        self.sources = Sources(self.library, calculate, limit, progress, oracle)
         self.met_player, self.outside = met_player, outside
         self._met = met
 
@@ -181,7 +185,8 @@ class Advisor:
         """Whether to double and what to answer, for the cube as it lies; in a match at the score.
 
         Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
-        What the rounding of a table could turn is calculated, up to the limit.
+        What the rounding of a table could turn is calculated, up to the limit; what the error of an estimate could
+        turn is played out, where an oracle is asked.
         """
         state = as_state(state)
         hyper = self.sources.hypergammon(state)
@@ -193,10 +198,21 @@ class Advisor:
             return at_score.cube(self.sources, state, self.score(state))
         found = self.equities(state)
         action = _action(found, state)
-        if hyper is not None or action.approximate or action.exact or action.sure:
+        if hyper is not None or action.error is None or action.exact or action.sure:
             return action
-        better = self.sources.calculated(state)
-        return action if better is None else _action(better, state, settled=True)
+        estimated = found.source == ESTIMATE
+        better = self.played(state) if estimated else self.sources.calculated(state)
+        return action if better is None else _action(better, state, settled=not estimated)
+
+    def played(self, state: GameState) -> PositionEquities | None:
+        """The money equities of a race played out, where its estimate leaves the cube action open; else None."""
+        whole = self.sources.of_calculation
+
+        def sure(solved: Solved) -> bool:
+            return _action(whole(solved), state).sure
+
+        solved = self.sources.played(state, bool(state.jacoby), sure)
+        return None if solved is None else whole(solved)
 
     def scores(self, state: Asking, upto: int = 7) -> Grid:
         """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""

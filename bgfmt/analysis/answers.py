@@ -22,7 +22,8 @@ from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import OneSideAnswer
 
-#: what answered: a kind of table, a calculation, an estimate, the only legal play, the rule or engine outside tables
+#: what answered: a kind of table, a calculation, an estimate, play-outs, the only legal play, the rule or engine
+#: outside tables
 Source = Literal[
     "two-sided",
     "one-sided",
@@ -30,14 +31,16 @@ Source = Literal[
     "match-score",
     "calculation",
     "estimate",
+    "play-outs",
     "forced",
     "rule",
     "engine",
 ]
-#: an answer from a two-sided table, one calculated from the rules, and one estimated
+#: an answer from a two-sided table, one calculated from the rules, one estimated, and one by play-outs
 TABLE_OF_PAIRS: Source = "two-sided"
 CALCULATION: Source = "calculation"
 ESTIMATE: Source = "estimate"
+PLAYED: Source = "play-outs"
 HYPERGAMMON: Source = "hypergammon"
 Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
@@ -63,18 +66,18 @@ class SourcedAnswer(Plain):
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     max_error: Annotated[
         Mapping[str, float] | None,
-        "The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where "
-        "none is known.",
+        "The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null "
+        "where none is known.",
     ] = None
     usual_error: Annotated[
         Mapping[str, float] | None,
-        "Of an estimate the errors that 95 % of estimates keep; null for other answers.",
+        "Of estimates and play-outs the errors that 95 % of them keep; null for other answers.",
     ] = None
 
     @property
     def approximate(self) -> bool:
         """Whether the numbers are estimated, so that no certain bound of the error is known."""
-        return self.source == ESTIMATE or self.max_error is None
+        return self.source in (ESTIMATE, PLAYED) or self.max_error is None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgfmt.analysis import choose, rule
-from bgfmt.analysis.answers import TABLE_OF_PAIRS, RankedPlay, RankedPlays
+from bgfmt.analysis.answers import ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.match import decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
@@ -20,8 +20,13 @@ from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
 
-def _answer(sources: Sources, position: Position, score: Score) -> MatchAnswer | None:
-    """The answer for a position from a table, calculated or estimated, None where nothing has one."""
+def _answer(
+    sources: Sources, position: Position, score: Score, dice: tuple[int, int] | None = None
+) -> MatchAnswer | None:
+    """The answer for a position from a table, calculated or estimated, None where nothing has one.
+
+    dice : of the plays that are asked for.
+    """
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
             return stored(table, position, score, sources.library.name(table))
@@ -31,6 +36,8 @@ def _answer(sources: Sources, position: Position, score: Score) -> MatchAnswer |
         if dead is not None:
             return dead
         solved = sources.estimated(position, score)
+        if solved is not None and dice is not None:
+            solved = sources.plays_played(solved, score, dice, solved.columns.place(score.state))
     return None if solved is None else match_answer(solved, score)
 
 
@@ -60,14 +67,21 @@ def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
     answer = _answer(sources, state.position, score)
     if answer is None:
         raise sources.refusal(state.position)
-    return CubeAction.at_score(answer.cube, state, answer.source, answer.table, answer.usual)
+
+    def action(one: MatchAnswer) -> CubeAction:
+        return CubeAction.at_score(one.cube, state, one.source, one.table, one.usual)
+
+    if answer.source == ESTIMATE:
+        played = sources.played(state, score, lambda one: action(match_answer(one, score)).sure)
+        answer = answer if played is None else match_answer(played, score)
+    return action(answer)
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
     """The plays of a match's roll; None where nothing has all, or there are none."""
     if not legal or state.dice is None or state.position.contact:
         return None
-    answer = _answer(sources, state.position, score)
+    answer = _answer(sources, state.position, score, state.dice)
     if answer is None:
         return None
     error, usual, emg = answer.cube.error, answer.usual, answer.cube.emg_loss

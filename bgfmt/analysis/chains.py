@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import library
-from bgfmt.analysis.answers import COLUMNS
+from bgfmt.analysis.answers import COLUMNS, ESTIMATE
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
@@ -67,8 +67,7 @@ def errors(position: Position) -> tuple[float, float]:
 @cache
 def rows(points: int) -> tuple[Array, Array]:
     """The distributions of a one-sided table, (boards, rolls) uint16, and the terms of its position numbers."""
-    rows = library.distributions(points == FAR)
-    return rows, np.ascontiguousarray(board.number_terms(points))
+    return library.distributions(points == FAR), np.ascontiguousarray(board.number_terms(points))
 
 
 class Estimator:
@@ -80,8 +79,11 @@ class Estimator:
         self._kept: dict[int, tuple[Arrays, Arrays, Array]] = {}
         self._spaces: dict[tuple[int, int], tuple[Arrays, Arrays]] = {}
 
-    def solve(self, position: Position, columns: Columns, error: float = 0.0) -> Solved:
-        """The values of a race without contact before the roll, and after each play of each roll."""
+    def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
+        """The values of a race without contact before the roll, and after each play of each roll.
+
+        unit : what a point is worth in the unit that errors are wanted in.
+        """
         with self._lock:
             ours, theirs, depth = self.chains(position)
             found = ours[0][2]
@@ -89,12 +91,14 @@ class Estimator:
             on_roll = self._game(ours, theirs, depth, columns, after)
             parts = (ours[8][:found].copy(), ours[5][:22].copy(), ours[6][: ours[5][21]].copy())
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
-        return Solved(position, None, columns, error, first, 0, on_roll, after)
+        usual, most = (unit * error for error in errors(position))
+        return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""
-        ours, theirs, depth = self.chains(position)
-        return self._game(ours, theirs, depth, columns, np.empty((ours[0][2], len(columns))))
+        with self._lock:
+            ours, theirs, depth = self.chains(position)
+            return self._game(ours, theirs, depth, columns, np.empty((ours[0][2], len(columns))))
 
     def chains(self, position: Position) -> tuple[Arrays, Arrays, int]:
         """The chains of both sides, as `kernels_chains.chain` fills them, and how many layers they have."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import DECISION, Source
+from bgfmt.analysis.answers import DECISION, PLAYED, Source
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Plain, fields_at
 from bgfmt.errors import NotCoveredError, PositionError
@@ -69,11 +69,12 @@ class CubeAction(Plain):
     double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
     error: Annotated[
         float | None,
-        "The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is "
-        "known.",
+        "The greatest error of the equities; of estimates and play-outs that which 99.9 % of them keep; null where "
+        "none is known.",
     ] = None
     usual_error: Annotated[
-        float | None, "Of an estimate the error that 95 % of estimates keep; null for other answers."
+        float | None,
+        "Of estimates and play-outs the error that 95 % of them keep; null for other answers.",
     ] = None
     settled: Annotated[
         bool, "Whether it was calculated because the error of the table could have turned it."
@@ -234,9 +235,10 @@ class CubeAction(Plain):
             said.append("approximate: no bound of the error is known")
         elif self.approximate:
             flips = "further from flipping than that" if self.sure else "closer than that"
-            said.append(
-                f"estimated: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}"
-            )
+            how = "estimated"
+            if self.source == PLAYED:
+                how, flips = "played out", flips if self.sure else "still open"
+            said.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
         elif not self.sure:
             what = "the double" if not self.sure_double else "the answer to it"
             said.append(f"too close: {what} lies within the error of {self.error:.2g}")
@@ -260,7 +262,7 @@ class MatchAction(Plain):
 
     @property
     def usual_error(self) -> float | None:
-        """Of an estimate the error of a chance that 95 % of estimates keep; null for other answers."""
+        """Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers."""
         action = self.action
         if action.match is None or action.usual_error is None or not action.error:
             return None

@@ -14,6 +14,7 @@ HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS = 1024  # different results of a roll
+LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
 SAME = 1e-10  # squared distance of distributions that are not told apart
 STEEPEST = 3.0  # most that a chance to win the game may count, in worths of a game
 
@@ -32,6 +33,19 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 
 
 @njit()
+def _found(counts: Any, tables: Any, scratch: Any) -> tuple[Any, int]:
+    """The row of a board in the smaller table that covers it, else in the larger, and the pips beyond that one."""
+    small, small_terms, large, large_terms = tables
+    points = small_terms.shape[0]
+    number = _table_number(counts, points, small_terms, scratch)
+    if not scratch[points]:
+        return small[number], 0
+    points = large_terms.shape[0]
+    number = _table_number(counts, points, large_terms, scratch)
+    return large[number], scratch[points]
+
+
+@njit()
 def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
     """row (rolls,) float64: the chance that a board is off within 0, 1, 2, ... rolls.
 
@@ -40,18 +54,11 @@ def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
     A board beyond the larger one has the rolls of the board with its chequers brought up to the last point, and those
     of the pips that this takes, 6/49 each, which deviate as those of a long race do.
     """
-    small, small_terms, large, large_terms = tables
-    points = small_terms.shape[0]
-    number = _table_number(counts, points, small_terms, scratch)
-    table = small
-    if scratch[points]:
-        points = large_terms.shape[0]
-        number = _table_number(counts, points, large_terms, scratch)
-        table = large
+    chances, beyond = _found(counts, tables, scratch)
     rolls = row.size
     for k in range(rolls):
-        row[k] = table[number, k] / 65535.0 if k < table.shape[1] else 0.0
-    left = scratch[points] * 6 / 49
+        row[k] = chances[k] / 65535.0 if k < chances.size else 0.0
+    left = beyond * 6 / 49
     while left > 0:
         more = min(left, 0.72)
         left -= more
@@ -70,18 +77,11 @@ def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
 @njit()
 def _mean(counts: Any, tables: Any, scratch: Any) -> float:
     """Mean rolls of a board, as `distribution` has them."""
-    small, small_terms, large, large_terms = tables
-    points = small_terms.shape[0]
-    number = _table_number(counts, points, small_terms, scratch)
-    table = small
-    if scratch[points]:
-        points = large_terms.shape[0]
-        number = _table_number(counts, points, large_terms, scratch)
-        table = large
+    chances, beyond = _found(counts, tables, scratch)
     total: Any = np.int64(0)
-    for k in range(1, table.shape[1]):
-        total += k * np.int64(table[number, k])
-    return total / 65535.0 + scratch[points] * 6 / 49  # type: ignore[no-any-return]
+    for k in range(1, chances.size):
+        total += k * np.int64(chances[k])
+    return total / 65535.0 + beyond * 6 / 49  # type: ignore[no-any-return]
 
 
 @njit()
@@ -121,8 +121,8 @@ def _results(
                 depth += 1
                 path[depth] = i + 1 if high == low else counts.size
                 continue
-            known = 0
-            while known < n and (high == low or numbers[known] != number):
+            known: Any = n if high == low else np.int64(0)  # a double comes to each board in one way
+            while known < n and numbers[known] != number:
                 known += 1
             if known == n and n < numbers.size:
                 numbers[n] = number
@@ -236,9 +236,9 @@ def chain(
     chosen[0], near[0], shares[0, 0], shares[0, 1], ends[0] = 0, 0, 1.0, 1.0, 0
     used = 0
     t = 0
+    keys[:] = 0
     while nexts[t + 1] > nexts[t]:
         n: Any = layers[t + 1]
-        keys[:] = 0
         for c in range(nexts[t], nexts[t + 1]):
             for k in range(points):
                 counts[k] = boards[chosen[c], k]
@@ -251,9 +251,10 @@ def chain(
                 if n + end - begin > numbers.size or used + end - begin > results.size:
                     return -1
                 for x in range(begin, end):
-                    at = _slot(keys, those[x])
+                    key = those[x] * LAYERS + t
+                    at = _slot(keys, key)
                     if keys[at] == 0:
-                        keys[at], places[at] = those[x] + 1, n
+                        keys[at], places[at] = key + 1, n
                         numbers[n], means[n], near[n], shares[n, 0] = those[x], their_means[x], -1, 0.0
                         for k in range(points):
                             boards[n, k] = their_boards[x, k]

@@ -9,17 +9,18 @@ import numpy as np
 from bgfmt.analysis.kernels import _number, _slot
 from bgfmt.analysis.kernels_chains import (
     HOME,
+    LAYERS,
     MOST_PLAYS,
     SAME,
     STEEPEST,
     _gains,
     _results,
     _table_number,
+    _wins,
     distribution,
 )
 from bgfmt.jit import njit
 
-LAYERS = 1 << 8  # the node of a board after t rolls has key LAYERS * number + t
 MOST_RESULTS = 64  # of a roll
 RESULTS = 21 * MOST_RESULTS
 NEAR = 4  # boards that a board lies between
@@ -157,17 +158,21 @@ def layers(layered: Any, chains: Any, ending: Any, few: int, small: Any, doublin
         known = h + 2 < starts.size and q > 0
         low, high = mine[0][t + 1], mine[0][t + 2]
         after = np.empty((high - low, k, n))
+        here, still = np.empty(n), np.empty((rolls.size, n))
+        for roll in range(rolls.size):
+            for b in range(n):
+                still[roll, b] = 1.0 - other[3][others[b], roll]
         for x in range(low, high):
             if mine[3][x, 0] < 1.0:
                 _neighbours(mine[3][x], mine[7][x], mine, t + 1, near, weights)
+                _wins(here, mine[3], x, still)
             for b in range(n):
                 y = others[b]
                 if mine[3][x, 0] == 1.0:
                     for c in range(k):
                         after[x - low, c, b] = gain[c, other[7][y]]
                     continue
-                _exactly(other[3][y], rolls)
-                win = _win(rolls, mine[3][x])
+                win = 1.0 - here[b]
                 exact = np.int64(-1)
                 if small[side][x] >= 0 and small[1 - side][y] >= 0:
                     exact = ((small[1 - side][y] * few + small[side][x]) * 2 + 1 - side) * k
@@ -408,14 +413,15 @@ def _ahead(
 
 @njit()
 def play_outs(
-    out: Any, begin: int, seed: Any, columns: Any, layered: Any, ending: Any, few: int, chains: Any, stores: Any,
-    doubling: Any, won: Any, terms: Any, tables: Any, slack: float,
+    out: Any, begin: int, seed: Any, columns: Any, board: Any, layered: Any, ending: Any, few: int, chains: Any,
+    stores: Any, doubling: Any, won: Any, terms: Any, tables: Any, slack: float,
 ) -> None:  # fmt: skip
     """Play out a race; out (N, S): the values of `columns` (S,) to the side on roll, which does not double yet.
 
-    begin : number of the first play-out, which with the seed says the dice. layered : see `layers`. ending : exact
-    values, (few, few, 2, K) flat, by the numbers of the board on roll and the other, and by which side is on roll.
-    stores : of each side, see `_node`, with the start as board 0.
+    begin : number of the first play-out, which with the seed says the dice. board (points,) int8 : what the roll
+    of the side that began has been played to, so that the other is on roll; empty before it. layered : see
+    `layers`. ending : exact values, (few, few, 2, K) flat, by the numbers of the board on roll and the other, and by
+    which side is on roll. stores : of each side, see `_node`, with the start as board 0.
 
     Plays and cube actions are those that `layered` holds best. Each value is the start's, one roll ahead, and the
     sum of what the values on the way turn out to be wrong by: the mean of a position over its 21 rolls against the
@@ -440,6 +446,7 @@ def play_outs(
         np.empty(s),
         np.empty(s),
     )
+    first: Any = np.int64(1 if board.size else 0)
     for p in range(out.shape[0]):
         state = _mix(np.uint64(seed) + GOLDEN * np.uint64(begin + p + 1))
         for side in range(2):
@@ -448,11 +455,13 @@ def play_outs(
             if full or ends[used[1], 0] + FREE[2] > stores[side][9].size:
                 _clear(stores[side], few, terms, tables, chains[side], scratch)
         nodes[:] = 0
+        if first:
+            nodes[:, 0] = _node(_number(board, terms), 1, board, few, tables, chains[0], stores[0], scratch)
         column[:] = columns
         scale[:] = 1.0
         reached[:] = 0.0
         going = s
-        h: Any = np.int64(0)  # of one type from the first, so that `_look` and `_ahead` are compiled once
+        h: Any = first  # of one type from the first, so that `_look` and `_ahead` are compiled once
         while going:
             side, t = h % 2, h // 2
             state += GOLDEN
@@ -474,7 +483,7 @@ def play_outs(
                     held = _look(h, y, few, layered, chains, stores, won, e, rolls, seen)
                     known[:] = False
                 c = column[j]
-                for second in range(2 if may[c] and h else 1):
+                for second in range(2 if may[c] and h > first else 1):
                     d = source[c] if second else c
                     if not known[d]:
                         known[d] = True
@@ -483,7 +492,7 @@ def play_outs(
                         )
                 worth = mean[c]
                 over = False
-                if h == 0:
+                if h == first:
                     out[p, j] = worth
                 else:
                     factor = 1.0

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.answers import CALCULATION, ESTIMATE, Source
+from bgfmt.analysis.answers import CALCULATION, Source
 from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
@@ -115,8 +115,7 @@ def match_answer(solved: Solved, score: Score) -> MatchAnswer:
             for side, value in solved.values(high, low, place).items()
         }
 
-    source: Source = CALCULATION if solved.usual is None else ESTIMATE
-    return MatchAnswer(judge(solved, score, place), plays, source, usual=solved.usual)
+    return MatchAnswer(judge(solved, score, place), plays, solved.source, usual=solved.usual)
 
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:

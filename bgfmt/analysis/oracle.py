@@ -8,8 +8,9 @@ err beyond chance: `docs/oracle.md`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import chains
+from bgfmt.analysis.answers import PLAYED
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
+from bgfmt.analysis.solving import Solved
 from bgfmt.game import board
 from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state
@@ -28,6 +31,7 @@ from bgfmt.solver.columns import Columns
 from bgfmt.solver.machine import thread_count
 
 if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import Terms
     from bgfmt.met.score import Score
 
 Array = NDArray[Any]
@@ -40,7 +44,7 @@ ENDING = 6  # most chequers of the exact table, on six points; one fewer in a ma
 MANY_COLUMNS = 8
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1
 ALLOWANCE = 0.0005
-WITHIN_99 = 2.5758293
+WITHIN_95, WITHIN_99, WITHIN_99_9 = 1.959964, 2.5758293, 3.2905267
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,60 @@ def _oracle(threads: int) -> Oracle:
     return Oracle(threads)
 
 
+def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
+    """An estimate with what a cube action needs played out, until it is `sure` or time is over.
+
+    The number of games doubles while less than half of the seconds have passed, and the dice are always the same:
+    the answer follows from the number of doublings.
+    """
+    asked = list(range(len(solved.columns)))
+    if not isinstance(terms, bool):
+        place = solved.columns.place(terms.state)
+        asked = sorted({0, place, int(solved.columns.doubling.source[0, place])})
+    with _turn:
+        oracle = _oracle(thread_count(None))
+        sample = Sample(oracle, oracle.prepared(solved.position, solved.columns), asked)
+        began = 0.0
+        while True:
+            sample.double()
+            on_roll = solved.on_roll.copy()
+            on_roll[asked] = sample.means
+            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), terms))
+            began = began or time.monotonic()  # what is done once, or compiled, takes longer
+            if sure(found) or 2 * (time.monotonic() - began) > seconds:
+                return found
+
+
+def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float) -> Solved:
+    """As `settle`, of the plays of a roll that are near the best one in a column, until one is the best."""
+    high, low = max(dice), min(dice)
+    columns, places, unit = solved.columns, solved.plays(high * (high - 1) // 2 + low - 1), _unit(terms)
+    after, counts = solved.after.copy(), solved.ours.counts
+    best = after[places, column].max()
+    left = [int(x) for x in places if after[x, column] >= best - 2 * solved.error / unit]
+    if len(left) < 2:
+        return solved
+    with _turn:
+        asked, oracle = [column, int(columns.doubling.source[1, column])], _oracle(thread_count(None))
+        game = oracle.prepared(solved.position, columns)
+        samples = {x: Sample(oracle, game, asked, board=counts[x]) for x in left if counts[x].any()}
+        began = 0.0
+        while True:
+            worst = 0.0
+            for x in samples.keys() & left:
+                samples[x].double()
+                rolling = np.zeros(len(columns))
+                rolling[asked] = samples[x].means
+                after[x, column] = -columns.turn(1, rolling)[column]
+                worst = max(worst, float(samples[x].errors.max()))
+            found = replace(solved, after=after, **_within(worst, terms))
+            best = after[left, column].max()
+            left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
+            began = began or time.monotonic()
+            if len(left) < 2 or 2 * (time.monotonic() - began) > seconds:
+                return found
+
+
 class Oracle:
     """Plays races out, one at a time, on a number of threads; the boards met are kept while one is played out."""
 
@@ -145,14 +203,14 @@ class Oracle:
         if error is None:
             error = 0.0 if seconds is not None else 0.0005
         kept, asked = _asked(state, score)
-        game = Prepared(self.estimators[error >= FINE], position, kept)
-        starts = np.array([one.column for one in asked.values()])
+        sample = Sample(
+            self, self.prepared(position, kept, error), [one.column for one in asked.values()], seed
+        )
         times = np.array([one.times for one in asked.values()])
-        done = np.zeros((0, len(asked)))
         many = FIRST
         while True:
-            done = np.concatenate([done, self._run(game, starts, len(done), many, seed)])
-            errors = np.abs(times) * done.std(axis=0, ddof=1) / np.sqrt(len(done))
+            sample.more(many)
+            done, errors = sample.values, np.abs(times) * sample.errors
             passed = time.monotonic() - began
             if errors.max() <= error or len(done) >= MOST or (seconds is not None and passed >= seconds):
                 break
@@ -162,24 +220,28 @@ class Oracle:
                 many = min(many, max(FIRST, needed))
             if seconds is not None:
                 many = max(BLOCK, min(many, int((seconds - passed) * len(done) / max(passed, 1e-3))))
-        means = done.mean(axis=0)
         values = {}
-        for name, one, mean, off in zip(asked, asked.values(), means, errors, strict=True):
+        for name, one, mean, off in zip(asked, asked.values(), sample.means, errors, strict=True):
             value = one.add + one.times * float(mean)
             reach = WITHIN_99 * float(off) + ALLOWANCE * abs(one.times)
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, len(done), seed, **values)
 
-    def _run(self, game: Prepared, starts: Array, first: int, many: int, seed: int) -> Array:
-        """(many, S) values of play-outs first, first + 1, ..., blocks of them shared among the threads."""
+    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> Prepared:
+        """The values of a race, by the standard error wanted; the boards of an earlier one are forgotten."""
+        game = Prepared(self.estimators[error >= FINE], position, kept)
         stores = self._stores.setdefault(game.shape, [])
         while len(stores) < self.threads:
             stores.append((_store(*game.shape), _store(*game.shape)))
-        if first == 0:
-            for pair in stores:
-                for store, chain in zip(pair, game.chains, strict=True):
-                    store[3][0] = chain[8][0]
-                    store[2][:] = NODES  # full: begin anew
+        for pair in stores:
+            for store, chain in zip(pair, game.chains, strict=True):
+                store[3][0] = chain[8][0]
+                store[2][:] = NODES  # full: begin anew
+        return game
+
+    def run(self, game: Prepared, starts: Array, board: Array, first: int, many: int, seed: int) -> Array:
+        """(many, S) values of play-outs first, first + 1, ..., blocks of them shared among the threads."""
+        stores = self._stores[game.shape]
         out = np.empty((many, len(starts)))
         blocks = iter(range(0, many, BLOCK))
         lock = Lock()
@@ -190,10 +252,61 @@ class Oracle:
                     at = next(blocks, None)
                 if at is None:
                     return
-                game.run(out[at : at + BLOCK], first + at, seed, starts, pair)
+                game.run(out[at : at + BLOCK], first + at, seed, starts, board, pair)
 
         list(self.pool.map(work, stores))
         return out
+
+
+class Sample:
+    """Play-outs of a race: values (N, S) of columns to the side on roll.
+
+    board : where the first roll is over, what the side that rolled has come to; the other is on roll.
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        game: Prepared,
+        columns: Sequence[int],
+        seed: int = 1,
+        board: Array | None = None,
+    ) -> None:
+        self.oracle, self.game, self.columns, self.seed = oracle, game, np.array(columns, np.int64), seed
+        self.board = np.zeros(0, np.int8) if board is None else np.ascontiguousarray(board)
+        self.values = np.zeros((0, len(columns)))
+
+    def more(self, many: int) -> None:
+        """Play out `many` more games."""
+        first = len(self.values)
+        new = self.oracle.run(self.game, self.columns, self.board, first, many, self.seed)
+        self.values = np.concatenate([self.values, new])
+
+    def double(self) -> None:
+        """Play out as many games as there are already, at first `FIRST`."""
+        self.more(len(self.values) or FIRST)
+
+    @property
+    def means(self) -> Array:
+        """(S,) the values."""
+        return self.values.mean(axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def errors(self) -> Array:
+        """(S,) their standard errors."""
+        return self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values))  # type: ignore[no-any-return]
+
+
+def _unit(terms: Terms) -> float:
+    """What 1 of a column is worth in equities for money, in chances at a score."""
+    return 1.0 if isinstance(terms, bool) else 0.5
+
+
+def _within(error: float, terms: Terms) -> dict[str, Any]:
+    """What `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
+    unit = _unit(terms)
+    reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
+    return {name: unit * (times * error + ALLOWANCE) for name, times in reach.items()} | {"source": PLAYED}
 
 
 class Prepared:
@@ -229,13 +342,13 @@ class Prepared:
             kernels.smalls(chain[8], self.few, self.tables[1], numbers)
         kernels.layers(self.layered, self.chains, self.ending, self.few, small, self.doubling, self.won)
 
-    def run(self, out: Array, begin: int, seed: int, starts: Array, stores: Any) -> None:
-        """Fill out (N, S) with play-outs number `begin` and on."""
+    def run(self, out: Array, begin: int, seed: int, starts: Array, board: Array, stores: Any) -> None:
+        """Fill out (N, S) with play-outs number `begin` and on, of the start or of a `board` after the first roll."""
         from bgfmt.analysis import kernels_oracle as kernels
 
         kernels.play_outs(
-            out, begin, np.uint64(seed % (1 << 64)), starts, self.layered, self.ending, self.few, self.chains, stores,
-            self.doubling, self.won, self.terms, self.tables, SLACK,
+            out, begin, np.uint64(seed % (1 << 64)), starts, board, self.layered, self.ending, self.few, self.chains,
+            stores, self.doubling, self.won, self.terms, self.tables, SLACK,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from bgfmt.analysis.answers import (
     ESTIMATE,
     ESTIMATED,
     ORIGIN,
+    PLAYED,
     MetName,
     PositionEquities,
     RankedPlay,
@@ -100,6 +101,9 @@ class Question:
         "The cube action at all scores up to N-away.", range=(1, MOST_SCORE), metavar="N"
     )
     settle: bool | None = option("Calculate exactly what no table covers or a table leaves too close.")
+    oracle: bool | None = option(
+        "Play out by dice, for about a second, a decision closer than the error of an estimate."
+    )
 
     @property
     def around(self) -> dict[str, Any]:
@@ -118,15 +122,15 @@ MET = ("met", "met_player", "extend_met")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "lookup": ("position", "table"),
     "race": ("position", "table"),
-    "cube": ("position", "table", *STATE, *MET, "scores", "settle"),
-    "play": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle"),
-    "probe": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle"),
+    "cube": ("position", "table", *STATE, *MET, "scores", "settle", "oracle"),
+    "play": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),
+    "probe": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),
 }
 
 
 def own(question: str) -> tuple[str, ...]:
     """The options that are arguments of the function of that question: those that are not of all questions."""
-    common = ("position", "table", "roll", *STATE, *MET, "settle")
+    common = ("position", "table", "roll", *STATE, *MET, "settle", "oracle")
     return tuple(name for name in QUESTIONS[question] if name not in common)
 
 
@@ -377,7 +381,8 @@ def cube(
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
-    equities = advisor.equities(state)
+    played = advisor.played(state) if action.source == PLAYED else None
+    equities = played or advisor.equities(state)
     return CubeAnswer(state=state, equities=equities, action=action, centered_cube=centered, owned_cube=owned)
 
 

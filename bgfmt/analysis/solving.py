@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.analysis.answers import CALCULATION, Source
 from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
 from bgfmt.game import board
@@ -254,8 +255,8 @@ def _met(ours: Array, theirs: Array) -> Array:
 class Solved:
     """A position solved, seen by the side on roll.
 
-    usual : of an estimate the error that 95 % keep, None for a calculation; error : no value is farther than this
-    from the truth, of an estimate 99.9 % are not. columns : the side on roll first.
+    usual : of estimates and play-outs the error that 95 % keep, None for a calculation; error : no value is farther
+    than this from the truth, of those 99.9 % are not. columns : the side on roll first.
     ours, place : the boards of the side on roll, and which of them it has now. on_roll (K,): its values before it
     doubles or rolls, not doubling. after (boards, K): what each board it can play to is worth to it when the other
     side is on roll with the board it has now.
@@ -269,6 +270,7 @@ class Solved:
     place: int
     on_roll: Array
     after: Array
+    source: Source = CALCULATION
 
     def plays(self, roll: int) -> Array:
         """Places of the boards that roll number 0..20 can be played to."""

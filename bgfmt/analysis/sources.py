@@ -3,7 +3,7 @@
 1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones.
 2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
 3. The estimate of `bgfmt.analysis.chains`, for every race; the chance to win from a cubeless two-sided table where
-   one covers it.
+   one covers it. Where that is asked for, play-outs of `bgfmt.analysis.oracle` for what is closer than its error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
 from bgfmt.analysis.answers import (
-    CALCULATION,
     COLUMNS,
     ESTIMATE,
     HYPERGAMMON,
@@ -80,7 +79,7 @@ PLAYING = Limits(match=24_000_000)
 class Worths:
     """Worth of each result to the side that has played, with the cube where it is and without; the greatest error.
 
-    usual : of an estimate the error that 95 % of estimates keep.
+    usual : of estimates and play-outs the error that 95 % of them keep.
     """
 
     values: Floats
@@ -92,7 +91,7 @@ class Worths:
 
 
 class Sources:
-    """The tables of a library, and what may be calculated beside them."""
+    """The tables of a library, what may be calculated beside them, and seconds of play-outs for one decision."""
 
     def __init__(
         self,
@@ -100,8 +99,9 @@ class Sources:
         calculate: Calculate = "all",
         limit: int | Limits | None = None,
         progress: Progress | None = None,
+        oracle: float = 0.0,
     ) -> None:
-        self.library, self.calculate, self.progress = library, calculate, progress
+        self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
         self._lock = Lock()
@@ -184,7 +184,7 @@ class Sources:
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)
-        equities = self._of_calculation(solved)
+        equities = self.of_calculation(solved)
         table = choose.two_sided_for(self.tables, position)
         if solved.usual is None or table is None or equities.gammons == "counted":
             return equities
@@ -208,13 +208,14 @@ class Sources:
     def calculated(self, state: GameState) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
         solved = self.solved(state.position, bool(state.jacoby), self.limits.close, close=True)
-        return None if solved is None else self._of_calculation(solved)
+        return None if solved is None else self.of_calculation(solved)
 
-    def _of_calculation(self, solved: Solved) -> PositionEquities:
+    def of_calculation(self, solved: Solved) -> PositionEquities:
+        """The money equities of a race calculated, estimated or played out."""
         position, usual, names = solved.position, solved.usual, ("win", *COLUMNS)
         gammonless = None if position.gammons else 0.0
         return PositionEquities(
-            source=CALCULATION if usual is None else ESTIMATE,
+            source=solved.source,
             max_error=dict.fromkeys(names, solved.error),
             usual_error=None if usual is None else dict.fromkeys(names, usual),
             position=position,
@@ -254,10 +255,10 @@ class Sources:
         solved = self._solved_or_estimated(state)
         if solved is None:
             return None
+        solved = self.plays_played(solved, jacoby, dice, solved.column(cube))
         worth = [solved.values(*dice, solved.column(name)) for name in (cube, "cubeless")]
         values, cubeless = (np.array([one[side] for side in sides]) for one in worth)
-        source = CALCULATION if solved.usual is None else ESTIMATE
-        return Worths(values, cubeless, solved.error, source, None, solved.usual)
+        return Worths(values, cubeless, solved.error, solved.source, None, solved.usual)
 
     def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
@@ -341,12 +342,38 @@ class Sources:
 
     def estimate(self, position: Position, terms: Terms) -> Solved:
         """A race estimated: the errors are equities for money, chances at a score."""
-        from bgfmt.analysis.chains import errors
         from bgfmt.analysis.ondemand import columns_for
 
         lose, win = (-1.0, 1.0) if isinstance(terms, bool) else terms.ends
-        usual, most = (error * (win - lose) / 2 for error in errors(position))
-        return replace(self.estimator.solve(position, columns_for(position, terms), most), usual=usual)
+        return self.estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
+
+    def played(self, state: GameState, terms: Terms, sure: Callable[[Solved], bool]) -> Solved | None:
+        """A race whose estimate leaves the cube action open, played out until it is sure.
+
+        None where no play-outs are asked for, or the estimate is sure.
+        """
+        solved = self.estimated(state.position, terms) if self.oracle else None
+        if solved is None or sure(solved):
+            return None
+
+        def play() -> Solved:
+            from bgfmt.analysis.oracle import settle
+
+            return settle(solved, terms, sure, self.oracle)
+
+        return self._once((state.position, terms, state.owner, "play-outs"), play)
+
+    def plays_played(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
+        """A race whose estimate leaves the play of a roll open, played out where that is asked for."""
+        if not self.oracle or solved.source != ESTIMATE:
+            return solved
+
+        def play() -> Solved:
+            from bgfmt.analysis.oracle import settle_plays
+
+            return settle_plays(solved, terms, dice, column, self.oracle)
+
+        return self._once((solved.position, terms, dice, column), play) or solved
 
     @cached_property
     def estimator(self) -> Estimator:

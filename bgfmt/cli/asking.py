@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bgfmt.analysis.answers import CALCULATION, SourcedAnswer
+from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
 from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, own
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
@@ -154,7 +154,7 @@ def options_of(question: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         names = own(question)
-        function = state_options(calculation_options(*MET)(function))
+        function = state_options(calculation_options("oracle", *MET)(function))
         return together("own", question_options(*names), *names)(function)
 
     return decorate
@@ -165,13 +165,13 @@ def state_options(function: F) -> F:
     return together("around", question_options(*STATE), *STATE)(function)
 
 
-def calculation_options(*met: str) -> Callable[[F], F]:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--as`, `--part`, and of `MET` these."""
+def calculation_options(*more: str) -> Callable[[F], F]:
+    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--as`, `--part`, `more` of a question."""
 
     def options(function: F) -> F:
-        return limit_options("see docs/ask.md")(question_options(*met)(as_option(part_option(function))))
+        return limit_options("see docs/ask.md")(question_options(*more)(as_option(part_option(function))))
 
-    return together("calculation", options, "limit", "settle", *met, "described", "part")
+    return together("calculation", options, "limit", "settle", *more, "described", "part")
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -215,6 +215,7 @@ def engine_adviser(
     extend_met: bool | None = None,
     met_player: int | None = None,
     usual: Limits | None = None,
+    oracle: bool | None = None,
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
@@ -231,6 +232,7 @@ def engine_adviser(
         met_player=met_player,
         calculate="nothing" if settle is False else "all",
         limit=(usual or PLAYING) if limit is None else limit,
+        oracle=float(oracle or 0),
         outside=outside,
         progress=progress,
     )
@@ -288,7 +290,8 @@ def source_line(answer: SourcedAnswer) -> str:
     table, usual, most = (answer.table, answer.usual_error, answer.max_error)
     if usual is not None and most is not None:
         within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
-        return f"estimated: {within}; --limit N calculates what takes more"
+        how = "played out" if answer.source == PLAYED else "estimated"
+        return f"{how}: {within}; --limit N calculates what takes more"
     where = (
         "calculated exactly"
         if answer.source == CALCULATION

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.analysis import questions
+from bgfmt.analysis.answers import PLAYED
 from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
         "mean": "rolls still to go",
     }
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
-    about = " (estimated)" if first.approximate else ""
+    about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
     more = asking.title(answer.state) if answer.state else ""
     lines += [more] if more else []
@@ -81,7 +82,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
         elif answer.one:
-            lines += [_line(place, play) for place, play in enumerate(answer.one.plays, 1)]
+            lines += [_line(place, play, first.source) for place, play in enumerate(answer.one.plays, 1)]
         else:
             best = one.plays[0]
             rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= 5e-7]
@@ -91,9 +92,9 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     return [*lines, f"  {asking.source_line(first)}"]
 
 
-def _line(place: int, play: RankedPlay) -> str:
-    what = "estimate" if play.approximate else "table"
-    close = f", within the {what}'s error" if play.close and play.loss else ""
+def _line(place: int, play: RankedPlay, source: str) -> str:
+    what = "play-outs'" if source == PLAYED else "estimate's" if play.approximate else "table's"
+    close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
     loss = f"  (-{play.loss:.5f}{lost}{close})" if place > 1 else ""
     return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss}"

@@ -16,7 +16,7 @@ export interface Origin {
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: false;
-  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
 
@@ -54,7 +54,7 @@ export interface SideRace {
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: false;
-  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
 
@@ -94,7 +94,7 @@ export interface TwoRaces {
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: false;
-  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
 
@@ -132,7 +132,7 @@ export interface CubeAction {
   sure_take: boolean;
   /** Whether the error of the equities cannot turn the action. */
   sure: boolean;
-  /** The greatest error of the equities; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of the equities; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   error: number;
   /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
@@ -176,7 +176,7 @@ export interface CubeAnswer {
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: false;
-  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
@@ -250,7 +250,7 @@ export interface PlayAnswer {
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: false;
-  /** The greatest error of each number, by name; of an estimate that which 99.9 % of estimates keep; null where none is known. */
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
 

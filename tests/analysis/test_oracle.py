@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt import analysis, met
+from bgfmt import Advisor, analysis, met
 from bgfmt.analysis import ondemand
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
@@ -59,3 +59,76 @@ def test_contact_and_games_that_are_over_are_refused() -> None:
         analysis.play_out(GameState())
     with pytest.raises(PositionError):
         analysis.play_out(Position(Side(1), Side()))
+
+
+#: one by whom every close decision is settled, whatever the machine has else to do
+LONG = 60.0
+
+
+def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
+    with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=LONG) as asked:
+        open_ones = [one for one in _positions(60, 7) if not plain.cube(GameState.of(one)).sure]
+        position = min(open_ones, key=lambda one: abs(plain.cube(GameState.of(one)).take_margin))
+        estimated, played = (advisor.cube(GameState.of(position)) for advisor in (plain, asked))
+        again = Advisor([], limit=0, oracle=LONG).cube(GameState.of(position))
+        equities = asked.played(GameState.of(position))
+    assert (estimated.source, played.source) == ("estimate", "play-outs")
+    assert played == again
+    assert played.sure
+    assert played.error is not None
+    assert estimated.error is not None
+    assert played.error < estimated.error / 4
+    assert played.certainty.startswith("played out: within ")
+    assert played.certainty.endswith("further from flipping than that")
+    with Advisor([], limit=10**8) as calculating:
+        exact = calculating.cube(GameState.of(position))
+    assert exact.source == "calculation"
+    assert abs(played.no_double - exact.no_double) <= played.error
+    assert played.action == exact.action
+    assert equities is not None
+    assert equities.centered == played.no_double
+    assert equities.source == "play-outs"
+
+
+def test_what_is_sure_is_not_played_out() -> None:
+    with Advisor([], limit=0, oracle=LONG) as asked:
+        sure = next(one for one in _positions(60, 7) if asked.cube(GameState.of(one)).source == "estimate")
+        assert asked.cube(GameState.of(sure)).sure
+
+
+def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
+    position = Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1")
+    state = GameState.of(position, (5, 2))
+    with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=0.5) as asked:
+        estimated, played = (advisor.plays(state) for advisor in (plain, asked))
+    assert (estimated.source, played.source) == ("estimate", "play-outs")
+    assert played.approximate
+    assert played.max_error is not None
+    assert played.usual_error is not None
+    assert estimated.max_error is not None
+    assert played.usual_error["value"] < played.max_error["value"] < estimated.max_error["value"]
+    values = [{play.notation: play.value for play in one.plays} for one in (estimated, played)]
+    far = [play.notation for play in estimated.plays if not play.close]
+    assert all(values[0][name] == values[1][name] for name in far)
+    for play in estimated.plays[:2]:
+        value = values[1][play.notation]
+        assert value is not None
+        assert play.value is not None
+        assert abs(value - play.value) <= played.max_error["value"] + estimated.max_error["value"]
+
+
+def test_at_a_score_the_cube_and_the_plays_are_played_out() -> None:
+    near = GameState.of(Position.parse("3 1 0 0 0 3 / 3 0 0 2 0 2"), away=(3, 5))
+    far = GameState.of(Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1"), (5, 2), away=(3, 5))
+    with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=0.5) as asked:
+        score = plain.score(near)
+        estimated, cube = (advisor.cube(near) for advisor in (plain, asked))
+        guessed, plays = (advisor.plays(far) for advisor in (plain, asked))
+    assert (estimated.source, cube.source) == (guessed.source, plays.source) == ("estimate", "play-outs")
+    assert estimated.match is not None
+    assert cube.match is not None
+    exact = ondemand.solve_match(near.position, score).cube.mwc
+    assert abs(cube.match.mwc.no_double - exact.no_double) <= cube.match.error < estimated.match.error / 3
+    assert plays.max_error is not None
+    assert guessed.max_error is not None
+    assert plays.max_error["mwc"] < guessed.max_error["mwc"]

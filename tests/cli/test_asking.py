@@ -118,6 +118,24 @@ def test_cube(ask):
     assert "estimated: within" in plain[1]
 
 
+def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
+    words = 'gnubg_os0.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0'
+    estimated = json.loads(ask(f"cube {words} --cube centered --json")[1])
+    assert (estimated["source"], estimated["sure"]) == ("estimate", False)
+    data = json.loads(ask(f"cube {words} --cube centered --oracle --json")[1])
+    assert (data["source"], data["approximate"], data["sure"]) == ("play-outs", True, True)
+    assert (
+        data["usual_error"]["centered"] < data["max_error"]["centered"] < estimated["max_error"]["centered"]
+    )
+    assert data["centered"] == data["centered_cube"]["no_double"]
+    code, out, _ = ask(f"cube {words} --oracle")
+    assert code == 0
+    assert "\n  played out: within " in out
+    assert data["certainty"] in out
+    play = ask('play gnubg_os0.bd "0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1" 52 --limit 0 --oracle')[1]
+    assert ": money equity, cube centered (played out)\n" in play
+
+
 def test_every_race_has_an_answer(ask):
     for text in (
         "0 0 0 0 5 9 / 0 0 0 0 5 9",

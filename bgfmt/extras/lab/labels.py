@@ -151,9 +151,8 @@ def _made(
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             pending |= {pool.submit(work, place) for place in islice(places, len(done))}
-            for one in sorted(
-                done, key=lambda one: one.exception() is not None
-            ):  # what is done is kept first
+            # what is done is kept before an error is raised
+            for one in sorted(done, key=lambda one: one.exception() is not None):
                 yield one.result()
     finally:
         pool.shutdown(cancel_futures=True)

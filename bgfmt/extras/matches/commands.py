@@ -50,6 +50,7 @@ FORMS = ("sgf", "html", "json", "text", "csv", "sums")
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
 @asking.limit_options("2 million, less than a tenth of a second a game")
+@asking.question_options("oracle")
 @options.force_option
 @options.as_option
 @options.json_option
@@ -61,6 +62,7 @@ def annotate(
     worst: int,
     limit: int | None,
     settle: bool | None,
+    oracle: bool | None,
     met: str | None,
     extend_met: bool | None,
     met_player: int | None,
@@ -113,6 +115,7 @@ def annotate(
             met_player=met_player or 0,
             limit=LIMIT if limit is None else limit,
             calculate=settle is not False,
+            oracle=float(oracle or 0),
             records=form == "sgf",
         ) as judge,
         Progress("annotating", " files") as progress,
@@ -177,6 +180,7 @@ def _is_database(path: str) -> bool:
 
 
 ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc file_analysis"
+JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "played out"}
 
 
 @click.command()
@@ -189,7 +193,7 @@ ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc f
 @click.option("--pass", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
-@asking.calculation_options(*MET)
+@asking.calculation_options("oracle", *MET)
 @options.json_option
 def judge(
     words: tuple[str, ...],
@@ -306,9 +310,11 @@ def _lines(judgement: Judgement) -> list[str]:
     lines += [f"  {words}" for words in text.behind(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
-    where = "calculated" if judgement.source == "calculation" else f"from {judgement.table}"
+    where = f"from {judgement.table}" if judgement.table else JUDGED.get(judgement.source, judgement.source)
+    sure = text.certainty(judgement)
+    sure = sure if sure.startswith(where) else f"{where}; {sure}"
     measured = "equity at the score (EMG)" if judgement.mwc is not None else f"{judgement.measure} equity"
-    return [*lines, f"  {who.lower()}'s {measured}; {where}; {text.certainty(judgement)}"]
+    return [*lines, f"  {who.lower()}'s {measured}; {sure}"]
 
 
 @click.command()

@@ -266,7 +266,8 @@ class Answers:
         limit = None if self.settle is None else self.settle * COLUMNS
         if match:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
-        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit)
+        oracle = float(calculate and asked.oracle is True)
+        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit, oracle)
         if key not in self._advisers:
             if asked.met is not None and asked.met not in mets.names():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
@@ -279,6 +280,7 @@ class Answers:
                 met_player=asked.met_player or 0,
                 calculate="all" if calculate else "nothing",
                 limit=limit,
+                oracle=oracle,
             )
         return self._advisers[key]
 

@@ -129,3 +129,13 @@ def test_beyond_the_table_when_asked_for(capsys: pytest.CaptureFixture[str]) -> 
         assert run([*arguments, "--extend-met", "--json"]) == 0
     answer = capsys.readouterr().out
     assert "loss_mwc" in answer
+
+
+def test_what_an_estimate_leaves_open_is_played_out(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["3 1 0 0 0 3 / 3 0 0 2 0 2", "--no-double", "--limit", "0"]
+    assert (asked(capsys, *words)["method"], asked(capsys, *words)["verdict"]) == ("estimated", "close")
+    found = asked(capsys, *words, "--oracle")
+    assert (found["method"], found["source"], found["verdict"]) == ("play-outs", "play-outs", "error")
+    assert found["certainty"].startswith("played out: 99.9 % of play-outs err by less")
+    assert run(["judge", *words, "--oracle"]) == 0
+    assert "; played out: 99.9 % of play-outs" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.answers import HYPERGAMMON, RankedPlay, RankedPlays, Source
+from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.library import Library
@@ -64,7 +64,8 @@ class Judgement:
     cubeless_loss : what a wrong play for money loses without the cube.
     choices : how many different ones there were.
     close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
-        are estimated. Where no bound of their error is known, either, the verdict is "approximate", and no error.
+        are estimated or played out. Where no bound of their error is known, either, the verdict is "approximate",
+        and no error.
     source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
         known. gammons : "none", "counted" or "ignored".
     method : how the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs".
@@ -246,6 +247,8 @@ class Judge(AbstractContextManager["Judge"]):
         Which player of the match equity table a match's first player is; it matters for uneven tables only.
     calculate
         False for the tables alone.
+    oracle
+        Seconds of play-outs for a decision closer than the error of an estimate, 0 for none.
     records
         Whether judgements get what gnubg's records of an analysis hold besides.
     """
@@ -258,12 +261,13 @@ class Judge(AbstractContextManager["Judge"]):
         met_player: int = 0,
         limit: int = LIMIT,
         calculate: bool = True,
+        oracle: float = 0.0,
         records: bool = False,
         progress: Progress | None = None,
     ) -> None:
         what: Calculate = "all" if calculate else "nothing"
         self.met_player, self.records = met_player, records
-        self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, progress=progress)
+        self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, oracle=oracle, progress=progress)
         #: the last state before a roll, and its worth
         self._before: tuple[GameState | None, float] = (None, 0.0)
 
@@ -400,7 +404,7 @@ def _origin(
         "source": answer.source,
         "table": answer.table,
         "gammons": _gammons(state.position, answer.source),
-        "method": "estimated" if answer.approximate else "exact",
+        "method": "play-outs" if answer.source == PLAYED else "estimated" if answer.approximate else "exact",
         "ends": ends,
     }
 

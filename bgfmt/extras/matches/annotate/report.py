@@ -70,7 +70,7 @@ class Total:
 
     decisions : judged; plays and cube decisions add up to them. unforced : where there was a choice, and no number is
     only estimated. right, close, approximate, illegal : how many of those are not errors, and why; errors : the rest,
-    by kind. estimated : those whose numbers are estimated within a known error.
+    by kind. estimated : those whose numbers are estimated or played out within a known error.
     equity_lost : by errors and close decisions, for a cube at 1, in a match EMG; play_lost and cube_lost of it by
     kind; mwc_lost : of it in matches, chances to win the match, added up over all; points_lost : for money, with the
     cube. approximate_lost : by approximate decisions, not in the others. error_rate : equity lost a decision
@@ -111,7 +111,7 @@ class Total:
     race_pr = Figure(_lost(500, "xg_decisions"), "race PR", ".2f", whole=True)
     gnubg_decisions = Figure(lambda one: one.counts("gnubg"))
     race_memg = Figure(_lost(1000, "gnubg_decisions"), "race mEMG", ".1f", whole=True)
-    estimated = Figure(lambda one: one.method == "estimated" and one.bounded, "estimated")
+    estimated = Figure(lambda one: one.method != "exact" and one.bounded, "estimated")
     doubles = Figure(lambda one: one.did == "double")
     takes = Figure(lambda one: one.did in ("take", "beaver"))
     passes = Figure(lambda one: one.did == "pass")

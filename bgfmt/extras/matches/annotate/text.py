@@ -51,7 +51,7 @@ def line(one: Judgement) -> str:
     if one.verdict == "close":
         notes.append("closer than the error of the numbers")
     if one.approximate:
-        notes.append("estimated" if one.bounded else "approximate")
+        notes.append(_how(one) if one.bounded else "approximate")
     if one.file is not None and one.file.differs:
         theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
         notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
@@ -62,6 +62,11 @@ def line(one: Judgement) -> str:
     else:
         text += ", right"
     return text + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _how(one: Judgement) -> str:
+    """How the numbers of a judgement that is not exact were found."""
+    return "played out" if one.method == "play-outs" else "estimated"
 
 
 def verdict(one: Judgement) -> str:
@@ -104,9 +109,11 @@ def certainty(one: Judgement) -> str:
     if not one.bounded:
         return "approximate: no bound of the error is known"
     if one.verdict == "close":
-        return "closer than the error of the numbers"
+        open_still = "played out and still open: " if one.method == "play-outs" else ""
+        return f"{open_still}closer than the error of the numbers"
     if one.approximate:
-        return "estimated: 99.9 % of estimates err by less than would change that"
+        what = "play-outs" if one.method == "play-outs" else "estimates"
+        return f"{_how(one)}: 99.9 % of {what} err by less than would change that"
     return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
 
 
