@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lowest lint style docs fuzz wheel bench clean
+.PHONY: demo check test measure lowest lint style docs site-docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -48,6 +48,11 @@ style: .venv/tested
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py
 
+# The documents as a site with search, in build/site.
+site-docs: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python docs/make_site.py
+
 # The quick part with the lowest versions of the dependencies that pyproject.toml allows.
 lowest:
 	$(PYTHON) -m venv .venv/lowest
@@ -60,9 +65,13 @@ FUZZ_EXAMPLES ?= 100000
 fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
-# A wheel with compiled kernels, into dist/: four minutes on two cores. The same bytes from the same SOURCE_DATE_EPOCH.
-wheel: .venv/tested
+# What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+dist: .venv/tested
+	rm -rf dist
 	$(BIN)/python -m hatchling build -t sdist -t wheel
+	$(BIN)/python -m twine check --strict dist/*.tar.gz dist/*.whl
+	@if command -v npm >/dev/null; then npm pack ./plugins/js --pack-destination dist; fi
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
@@ -78,7 +87,7 @@ bench: .venv/installed
 	@touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
 	@touch $@
 
 # what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
@@ -87,4 +96,4 @@ bench: .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv demo tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1782,6 +1782,8 @@ int bgfmt_equities_boards(const bgfmt_db *db, size_t count, const uint8_t *us, c
 
 /* ---- messages ---- */
 
+const char *bgfmt_version(void) { return BGFMT_C_VERSION; }
+
 const char *bgfmt_strerror(int status)
 {
     switch (status) {

@@ -21,6 +21,12 @@
 extern "C" {
 #endif
 
+/* bgfmt's release, of which this header is part; BGFMT_C_VERSION_NUMBER can be compared: 10000 major + 100 minor + patch. */
+#define BGFMT_C_VERSION "0.3.0"
+#define BGFMT_C_VERSION_NUMBER 300
+/* The number in the SONAME: it rises when programs must be compiled anew. */
+#define BGFMT_C_ABI 0
+
 #define BGFMT_ROLLS 32 /* a distribution: chances, parts of 65535, of 0..31 rolls */
 #define BGFMT_BOARD 25 /* points 1..24, then the bar */
 
@@ -146,6 +152,9 @@ int bgfmt_counts(int points, uint64_t number, uint8_t *out);
 int bgfmt_read_id(const char *id, uint8_t us[BGFMT_BOARD], uint8_t them[BGFMT_BOARD]);
 
 const char *bgfmt_strerror(int status);
+
+/* BGFMT_C_VERSION of the library that is loaded, which may be later than the header. */
+const char *bgfmt_version(void);
 
 #ifdef __cplusplus
 }
