@@ -66,6 +66,7 @@ fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
 # What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
+dist: export BGFMT_LEVELS = all
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: .venv/tested
 	rm -rf dist
@@ -90,7 +91,7 @@ bench: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
 	@touch $@
 
-# what the tests of plugins/js and of the probe page need from npm; without npm those tests are skipped
+# what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped
 .venv/web: .venv/created tests/web/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
 	@touch $@

@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 GOLDEN = FIXTURES / "golden"
 
-PROGRAMS = ("gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium")
+PROGRAMS = (
+    "gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium", "file",
+    "update-mime-database",
+)  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:

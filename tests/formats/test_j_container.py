@@ -15,7 +15,7 @@ import pytest
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import audit
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container
+from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container, looks_like
 from bgfmt.formats.j.jfile import JFile
 from bgfmt.formats.j.noun import E3, FORMS, JType, as_json
 from bgfmt.formats.j.write import compact
@@ -38,6 +38,13 @@ from tests.support.j_nouns import (
 SAID = contents()
 E1 = FORMS[0xE1]
 FUZZ = int(os.environ.get("BGFMT_FUZZ", "1500"))
+
+
+def test_a_film_is_no_component_file() -> None:
+    """MPEG-4 begins as a list of boxes of old J did on a 32-bit machine with the most significant byte first."""
+    film = b"\0\0\0\x20ftypisom\0\0\2\0isomiso2avc1mp41"
+    assert not looks_like(film)
+    assert looks_like(film[:12] + b"\0\0\0\1" + film[16:])
 
 
 def relative(path: Path) -> str:

@@ -115,7 +115,7 @@ def test_npm_package() -> None:
 def test_conda_recipe() -> None:
     recipe = read(PACKAGING / "conda/recipe.yaml")
     needs = {one.replace(" ", "") for one in recipe["requirements"]["run"]}
-    assert needs >= {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
+    assert needs == {f"python{PROJECT['requires-python']}", *PROJECT["dependencies"]}
     assert recipe["about"]["summary"] == PROJECT["description"]
     assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").exists()
 

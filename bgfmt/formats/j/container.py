@@ -64,7 +64,7 @@ def looks_like(head: bytes) -> bool:
     for form in (*FORMS.values(), *OLD_FORMS):
         first, second, _, rank = form.words(4).unpack_from(head)
         kind, flag = (second, True) if form.first else (first, form.word == 4 or second == -1)
-        if kind == JType.BOX and flag and (head[0] == form.first or (not form.first and rank == 1)):
+        if kind == JType.BOX and flag and (head[0] == form.first if form.first else rank == 1):
             return True
     return False
 

@@ -1,0 +1,118 @@
+meta:
+  id: bgfmt_ts
+  title: bgfmt two-sided bearoff database, compressed
+  file-extension: bgts
+  license: MIT
+  endian: le
+doc: |
+  Where everything lies, down to the coded blocks; the residuals in these are the work of a rANS decoder, which the page
+  describes and plugins/c and plugins/js have.
+doc-ref: docs/formats/bgfmt-ts.md
+seq:
+  - {id: magic, contents: bgfmt-ts}
+  - {id: version, type: u2, valid: 1}
+  - {id: points, type: u1}
+  - {id: chequers, type: u1}
+  - {id: columns, type: u1, valid: {any-of: [1, 4]}}
+  - {id: block_bits, type: u1}
+  - {id: groups, type: u2}
+  - {id: positions, type: u4}
+  - {id: len_facts, type: u4}
+  - {id: size, type: u8}
+  - {id: zero, size: 28}
+  - {id: header_crc32, type: u4, doc: of bytes 0 to 59}
+  - {id: classes, type: class, repeat: expr, repeat-expr: 16}
+  - {id: strip_offsets, type: u8, repeat: expr, repeat-expr: groups + 1}
+  - {id: order, type: u4, repeat: expr, repeat-expr: positions, doc: the position number at each place}
+  - {id: facts, type: str, size: len_facts, encoding: UTF-8, doc: JSON}
+  - {id: directory_crc32, type: u4, doc: of everything from byte 64 on}
+  - {id: strips, type: "strip(_index)", repeat: expr, repeat-expr: groups}
+instances:
+  block: {value: 1 << block_bits, doc: records of a block}
+types:
+  class:
+    seq:
+      - {id: shift, type: u2}
+      - {id: frequencies, type: u2, repeat: expr, repeat-expr: 64}
+  strip:
+    params:
+      - {id: g, type: s4}
+    instances:
+      start: {value: "_root.strip_offsets[g]"}
+      rows: {value: (g + 1) * _root.positions / _root.groups - g * _root.positions / _root.groups}
+      head: {pos: start, type: head}
+      index:
+        pos: start + head.size
+        type: u8
+        repeat: expr
+        repeat-expr: rows * _root.groups + 1
+        doc: where each row segment begins, row by row, in a row tile by tile; and the end of the strip
+      index_crc32: {pos: start + head.size + 8 * (rows * _root.groups + 1), type: u4}
+      factors:
+        pos: start + head.size + 8 * (rows * _root.groups + 1) + 4
+        type: tile_factors(_index, head.tiles[_index].factor_bytes)
+        repeat: expr
+        repeat-expr: _root.groups
+      segments:
+        type: segment(index[_index], index[_index + 1], _index % _root.groups, head.tiles[_index % _root.groups].factor_bytes)
+        repeat: expr
+        repeat-expr: rows * _root.groups
+  head:
+    seq:
+      - {id: size, type: u4}
+      - {id: tiles, type: tile, repeat: expr, repeat-expr: _root.groups}
+      - {id: crc32, type: u4}
+  tile:
+    seq:
+      - {id: columns, type: column, repeat: expr, repeat-expr: _root.columns}
+    instances:
+      factor_bytes:
+        value: "columns[0].factor_bytes + (_root.columns == 1 ? 0 : columns[1].factor_bytes + columns[2].factor_bytes + columns[3].factor_bytes)"
+  column:
+    seq:
+      - {id: num_wide, type: u2}
+      - {id: num_narrow, type: u2}
+      - {id: num_pairs, type: u2}
+      - {id: wide_shifts, type: u1, repeat: expr, repeat-expr: num_wide}
+      - {id: narrow_shifts, type: u1, repeat: expr, repeat-expr: num_narrow}
+      - {id: pair_shifts, type: u1, repeat: expr, repeat-expr: num_pairs}
+    instances:
+      factor_bytes: {value: 2 * num_wide + num_narrow + num_pairs}
+  tile_factors:
+    params:
+      - {id: j, type: s4}
+      - {id: factor_bytes, type: s4}
+    seq:
+      - {id: records, type: factors(factor_bytes), repeat: expr, repeat-expr: width}
+    instances:
+      width: {value: (j + 1) * _root.positions / _root.groups - j * _root.positions / _root.groups}
+  factors:
+    params:
+      - {id: factor_bytes, type: s4}
+    seq:
+      - {id: factors, size: factor_bytes}
+      - {id: crc32, type: u4}
+  segment:
+    params:
+      - {id: start, type: u8}
+      - {id: end, type: u8}
+      - {id: j, type: s4}
+      - {id: factor_bytes, type: s4}
+    instances:
+      width: {value: (j + 1) * _root.positions / _root.groups - j * _root.positions / _root.groups}
+      blocks: {value: (width + _root.block - 1) / _root.block}
+      body: {pos: start, size: end - start, type: "segment_body(width, blocks, factor_bytes)"}
+  segment_body:
+    params:
+      - {id: width, type: s4}
+      - {id: num_blocks, type: s4}
+      - {id: factor_bytes, type: s4}
+    seq:
+      - {id: classes, size: "num_blocks * (_root.columns == 4 ? 2 : 1)"}
+      - {id: lengths, type: u1, repeat: expr, repeat-expr: num_blocks, doc: "in units of two bytes; 255: plain"}
+      - {id: factors, size: factor_bytes}
+      - id: blocks
+        size: "lengths[_index] != 255 ? 2 * lengths[_index] : 2 * _root.columns * (_index < num_blocks - 1 ? _root.block : width - _index * _root.block)"
+        repeat: expr
+        repeat-expr: num_blocks
+      - {id: crc32, type: u4}

@@ -1,0 +1,84 @@
+meta:
+  id: gnubg_os
+  title: GNU Backgammon one-sided bearoff database
+  file-extension: bd
+  license: MIT
+  endian: le
+  imports: [positions]
+doc: |
+  Chances, parts of 65535, to bear off the last chequer (and the first one, "gammon") in exactly 0 to 31 rolls.
+  A file without header is a `table` at byte 0, whose parameters have to be known.
+doc-ref: docs/formats/gnubg-os.md
+seq:
+  - {id: magic, contents: gnubg-OS-}
+  - {id: points_digits, type: str, size: 2, encoding: ASCII}
+  - {id: dash_1, size: 1}
+  - {id: chequers_digits, type: str, size: 2, encoding: ASCII}
+  - {id: dash_2, size: 1}
+  - {id: gammon_digit, type: str, size: 1, encoding: ASCII}
+  - {id: dash_3, size: 1}
+  - {id: compressed_digit, type: str, size: 1, encoding: ASCII}
+  - {id: dash_4, size: 1}
+  - {id: normal_digit, type: str, size: 1, encoding: ASCII}
+  - {id: filling, size: 20}
+  - {id: table, type: "table(points, chequers, gammon, compressed, 40)"}
+instances:
+  points: {value: points_digits.to_i}
+  chequers: {value: chequers_digits.to_i}
+  gammon: {value: gammon_digit.to_i != 0}
+  compressed: {value: compressed_digit.to_i != 0}
+types:
+  table:
+    params:
+      - {id: points, type: s4}
+      - {id: chequers, type: s4}
+      - {id: gammon, type: bool}
+      - {id: compressed, type: bool}
+      - {id: start, type: s8}
+    seq:
+      - {id: sides, type: "positions(points, chequers)"}
+    instances:
+      n: {value: sides.n}
+      start_if_6: {pos: start + 6, type: u4}
+      start_if_8: {pos: start + 8, type: u4}
+      entry_size:
+        value: "gammon or (start_if_6 != 1 and start_if_8 == 1) ? 8 : 6"
+        doc: Without gammons 6, but 8 until March 2009, which the start of position 1's values tells.
+      data: {value: start + n * entry_size}
+      rows:
+        pos: start
+        type: row(gammon)
+        repeat: expr
+        repeat-expr: n
+        if: not compressed
+      index:
+        pos: start
+        type: entry(entry_size, data, gammon)
+        repeat: expr
+        repeat-expr: n
+        if: compressed
+  row:
+    params:
+      - {id: with_gammon, type: bool}
+    seq:
+      - {id: bearoff, type: u2, repeat: expr, repeat-expr: 32}
+      - {id: gammon, type: u2, repeat: expr, repeat-expr: 32, if: with_gammon}
+  entry:
+    params:
+      - {id: entry_size, type: s4}
+      - {id: data, type: s8}
+      - {id: with_gammon, type: bool}
+    seq:
+      - {id: first_value, type: u4, doc: in values of two bytes}
+      - {id: bearoff_count, type: u1}
+      - {id: bearoff_first, type: u1, doc: the roll of the first value that is stored}
+      - {id: gammon_count, type: u1, if: entry_size == 8}
+      - {id: gammon_first, type: u1, if: entry_size == 8}
+    instances:
+      bearoff: {pos: data + 2 * first_value, type: u2, repeat: expr, repeat-expr: bearoff_count}
+      gammon:
+        pos: data + 2 * (first_value + bearoff_count)
+        type: u2
+        repeat: expr
+        repeat-expr: gammon_count
+        if: with_gammon

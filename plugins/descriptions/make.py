@@ -1,0 +1,222 @@
+"""Write `bearoff.magic` for file(1) and `bearoff.xml` for shared-mime-info: `python make.py [FOLDER]`.
+
+What a file must begin with is asked of the registry: beginning with an example, each byte is given every value, and
+those are kept with which the format still recognises the file.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from bgfmt import formats
+from bgfmt.formats import Format, Head
+
+HERE = Path(__file__).parent
+#: containers of others, which programs know already, and formats without a sign of their own
+LEFT_OUT = {"csv", "npz", "parquet", "sconyers", "sqlite", "zarr"}
+#: endings that tell nothing, as several formats, or other programs, have them
+COMMON = {".bd", ".db"}
+EVERY = set(range(256))
+WON = b"\xff\xff" + bytes(62)  # a side without chequers needs no roll
+
+
+def noun(form: int, *words: int) -> bytes:
+    """The first words of a J noun; `form` & 1 is set for the least significant byte first, & 2 for 8 bytes a word."""
+    return b"".join(
+        (word % (1 << 64)).to_bytes(8, "big")[-8 if form & 2 else -4 :][:: -1 if form & 1 else 1]
+        for word in words
+    )
+
+
+def header(text: str) -> bytes:
+    """A header of gnubg's and BKG's kind: filled with `x` to 40 bytes."""
+    return text.ljust(39, "x").encode() + b"\n"
+
+
+#: how files begin
+EXAMPLES: dict[str, list[bytes]] = {
+    "bgfmt-match": [b"BGMATCH\x1a"],
+    "bgfmt-ts": [b"bgfmt-ts"],
+    "bgsage": [b"RAEB"],
+    "bkg-binary": [header("bkg-T-06-08-25-u-08-f8")],
+    "bkg-text": [b"bkg-bearoff 1 points=6 men=8 pips=25"],
+    "exactbearoff": [b"\xcc\xde\x60\x04"],
+    "gnubg-2001": [WON],
+    "gnubg-huge": [b"10" + b"x" * 19 + b"\n"],
+    "gnubg-hyper": [header("gnubg-H1")],
+    "gnubg-nd": [header("gnubg-OS-06-15-1-0-1")],
+    "gnubg-os": [header("gnubg-OS-06-15-1-1-0")],
+    "gnubg-ts": [header("gnubg-TS-06-06-1")],
+    "jfile": [bytes([0xE0 | form]) + noun(form, 0, 32, 7, 1)[1:] for form in range(4)]
+    + [noun(form, 32, -1, 7, 1) for form in range(4)],
+    "points-text": [b"bearoff-2s 1 points=3"],
+}
+#: how files without header begin; `sized`: whether they can have none but the sizes of their format's tables
+HEADERLESS = [
+    ("gnubg-os", WON, True),
+    ("gnubg-os", b"\0\0\0\0\1\0\1\0\2\0\0\0", False),  # two entries of an index, with gammons and without
+    ("gnubg-os", b"\0\0\0\0\1\0\1\0\0\0", False),
+    ("gnubg-nd", bytes(16) + b"\0\0\x80\x3f" + bytes(12), True),
+    ("gnubg-ts", b"\xff" * 16, True),
+]
+
+
+class Sign(NamedTuple):
+    """The values that each of the first bytes may have, without those behind that may have any; sizes, if not all."""
+
+    values: list[set[int]]
+    example: bytes
+    sizes: tuple[int, ...] = ()
+
+    def runs(self) -> Iterator[tuple[int, bytes]]:
+        """(offset, bytes) of the stretches that are always the same."""
+        run, start = b"", 0
+        for at, values in enumerate([*self.values, set[int]()]):
+            if len(values) == 1:
+                start, run = (at, bytes(values)) if not run else (start, run + bytes(values))
+            elif run:
+                yield start, run
+                run = b""
+
+    def choices(self) -> Iterator[tuple[int, set[int]]]:
+        """(offset, values) of the bytes that may have some values."""
+        return ((at, values) for at, values in enumerate(self.values) if 1 < len(values) < 256)
+
+
+def stretch(values: set[int]) -> bool:
+    """Whether they follow one another."""
+    return bool(values) and max(values) - min(values) == len(values) - 1
+
+
+def sign(form: Format[Any], example: bytes) -> Sign:
+    """What the format asks of the files that begin like this."""
+    size = 5180448 if form.name == "gnubg-2001" else 1 << 20
+
+    def known(first: bytes, size: int = size) -> bool:
+        return form.recognise(Head("", size, first.ljust(512, b"\0")))
+
+    if not known(example):
+        raise ValueError(f"{form.name} does not recognise {example!r}")
+    each = []
+    for at, own in enumerate(example):
+        values = {value for value in range(256) if known(example[:at] + bytes([value]) + example[at + 1 :])}
+        # apart from each other, they are those of several forms, of which each has an example
+        each.append(values if stretch(values) or stretch(EVERY - values) else {own})
+    while len(each[-1]) == 256:
+        each.pop()
+    return Sign(each, example, () if known(example, size + 1) else (size,))
+
+
+def signs(name: str) -> list[Sign]:
+    """How a format's files are known."""
+    form = formats.get(name)
+    found = [sign(form, example) for example in EXAMPLES[name]]
+    for other, first, sized in HEADERLESS:
+        if other == name:
+            # the sizes of the tables that the format looks for in a damaged file
+            sizes = {facts.size for facts in form.every() if facts.size} if sized else ()  # type: ignore[attr-defined]
+            found.append(Sign([{value} for value in first], first, tuple(sorted(sizes))))
+    return found
+
+
+# ---- file(1)
+
+
+def spelled(data: bytes) -> str:
+    """Bytes as magic(5) and shared-mime-info write them."""
+    return "".join(chr(b) if re.match(rb"[\w.-]", bytes([b])) else f"\\x{b:02x}" for b in data)
+
+
+def magic(name: str) -> Iterator[str]:
+    """The lines of a format: one test below the other, the last one names it."""
+    form = formats.get(name)
+    named = f"{form.title} ({name})"
+    yield f"# {named}"
+    for one in signs(name):
+        tests = [f"{at}\tstring\t{spelled(run)}" for at, run in one.runs()]
+        for at, values in one.choices():
+            if stretch(values):
+                tests += [f"{at}\tubyte\t>{min(values) - 1}", f"{at}\tubyte\t<{max(values) + 1}"]
+            else:
+                tests += [f"{at}\tubyte\t!{value}" for value in sorted(EVERY - values)]
+        ends = [f"-0\toffset\t={size}" for size in one.sizes] or [tests.pop()]
+        yield from (">" * depth + test for depth, test in enumerate(tests))
+        for end in ends:
+            yield f"{'>' * len(tests)}{end}\t{named}"
+            if len(ends) > 1:
+                continue  # three lines for each of hundreds of sizes would be many
+            yield f"!:mime\t{mime(name)}"
+            if form.suffixes:
+                yield f"!:ext\t{'/'.join(suffix[1:] for suffix in form.suffixes)}"
+
+
+def mime(name: str) -> str:
+    """The type of a format's files, which is registered nowhere."""
+    return f"application/x-{name}"
+
+
+# ---- shared-mime-info
+
+
+def xml(name: str) -> Iterator[str]:
+    """The type of a format. There is no test of a size, so only what a header says is tested."""
+    form = formats.get(name)
+    yield f"  <mime-type type={quoteattr(mime(name))}>"
+    yield f"    <comment>{escape(form.title)}</comment>"
+    yield '    <magic priority="60">'
+    for one in signs(name)[: len(EXAMPLES[name])]:
+        tests = [[(at, run)] for at, run in one.runs()]
+        for (
+            at,
+            values,
+        ) in one.choices():  # nothing can be excluded, so a byte of many values is as in the example
+            few = sorted(values) if stretch(values) else [one.example[at]]
+            tests.append([(at, bytes([value])) for value in few])
+        yield from matches(tests, "      ")
+    yield "    </magic>"
+    endings = sorted({*form.suffixes} - COMMON)
+    yield from (f"    <glob pattern={quoteattr(f'*{ending}')}/>" for ending in endings)
+    yield "  </mime-type>"
+
+
+def matches(tests: list[list[tuple[int, bytes]]], indent: str) -> Iterator[str]:
+    """Elements that hold where one of each test holds."""
+    for at, value in tests[0]:
+        element = f'{indent}<match type="string" offset="{at}" value="{spelled(value)}"'
+        if not tests[1:]:
+            yield f"{element}/>"
+            continue
+        yield f"{element}>"
+        yield from matches(tests[1:], f"{indent}  ")
+        yield f"{indent}</match>"
+
+
+def made() -> dict[str, str]:
+    """The files by name."""
+    if set(EXAMPLES) | LEFT_OUT != set(formats.INDEX):
+        raise ValueError("say of each format how its files begin, or that it is left out")
+    by = "made by python plugins/descriptions/make.py"
+    lines = [line for name in EXAMPLES for line in magic(name)]
+    types = [line for name in EXAMPLES for line in xml(name)]
+    space = "http://www.freedesktop.org/standards/shared-mime-info"
+    begin = f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {by} -->\n<mime-info xmlns="{space}">'
+    return {
+        "bearoff.magic": "\n".join([f"# {by}", *lines, ""]),
+        "bearoff.xml": "\n".join([begin, *types, "</mime-info>", ""]),
+    }
+
+
+def main(folder: Path) -> None:
+    """Write them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if sys.argv[1:] else HERE)
