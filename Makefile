@@ -66,6 +66,7 @@ fuzz: .venv/tested
 	$(BIN)/python -m tests.fuzz.mutations $(FUZZ_EXAMPLES)
 
 # What is published, into dist/: source archive, wheel with compiled kernels (four minutes), npm package. The same bytes from the same commit.
+dist: export BGFMT_LEVELS = all
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: .venv/tested
 	rm -rf dist

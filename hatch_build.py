@@ -2,8 +2,8 @@
 
 Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor; here each gets
 a function that takes its arguments from a block of memory, LLVM writes machine code, and the C compiler links it.
-Without a C compiler the wheel has no library and needs numba, as a checkout does. `python hatch_build.py FOLDER`
-makes the library alone.
+Without a C compiler the wheel has no library and needs numba, as a checkout does. BGFMT_LEVELS=all compiles for all
+levels and not for this machine's alone. `python hatch_build.py FOLDER` makes the library by itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 FORMS = ROOT / "bgfmt" / "jit" / "forms.txt"
 NUMBA = "numba>=0.60"
-LEVELS = ["x86-64-v2", "x86-64-v3", "x86-64-v4"] if platform.machine() in ("x86_64", "AMD64") else ["generic"]
+#: levels of processor, and what a processor of each has
+LEVELS: dict[str, tuple[str, ...]] = {"generic": ()}
+if platform.machine() in ("x86_64", "AMD64"):
+    LEVELS = {
+        "x86-64-v2": ("sse4.2", "popcnt"),
+        "x86-64-v3": ("avx2", "bmi", "bmi2", "fma"),
+        "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    }
 SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 
 HEAD = 512  # as `bgfmt.jit.compiled` has it
@@ -109,8 +116,8 @@ def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
     return module, form_of(signature.return_type)
 
 
-def compile_level(level: str, out: Path) -> dict[str, dict[str, list[str]]]:
-    """Write machine code of all kernels for a level of processor as an object file; the list of its functions."""
+def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, dict[str, list[str]]]:
+    """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions."""
     import llvmlite.binding as llvm
 
     from bgfmt.jit import Kernel
@@ -120,8 +127,9 @@ def compile_level(level: str, out: Path) -> dict[str, dict[str, list[str]]]:
     llvm.initialize_native_asmprinter()
     listed: dict[str, dict[str, list[str]]] = {}
     whole, symbols = llvm.parse_assembly(""), set()
-    for number, line in enumerate((out.parent / FORMS.name).read_text("ascii").splitlines()):
-        name, _, forms = line.partition(" ")
+    lines = (folder / FORMS.name).read_text("ascii").splitlines()
+    for number in range(part * len(lines) // parts, (part + 1) * len(lines) // parts):
+        name, _, forms = lines[number].partition(" ")
         module, _, function = name.partition(":")
         code, returned = code_of(getattr(import_module(module), function), forms, f"bgfmt_{number}_{level}")
         listed.setdefault(name, {})[forms] = [f"bgfmt_{number}", returned]
@@ -133,8 +141,19 @@ def compile_level(level: str, out: Path) -> dict[str, dict[str, list[str]]]:
     machine = target.create_target_machine(
         cpu="" if level == "generic" else level, opt=3, reloc="pic", codemodel="small"
     )
-    out.write_bytes(machine.emit_object(whole))
+    object_of(folder, level, part).write_bytes(machine.emit_object(whole))
     return listed
+
+
+def object_of(folder: Path, level: str, part: int) -> Path:
+    return folder / f"{level}-{part}.o"
+
+
+def host_levels() -> list[str]:
+    """The levels to compile for: all of them where BGFMT_LEVELS is `all`, else this machine's own."""
+    features: Any = import_module("llvmlite.binding").get_host_cpu_features()
+    have = [needed for needed in LEVELS if all(features.get(one) for one in LEVELS[needed])]
+    return list(LEVELS) if os.environ.get("BGFMT_LEVELS") == "all" else have[-1:]
 
 
 def keep(module: Any, symbols: set[str]) -> None:
@@ -151,38 +170,46 @@ def keep(module: Any, symbols: set[str]) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
 
 
-def build(folder: Path, forms: str, levels: Sequence[str] = LEVELS) -> list[Path]:
+def build(folder: Path, forms: str, levels: Sequence[str]) -> list[Path]:
     """Make the library of kernels and its list in a folder; their paths, none where no C compiler is."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None:
+    if compiler is None or not levels:
         return []
     (folder / FORMS.name).write_text(forms, "ascii")
+    parts = os.cpu_count() or 1
+    tasks = [(level, part) for level in levels for part in range(parts)]
 
-    def list_of(level: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    def list_of(task: tuple[str, int]) -> dict[str, dict[str, list[str]]]:
+        level, part = task
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
         if level != "generic":
             environment |= {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
-        command = [sys.executable, __file__, str(folder), level]
-        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        command = [sys.executable, __file__, str(folder), level, str(part), str(parts)]
+        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        found: dict[str, dict[str, list[str]]] = json.loads(done.stdout)
+        return found
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        lists = list(pool.map(list_of, levels))
+    kernels: dict[str, dict[str, list[str]]] = {}
+    with ThreadPoolExecutor(parts) as pool:
+        for found in pool.map(list_of, tasks):
+            for name, functions in found.items():
+                kernels.setdefault(name, {}).update(functions)
     path, listed = folder / f"kernels{SUFFIX}", folder / "kernels.json"
-    objects = [str(folder / f"{level}.o") for level in levels]
+    objects = [str(object_of(folder, *task)) for task in tasks]
     runtime = str(ROOT / "bgfmt" / "jit" / "runtime.c")
     strip = ["-s"] if sys.platform.startswith("linux") else []
     subprocess.run(
         [compiler, "-O2", "-shared", "-fPIC", *strip, "-o", str(path), runtime, *objects, "-lm"], check=True
     )
-    text = json.dumps({"library": path.name, "levels": levels, "kernels": json.loads(lists[0])}, indent=1)
+    text = json.dumps({"library": path.name, "levels": list(levels), "kernels": kernels}, indent=1)
     listed.write_text(text, "ascii")
     return [path, listed]
 
 
 def platform_tag(library: Path) -> str:
-    """What a wheel with the library runs on: on Linux versions of glibc from the latest it asks for."""
+    """What a wheel with the library runs on: on Linux versions of glibc from the latest it asks for; this machine."""
     versions = [int(version) for version in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
-    if sys.platform.startswith("linux") and versions:
+    if sys.platform.startswith("linux") and versions and os.environ.get("BGFMT_LEVELS") == "all":
         return f"manylinux_2_{max(17, *versions)}_{platform.machine()}"
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
@@ -204,7 +231,7 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
 
     def _library(self) -> list[Path]:
         self._folder = tempfile.mkdtemp()
-        return build(Path(self._folder), FORMS.read_text("ascii"))
+        return build(Path(self._folder), FORMS.read_text("ascii"), host_levels())
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if version != "editable":
@@ -212,8 +239,8 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
 
 
 if __name__ == "__main__":
-    target, *level = sys.argv[1:]
-    if level:
-        json.dump(compile_level(level[0], Path(target) / f"{level[0]}.o"), sys.stdout)
+    target, *task = sys.argv[1:]
+    if task:
+        json.dump(compile_part(Path(target), task[0], int(task[1]), int(task[2])), sys.stdout)
     else:
-        build(Path(target), FORMS.read_text("ascii"))
+        build(Path(target), FORMS.read_text("ascii"), host_levels())

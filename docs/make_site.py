@@ -79,9 +79,10 @@ def main(site: Path = SITE) -> None:
     configured |= {"nav": expanded(configured["nav"], folder), "docs_dir": str(folder), "site_dir": str(site)}
     config = folder.with_name("mkdocs.yml")
     config.write_text(yaml.safe_dump(configured, sort_keys=False), encoding="utf-8")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(config)]
-    if subprocess.run(command, check=False).returncode:
-        raise SystemExit("the site was not built")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{done.stderr}the site was not built")
 
 
 if __name__ == "__main__":

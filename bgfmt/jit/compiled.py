@@ -24,6 +24,7 @@ FOLDER = Path(__file__).parent
 LIST = "kernels.json"
 HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
 ALIGNED, LAYOUT = 0x100, 0x103  # bits of numpy's flags: of alignment, and of that and both orders
+RANKS = {"x86-64-v3": 1, "x86-64-v4": 2}  # levels of processor, others being 0
 NUMBERS = {int: "i8", float: "f8", bool: "b1"}
 #: how `struct` packs a number into eight bytes
 PIECES = {
@@ -60,15 +61,15 @@ def _number(dtype: np.dtype[Any]) -> str:
 def library() -> tuple[Any, str, dict[str, dict[str, list[str]]]] | None:
     """The library, the level of this processor, and the list: kernel -> forms -> symbol and form of what it returns.
 
-    None where there is none."""
+    None where there is none, or none for this processor."""
     try:
         listed = json.loads((FOLDER / LIST).read_bytes())
         loaded: Any = ctypes.CDLL(str(FOLDER / listed["library"]))
     except OSError:
         return None
     level = int(loaded.bgfmt_level())
-    levels = [name for number, name in enumerate(listed["levels"]) if number <= level]
-    return loaded, levels[-1], listed["kernels"]
+    usable = [name for name in listed["levels"] if RANKS.get(name, 0) <= level]
+    return (loaded, usable[-1], listed["kernels"]) if usable else None
 
 
 class Calls:

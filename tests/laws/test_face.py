@@ -57,12 +57,17 @@ def test_pictures_are_what_their_command_draws() -> None:
         assert (maker.PICTURES / name).read_text(encoding="utf-8") == text, name
 
 
-def test_the_site_answers_by_its_search(tmp_path: Path) -> None:
-    """The site is built, no link of it is broken, and each question finds its page."""
+def needs_the_extra() -> None:
+    """Skip without the extra docs; fail where all that the tests need must be there."""
     if not all(map(importlib.util.find_spec, ("mkdocs", "material", "lunr"))):
         if os.environ.get("BGFMT_REQUIRE_ORACLES") == "1":
             pytest.fail("mkdocs-material or lunr is not installed")
         pytest.skip("the extra docs is not installed")
+
+
+def test_the_site_answers_by_its_search(tmp_path: Path) -> None:
+    """The site is built, no link of it is broken, and each question finds its page."""
+    needs_the_extra()
     from lunr import lunr
 
     program("make_site").main(tmp_path / "site")
@@ -75,6 +80,19 @@ def test_the_site_answers_by_its_search(tmp_path: Path) -> None:
         if not any(place.partition("#")[0] == f"{page}.html" for place in found):
             lost[question] = found
     assert not lost
+
+
+def test_a_link_that_leads_nowhere_stops_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_the_extra()
+    maker = program("make_site")
+
+    def gather(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "README.md").write_text("[gone](nowhere.md)\n", encoding="utf-8")
+
+    monkeypatch.setattr(maker, "gather", gather)
+    with pytest.raises(SystemExit, match=r"link 'nowhere\.md'"):
+        maker.main(tmp_path / "site")
 
 
 def test_the_figures_of_how_it_is_tested() -> None:
