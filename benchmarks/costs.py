@@ -4,7 +4,7 @@ python -m benchmarks.costs
 
 prints the tables of docs/cluster.md.
 
-A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second (`bgfmt.solver.tiles`); all workers
+A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second; all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
 the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
 one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.one_sided`), whatever the disk.
@@ -14,17 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
 from bgfmt.solver.machine import LANES, Plan, in_mapped_files, results_a_position
 from bgfmt.solver.stored import plays_bytes
-from bgfmt.solver.tiles import WORK_BYTES, grid_of, work
+from bgfmt.solver.tiles import WORK_BYTES, TileGrid, grid_of
 
+Array = NDArray[Any]
 GB = 1e9
+READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
+WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
 MATCH = "6x15 at 5-away, 7-away"
 DISK = 0.66 * GB  # bytes a second of the disk of the machine of `points`, measured
 
@@ -57,6 +62,39 @@ KNOWN = (
     Machines("cluster of 64", 8, 64 * GB, 64 * GB, 64),
     Machines("one GPU", 4, 128 * GB, 4 * GB, 1, 4e11),
 )
+
+
+class TileWork(NamedTuple):
+    """Seconds of one core that all tiles take, and those of the longest chain of tiles that wait for each other."""
+
+    total: float
+    chain: float
+
+    def seconds(self, workers: int) -> float:
+        """Seconds that `workers` workers take at least: their share, and the chain."""
+        return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
+
+
+def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
+    """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
+    rows, windows = grid.spans
+    sides = np.diff(grid.starts).astype(np.float64)
+    each = grid.columns * results / lanes
+    stored = grid.chunk_bytes
+
+    def seconds(i: Array, j: Array) -> Any:
+        """Of tiles (i, j)."""
+        once = np.where(i == j, 1, 2)
+        read = np.where(i == j, rows[i] * windows[i], rows[j] * windows[i] + rows[i] * windows[j]) * stored
+        made = once * rows[i] * rows[j] * stored
+        return once * sides[i] * sides[j] * each + read / READ_RATE + made / WRITE_RATE
+
+    last = grid.size - 1
+    down = np.arange(grid.size)
+    chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
+    read, written = grid.moved
+    total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
+    return TileWork(total, float(chain))
 
 
 @dataclass(frozen=True)

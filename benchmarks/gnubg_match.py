@@ -251,8 +251,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             assert losses is not None
             double = losses.double if said.doubles else losses.no_double
             take = losses.take if said.takes else losses.pass_
-            doubles += [(double, cube.emg_loss(double))] if double > WRONG else []
-            takes += [(take, cube.emg_loss(take))] if take > WRONG else []
+            doubles += [(double, cube.score.emg_loss(double))] if double > WRONG else []
+            takes += [(take, cube.score.emg_loss(take))] if take > WRONG else []
         (a, b), (c, d) = (max(found, default=(0.0, 0.0)) for found in (doubles, takes))
         print(
             f"{plies}-ply  {len(doubles):14}  {100 * a:6.2f} % ({b:.2f})  {len(takes):21}  {100 * c:6.2f} % ({d:.2f})"

@@ -18,88 +18,65 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bgfmt import analysis, errors, formats, met, solver, tables
-    from bgfmt.analysis.advisor import Advisor
-    from bgfmt.errors import BgfmtError
-    from bgfmt.extras import matches
-    from bgfmt.extras.matches import annotate
-    from bgfmt.files.convert import convert, save
-    from bgfmt.files.database import Database, load
-    from bgfmt.files.database import open_database as open
-    from bgfmt.files.diff import diff
-    from bgfmt.files.solve import solve
-    from bgfmt.game import identifiers, moves, orders
-    from bgfmt.game.board import Position, Side
-    from bgfmt.game.identifiers import parse_position, parse_side
-    from bgfmt.game.state import GameState
-    from bgfmt.tables.arrow import arrow
-    from bgfmt.verifier import verify
-    from bgfmt.verifier.repair import repair
+    from bgfmt import analysis as analysis
+    from bgfmt import errors as errors
+    from bgfmt import formats as formats
+    from bgfmt import met as met
+    from bgfmt import solver as solver
+    from bgfmt import tables as tables
+    from bgfmt.analysis.advisor import Advisor as Advisor
+    from bgfmt.errors import BgfmtError as BgfmtError
+    from bgfmt.extras import matches as matches
+    from bgfmt.extras.matches import annotate as annotate
+    from bgfmt.files.convert import convert as convert
+    from bgfmt.files.convert import save as save
+    from bgfmt.files.database import Database as Database
+    from bgfmt.files.database import load as load
+    from bgfmt.files.database import open_database
+    from bgfmt.files.diff import diff as diff
+    from bgfmt.files.solve import solve as solve
+    from bgfmt.game import identifiers as identifiers
+    from bgfmt.game import moves as moves
+    from bgfmt.game import orders as orders
+    from bgfmt.game.board import Position as Position
+    from bgfmt.game.board import Side as Side
+    from bgfmt.game.identifiers import parse_position as parse_position
+    from bgfmt.game.identifiers import parse_side as parse_side
+    from bgfmt.game.state import GameState as GameState
+    from bgfmt.tables.arrow import arrow as arrow
+    from bgfmt.verifier import verify as verify
+    from bgfmt.verifier.repair import repair as repair
+
+    open = open_database
 
 __version__ = "0.3.0.dev0"
 
-#: name -> module it lives in; ":" and another name where it is called otherwise there, ":" alone for the module
+#: the names in modules, "name=other" where it is called otherwise there; after "." the name is of a module itself
+_NAMES = {
+    "bgfmt.": "analysis errors formats met solver tables",
+    "bgfmt.analysis.advisor": "Advisor",
+    "bgfmt.errors": "BgfmtError",
+    "bgfmt.extras.": "matches",
+    "bgfmt.extras.matches.": "annotate",
+    "bgfmt.files.convert": "convert save",
+    "bgfmt.files.database": "Database load open=open_database",
+    "bgfmt.files.diff": "diff",
+    "bgfmt.files.solve": "solve",
+    "bgfmt.game.": "identifiers moves orders",
+    "bgfmt.game.board": "Position Side",
+    "bgfmt.game.identifiers": "parse_position parse_side",
+    "bgfmt.game.state": "GameState",
+    "bgfmt.tables.arrow": "arrow",
+    "bgfmt.verifier": "verify",
+    "bgfmt.verifier.repair": "repair",
+}
 _HOME = {
-    "arrow": "bgfmt.tables.arrow",
-    "Advisor": "bgfmt.analysis.advisor",
-    "GameState": "bgfmt.game.state",
-    "Position": "bgfmt.game.board",
-    "Side": "bgfmt.game.board",
-    "Database": "bgfmt.files.database",
-    "convert": "bgfmt.files.convert",
-    "load": "bgfmt.files.database",
-    "save": "bgfmt.files.convert",
-    "open": "bgfmt.files.database:open_database",
-    "BgfmtError": "bgfmt.errors",
-    "parse_position": "bgfmt.game.identifiers",
-    "parse_side": "bgfmt.game.identifiers",
-    "verify": "bgfmt.verifier",
-    "repair": "bgfmt.verifier.repair",
-    "diff": "bgfmt.files.diff",
-    "analysis": "bgfmt.analysis:",
-    "annotate": "bgfmt.extras.matches.annotate:",
-    "errors": "bgfmt.errors:",
-    "formats": "bgfmt.formats:",
-    "identifiers": "bgfmt.game.identifiers:",
-    "matches": "bgfmt.extras.matches:",
-    "met": "bgfmt.met:",
-    "moves": "bgfmt.game.moves:",
-    "orders": "bgfmt.game.orders:",
-    "solve": "bgfmt.files.solve",
-    "solver": "bgfmt.solver:",
-    "tables": "bgfmt.tables:",
+    word.partition("=")[0]: (module, word.partition("=")[2] or word)
+    for module, words in _NAMES.items()
+    for word in words.split()
 }
 
-__all__ = [
-    "Advisor",
-    "BgfmtError",
-    "Database",
-    "GameState",
-    "Position",
-    "Side",
-    "analysis",
-    "annotate",
-    "arrow",
-    "convert",
-    "diff",
-    "errors",
-    "formats",
-    "identifiers",
-    "load",
-    "matches",
-    "met",
-    "moves",
-    "open",
-    "orders",
-    "parse_position",
-    "parse_side",
-    "repair",
-    "save",
-    "solve",
-    "solver",
-    "tables",
-    "verify",
-]
+__all__ = list(_HOME)
 
 #: the other name of a package -> the package; both names give the same modules
 _OTHER_NAMES = {
@@ -145,9 +122,8 @@ sys.meta_path.insert(0, _OtherNames)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'bgfmt' has no attribute {name!r}")
-    home, colon, other = _HOME[name].partition(":")
-    module = import_module(home)
-    value = module if colon and not other else getattr(module, other or name)
+    module, there = _HOME[name]
+    value = import_module(module + name) if module.endswith(".") else getattr(import_module(module), there)
     globals()[name] = value
     return value
 

@@ -370,12 +370,17 @@ class Advisor:
         except NotCoveredError:
             if self.outside == "refuse":
                 raise
-        if state.kind == "play":
-            return self._outside_play(state)
-        engine = self.outside if isinstance(self.outside, rule.OutsideEngine) else None
-        doubles, takes = engine.double(state) if engine else rule.cube(state)
-        word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
-        return Decision(word, self._outside_source)
+        engine = rule.PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
+        source: Source = "rule" if isinstance(engine, rule.PlainRule) else "engine"
+        if state.kind != "play" or state.dice is None:
+            doubles, takes = engine.double(state)
+            word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")
+            return Decision(word, source)
+        plays = legal_plays(position, *state.dice)
+        if len(plays) == 1:
+            return Decision("play", "forced", play=RankedPlay.forced(plays[0]))
+        best = int(np.argmax(engine.values(state, [play.result for play in plays])))
+        return Decision("play", source, play=RankedPlay.forced(plays[best]))
 
     def _decided_cube(self, state: GameState) -> Decision:
         action = self.cube(state)
@@ -390,22 +395,6 @@ class Advisor:
         ranked = self.plays(state)
         best = ranked.best
         return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
-
-    @property
-    def _outside_source(self) -> Source:
-        return "rule" if self.outside == "rule" else "engine"
-
-    def _outside_play(self, state: GameState) -> Decision:
-        assert state.dice is not None
-        plays = legal_plays(state.position, *state.dice)
-        results = [play.result for play in plays]
-        if len(plays) == 1:
-            return Decision("play", "forced", play=RankedPlay.forced(plays[0]))
-        if isinstance(self.outside, rule.OutsideEngine):
-            choice = int(np.argmax(self.outside.values(state, results)))
-        else:
-            choice = rule.best_play(self.library.tables, results)
-        return Decision("play", self._outside_source, play=RankedPlay.forced(plays[choice]))
 
 
 def _action(equities: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:

@@ -48,11 +48,6 @@ Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
 ORIGIN = " source table approximate max_error"
 ESTIMATED = ORIGIN + " usual_error?"  # of an answer that may be an estimate
-#: of a cube decision at a match score
-DECISION = (
-    "mwc emg action double response loss_mwc=losses loss_emg gammons=gammons_text error close cubeless_win notes "
-    "met"
-)
 
 
 @dataclass(frozen=True, kw_only=True)

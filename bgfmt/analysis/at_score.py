@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bgfmt.analysis import choose, rule
 from bgfmt.analysis.answers import ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays
-from bgfmt.analysis.cube import CubeAction
-from bgfmt.analysis.match import decide
+from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
 from bgfmt.analysis.sources import Sources
 from bgfmt.errors import NotCoveredError
@@ -58,23 +59,20 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Match
         return {side: low + wide * (1 - x) for side, x in zip(results, theirs, strict=True)}
 
     (win,), error = wins([position.us], [position.them]), wide / 2 * float(table.known_errors[0])
-    decision = decide(position, score, low + wide * win, None, error=error, cubeless_win=win)
-    return MatchAnswer(decision, plays, TABLE_OF_PAIRS, sources.library.name(table))
+    source: dict[str, Any] = {"source": TABLE_OF_PAIRS, "table": sources.library.name(table)}
+    decision = decide(position, score, low + wide * win, None, error=error, cubeless_win=win, **source)
+    return MatchAnswer(decision, plays)
 
 
-def cube(sources: Sources, state: GameState, score: Score) -> CubeAction:
+def cube(sources: Sources, state: GameState, score: Score) -> MatchCube:
     """The cube action of a state of a match; NotCoveredError where nothing answers."""
     answer = _answer(sources, state.position, score)
     if answer is None:
         raise sources.refusal(state.position)
-
-    def action(one: MatchAnswer) -> CubeAction:
-        return CubeAction.at_score(one.cube, state, one.source, one.table, one.usual)
-
-    if answer.source == ESTIMATE:
-        played = sources.played(state, score, lambda one: action(match_answer(one, score)).sure)
+    if answer.cube.source == ESTIMATE:
+        played = sources.played(state, score, lambda one: match_answer(one, score).cube.sure)
         answer = answer if played is None else match_answer(played, score)
-    return action(answer)
+    return answer.cube
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
@@ -84,20 +82,20 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     answer = _answer(sources, state.position, score, state.dice)
     if answer is None:
         return None
-    error, usual, emg = answer.cube.error, answer.usual, answer.cube.emg_loss
+    error, usual, emg = answer.cube.mwc_error, answer.cube.usual, score.emg_loss
     chances = answer.plays(*state.dice)
     most, about = max(chances.values()), usual is not None
     ranked = []
     for play in legal:
         mwc = chances[play.result.us]
-        value, lost = answer.cube.emg_of(mwc), most - mwc
+        value, lost = score.emg(mwc), most - mwc
         ranked.append(
             RankedPlay.of(play, value, emg(lost), "match", emg(error), about, mwc=mwc, loss_mwc=lost)
         )
     ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
     return RankedPlays(
-        source=answer.source,
-        table=answer.table,
+        source=answer.cube.source,
+        table=answer.cube.table,
         max_error={"mwc": error, "value": emg(error)},
         usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},
         asked=state.position,
@@ -184,8 +182,10 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
         taken,
         error=table.max_error or 0.0,
         cubeless_win=None if facts.gammons else cubeless(position),
+        source="match-score",
+        table=name,
     )
-    return MatchAnswer(decided, plays, "match-score", name)
+    return MatchAnswer(decided, plays)
 
 
 def _cube(score: Score, roller: int) -> Cube:

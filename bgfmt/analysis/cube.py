@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import DECISION, PLAYED, Source
+from bgfmt.analysis.answers import PLAYED, Source
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.shapes import Plain, fields_at
+from bgfmt.analysis.shapes import Plain
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
-from bgfmt.game.state import GameState, Owner
+from bgfmt.game.state import Owner
 from bgfmt.tables import EQUITY_COLUMNS, Table, bounds
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ class CubeAction(Plain):
     """A cube decision of the side on roll; equities are its own, for a cube now at 1.
 
     barred : why there is no double, empty where there may be one. beaver_rule : whether beavers are played.
-    match : in a match, the decision with the chances to win it; the equities are then those at the score (EMG).
     """
 
     FIELDS = (
@@ -84,33 +83,11 @@ class CubeAction(Plain):
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     barred: str = ""
     beaver_rule: bool = True
-    match: MatchCube | None = None
 
-    @classmethod
-    def at_score(
-        cls,
-        decided: MatchCube,
-        state: GameState,
-        source: Source,
-        table: str | None,
-        usual: float | None = None,
-    ) -> CubeAction:
-        """The action of a decision at a match score; `usual` is the error that 95 % of estimates keep, for one."""
-        emg = decided.emg
-        return cls(
-            decided.position,
-            "centered" if state.doubled and state.owner == "opponent" else state.owner,
-            emg.no_double,
-            emg.no_double if emg.double_take is None else emg.double_take,
-            error=decided.emg_loss(decided.error),
-            usual_error=None if usual is None else decided.emg_loss(usual),
-            approximate=usual is not None,
-            source=source,
-            table=table,
-            barred="" if decided.may_double and state.cube_in_use else decided.action,
-            beaver_rule=False,
-            match=decided,
-        )
+    @property
+    def match(self) -> MatchCube | None:
+        """In a match, the action with the chances to win it."""
+        return None
 
     @property
     def may_double(self) -> bool:
@@ -204,8 +181,6 @@ class CubeAction(Plain):
     @property
     def action(self) -> str:
         """What to do in words, such as `Double, take`."""
-        if self.match is not None:
-            return self.match.action
         if not self.may_double:
             return self.barred or "The other side owns the cube"
         word = "redouble" if self.cube == "owned" else "double"
@@ -245,28 +220,6 @@ class CubeAction(Plain):
         elif not said:
             said.append("exact" if self.exact else "sure: further from flipping than the table can err")
         return "; ".join(said)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The action as plain values; in a match with the chances to win it, `mwc`, beside the equities, `emg`."""
-        return super().as_dict() if self.match is None else MatchAction(self).as_dict()
-
-
-@dataclass(frozen=True)
-class MatchAction(Plain):
-    """The plain values of a cube action at a match score."""
-
-    ACTION = "doubles takes sure certainty source table approximate"
-    FIELDS = f"{fields_at('action.match', DECISION)} usual_error? {fields_at('action', 'cube ' + ACTION)}"
-
-    action: CubeAction
-
-    @property
-    def usual_error(self) -> float | None:
-        """Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers."""
-        action = self.action
-        if action.match is None or action.usual_error is None or not action.error:
-            return None
-        return action.match.error * action.usual_error / action.error
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:

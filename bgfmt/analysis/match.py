@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from bgfmt.analysis.answers import DECISION, MetName
+from bgfmt.analysis.answers import CALCULATION, MetName, Source
+from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.game.board import Position
+from bgfmt.game.state import cube_owner
 from bgfmt.met.score import Score
 
 TIE = 1e-12  # two exact chances this near are equal
@@ -42,120 +44,92 @@ class Losses(Plain):
     pass_: Annotated[float, "What passing costs the other side."]
 
 
-@dataclass(frozen=True)
-class MatchCube(Plain):
-    """A cube decision of the side on roll at a match score."""
+@dataclass(frozen=True, kw_only=True)
+class MatchCube(CubeAction):
+    """A cube action at a match score. Its equities are those of a game at this score (EMG).
 
-    FIELDS = DECISION
+    mwc, mwc_error, usual : the chances behind these, and their errors.
+    """
 
-    position: Position
+    DECISION = (
+        "mwc emg action double=doubling response loss_mwc=losses loss_emg gammons=gammons_text error=mwc_error close "
+        "cubeless_win notes met"
+    )
+    ORIGIN = "doubles takes sure certainty source table approximate"
+    FIELDS = f"{DECISION} usual_error?=usual cube {ORIGIN}"
+
     score: Score
     mwc: Annotated[Numbers, "The chances to win the match."]
-    error: Annotated[float, "No chance is farther than this from the truth."]
+    mwc_error: Annotated[float, "No chance is farther than this from the truth."]
     cubeless_win: Annotated[
         Chance | None, "The chance to win the game without a cube; null where it is not known."
     ] = None
+    usual: Annotated[
+        float | None,
+        "Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers.",
+    ] = None
 
     @property
-    def gammons(self) -> bool:
-        """Whether a side can still lose a gammon."""
-        return self.position.gammons
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Match winning chance after losing, and after winning, a single game at the present cube."""
-        return self.score.ends
-
-    def emg_of(self, mwc: float) -> float:
-        """The equity that puts losing a single game at the present cube at -1 and winning it at +1."""
-        lose, win = self.ends
-        return 2 * (mwc - lose) / (win - lose) - 1 if win != lose else 0.0
-
-    def emg_loss(self, loss: float) -> float:
-        """A loss of match winning chance as a loss of that equity."""
-        lose, win = self.ends
-        return 2 * loss / (win - lose) if win != lose else 0.0
+    def match(self) -> MatchCube:
+        """The action itself."""
+        return self
 
     @property
     def emg(self) -> Numbers:
         """The same as equities of a game at this score."""
+        drop = None if self.mwc.double_pass is None else self.score.emg(self.mwc.double_pass)
+        return Numbers(
+            self.no_double, None if drop is None else self.double_take, drop, self.score.emg(self.mwc.best)
+        )
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """What doubling gains over rolling on, and taking over passing (MWC); 0 where doubling is not allowed."""
         m = self.mwc
-        take = None if m.double_take is None else self.emg_of(m.double_take)
-        drop = None if m.double_pass is None else self.emg_of(m.double_pass)
-        return Numbers(self.emg_of(m.no_double), take, drop, self.emg_of(m.best))
+        if m.double_take is None or m.double_pass is None:
+            return 0.0, 0.0
+        return min(m.double_take, m.double_pass) - m.no_double, m.double_pass - m.double_take
 
     @property
-    def may_double(self) -> bool:
-        """Whether the side on roll may double."""
-        return self.mwc.double_take is not None
-
-    @property
-    def reason(self) -> str:
-        """Why the side on roll may not double: "crawford", "no cube", "opponent owns", "dead", or empty."""
-        if self.may_double:
-            return ""
-        if self.score.crawford:
-            return "crawford"
-        if not self.score.cube_in_use:
-            return "no cube"
-        return "opponent owns" if self.score.owner == "opponent" else "dead"
-
-    @property
-    def double_margin(self) -> float:
-        """What doubling gains over rolling on (MWC); negative when it costs, 0 where it is not allowed."""
-        m = self.mwc
-        return 0.0 if m.double_take is None or m.double_pass is None else (
-            min(m.double_take, m.double_pass) - m.no_double
-        )  # fmt: skip
-
-    @property
-    def take_margin(self) -> float:
-        """What taking gains the other side over passing (MWC); negative when it costs."""
-        m = self.mwc
-        return 0.0 if m.double_take is None or m.double_pass is None else m.double_pass - m.double_take
-
-    @property
-    def double(self) -> Literal["yes", "no", "optional", "unavailable"]:
+    def doubling(self) -> Literal["yes", "no", "optional", "unavailable"]:
         """Whether to double: `yes`, `no`, `optional` or `unavailable`."""
         if not self.may_double:
             return "unavailable"
-        if abs(self.double_margin) <= TIE:
-            return "optional"
-        return "yes" if self.double_margin > 0 else "no"
+        gain = self.margins[0]
+        return "optional" if abs(gain) <= TIE else "yes" if gain > 0 else "no"
 
     @property
     def response(self) -> Literal["take", "pass", "either"] | None:
         """The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double."""
         if not self.may_double:
             return None
-        if abs(self.take_margin) <= TIE:
-            return "either"
-        return "take" if self.take_margin > 0 else "pass"
+        gain = self.margins[1]
+        return "either" if abs(gain) <= TIE else "take" if gain > 0 else "pass"
 
     @property
     def too_good(self) -> bool:
         """Whether playing on is worth more than the point a passed double wins; needs a gammon."""
         m = self.mwc
-        return self.double == "no" and m.double_pass is not None and m.no_double - m.double_pass > TIE
+        return self.doubling == "no" and m.double_pass is not None and m.no_double - m.double_pass > TIE
 
     @property
     def losses(self) -> Losses | None:
         """What each choice costs in match winning chance; null where doubling is not allowed."""
         if not self.may_double:
             return None
-        gain, take = self.double_margin, self.take_margin
+        gain, take = self.margins
         return Losses(max(gain, 0.0), max(-gain, 0.0), max(-take, 0.0), max(take, 0.0))
 
     @property
     def loss_emg(self) -> Losses | None:
         """What each choice costs as an equity of a game at this score."""
-        lost, emg = self.losses, self.emg_loss
+        lost, emg = self.losses, self.score.emg_loss
         return lost and Losses(emg(lost.no_double), emg(lost.double), emg(lost.take), emg(lost.pass_))
 
     @property
     def gammons_text(self) -> Literal["none", "counted"]:
         """`none` where no gammon can be lost, `counted` where one can."""
-        return "counted" if self.gammons else "none"
+        return "counted" if self.position.gammons else "none"
 
     @property
     def met(self) -> MetName:
@@ -165,8 +139,7 @@ class MatchCube(Plain):
     @property
     def close(self) -> bool:
         """Whether a decision is closer than the error."""
-        nearest = min(abs(self.double_margin), abs(self.take_margin))
-        return self.may_double and nearest <= 2 * self.error
+        return self.may_double and min(map(abs, self.margins)) <= 2 * self.mwc_error
 
     @property
     def automatic(self) -> bool:
@@ -182,9 +155,9 @@ class MatchCube(Plain):
         or "Dead".
         """
         if not self.may_double:
-            return self.reason.capitalize()
+            return self.barred
         word = "redouble" if self.score.owner == "owned" else "double"
-        first = {"yes": word.capitalize(), "no": f"No {word}", "optional": f"Optional {word}"}[self.double]
+        first = {"yes": word.capitalize(), "no": f"No {word}", "optional": f"Optional {word}"}[self.doubling]
         if self.too_good:
             first = "Too good"
         return f"{first}, {'take or pass' if self.response == 'either' else self.response}"
@@ -194,21 +167,21 @@ class MatchCube(Plain):
         """What else a player should know, a sentence each."""
         score, cube = self.score, self.score.cube
         said = {
-            "crawford": "There is no doubling in the Crawford game.",
-            "no cube": "No cube is in use.",
-            "opponent owns": "The other side owns the cube.",
-            "dead": f"The cube is dead: {cube} {'point wins' if cube == 1 else 'points win'} the match already.",
-        }.get(self.reason)
+            "Crawford": "There is no doubling in the Crawford game.",
+            "No cube": "No cube is in use.",
+            "Opponent owns": "The other side owns the cube.",
+            "Dead": f"The cube is dead: {cube} {'point wins' if cube == 1 else 'points win'} the match already.",
+        }.get(self.barred)
         notes = [said] if said else []
         if self.automatic:
             word = "redouble" if score.owner == "owned" else "double"
             notes.append(f"Automatic {word}: losing this game loses the match anyway, so it risks nothing.")
         if self.may_double and score.away[0] <= 2 * cube < score.away[1]:
             notes.append("After a take the other side has an automatic redouble.")
-        if self.gammons:
+        if self.position.gammons:
             notes.append("Gammons are possible and counted.")
-        if self.close and self.error > TIE:
-            notes.append(f"Closer than the error of {self.error:.1g}.")
+        if self.close and self.mwc_error > TIE:
+            notes.append(f"Closer than the error of {self.mwc_error:.1g}.")
         if score.beyond:
             notes.append(
                 f"The score lies beyond {score.met.name}, which was extended by a normal approximation."
@@ -220,7 +193,7 @@ class MatchCube(Plain):
 class Cell(Plain):
     """The decision at one score of a grid."""
 
-    FIELDS = "away crawford" + fields_at("decision", MatchCube.FIELDS)
+    FIELDS = "away crawford" + fields_at("decision", MatchCube.DECISION)
 
     away: Annotated[tuple[int, int], "The points that the side on roll and the other need."]
     crawford: Annotated[bool, "Whether this is the Crawford game."]
@@ -235,11 +208,42 @@ def decide(
     *,
     error: float,
     cubeless_win: float | None = None,
+    source: Source = CALCULATION,
+    table: str | None = None,
+    usual: float | None = None,
 ) -> MatchCube:
-    """The cube decision from the chances of rolling on and of a double taken (not used where none is allowed)."""
-    if double_take is None or not score.may_double(0):
-        numbers = Numbers(no_double, None, None, no_double)
-    else:
-        passed = score.after(0, score.cube)
-        numbers = Numbers(no_double, double_take, passed, max(no_double, min(double_take, passed)))
-    return MatchCube(position, score, numbers, error, cubeless_win)
+    """The cube action from the chances of rolling on and of a double taken (not used where none is allowed).
+
+    error, usual : the greatest error of a chance; of estimates and play-outs also that which 95 % of them keep.
+    """
+    mwc, taken = Numbers(no_double, None, None, no_double), no_double
+    if double_take is not None and score.may_double(0):
+        taken, passed = double_take, score.after(0, score.cube)
+        mwc = Numbers(no_double, taken, passed, max(no_double, min(taken, passed)))
+    return MatchCube(
+        position,
+        cube_owner(score.owner),
+        score.emg(no_double),
+        score.emg(taken),
+        error=score.emg_loss(error),
+        usual_error=None if usual is None else score.emg_loss(usual),
+        approximate=usual is not None,
+        source=source,
+        table=table,
+        barred=_barred(score) if mwc.double_take is None else "",
+        beaver_rule=False,
+        score=score,
+        mwc=mwc,
+        mwc_error=error,
+        cubeless_win=cubeless_win,
+        usual=usual,
+    )
+
+
+def _barred(score: Score) -> str:
+    """Why there is no double."""
+    if score.crawford:
+        return "Crawford"
+    if not score.cube_in_use:
+        return "No cube"
+    return "Opponent owns" if score.owner == "opponent" else "Dead"

@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.answers import CALCULATION, Source
 from bgfmt.analysis.match import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
@@ -95,14 +94,11 @@ class MatchAnswer:
     """The answer for a position at a match score, by any source.
 
     plays : called with the two dice it gives, for each side that a play leads to, the chance to win the match after
-    it. table : the name of the table that answered. usual : of an estimate the error that 95 % of estimates keep.
+    it.
     """
 
     cube: MatchCube
     plays: Callable[[int, int], Mapping[Side, float]]
-    source: Source = CALCULATION
-    table: str | None = None
-    usual: float | None = None
 
 
 def match_answer(solved: Solved, score: Score) -> MatchAnswer:
@@ -115,7 +111,7 @@ def match_answer(solved: Solved, score: Score) -> MatchAnswer:
             for side, value in solved.values(high, low, place).items()
         }
 
-    return MatchAnswer(judge(solved, score, place), plays, solved.source, usual=solved.usual)
+    return MatchAnswer(judge(solved, score, place), plays)
 
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:
@@ -127,7 +123,8 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
         value = float(solved.on_roll[doubling.source[0, place]])
         taken = (1 + float(doubling.add[0, place]) + float(doubling.times[0, place]) * value) / 2
     win = (1 + float(solved.on_roll[0])) / 2 if solved.columns.states[0] is columns.CUBELESS else None
-    return decide(position, score, no_double, taken, error=solved.error, cubeless_win=win)
+    found: dict[str, Any] = {"error": solved.error, "usual": solved.usual, "cubeless_win": win}
+    return decide(position, score, no_double, taken, source=solved.source, **found)
 
 
 def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
@@ -206,9 +203,8 @@ def scores_grid(
         now = (1, "centered") if crawford else (cube, owner)
         at[mine, other, crawford] = Score((mine, other), met, crawford, now[0], now[1], player)
     if estimate is not None:
-        found = {cell: match_answer(estimate(score), score) for cell, score in at.items()}
-        usual = max(one.usual or 0.0 for one in found.values())
-        return Grid(position, upto, met, {cell: one.cube for cell, one in found.items()}, usual)
+        found = {cell: match_answer(estimate(score), score).cube for cell, score in at.items()}
+        return Grid(position, upto, met, found, max(one.usual or 0.0 for one in found.values()))
     cells: dict[Cell, MatchCube] = {}
     left = [(cell, score, columns_for(position, score)) for cell, score in at.items()]
     shared = 0 if position.gammons else 1

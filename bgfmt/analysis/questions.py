@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from bgfmt.analysis.answers import (
     CALCULATION,
-    DECISION,
     ESTIMATE,
     ESTIMATED,
     ORIGIN,
@@ -25,7 +24,8 @@ from bgfmt.analysis.answers import (
     SideRace,
     SourcedAnswer,
 )
-from bgfmt.analysis.cube import LABELS, CubeAction, MatchAction, label_of
+from bgfmt.analysis.cube import LABELS, CubeAction, label_of
+from bgfmt.analysis.match import Cell, MatchCube
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
@@ -34,7 +34,6 @@ from bgfmt.game.state import OWNERS, GameState, Owner
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.approximate import TwoSidedEstimate
-    from bgfmt.analysis.match import Cell
     from bgfmt.analysis.ondemand import Grid
 
 Dice = tuple[int, int]
@@ -267,22 +266,23 @@ class CubeAnswer(Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchCubeAnswer(MatchAction):
+class MatchCubeAnswer(Plain):
     """The cube at a score."""
 
     FIELDS = (
         f"{STATED} away=state.away crawford=state.crawford_game "
-        + fields_at("action.match", DECISION, but="error")
-        + f" usual_error? {fields_at('action', MatchAction.ACTION)} max_error"
+        + fields_at("action", MatchCube.DECISION, but="error")
+        + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error"
     )
     TITLE = "Match cube"
 
     state: GameState
+    action: MatchCube
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
         """The greatest error of each number, by name; null where none is known."""
-        return None if self.action.match is None else {"mwc": self.action.match.error}
+        return {"mwc": self.action.mwc_error}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,8 +298,6 @@ class ScoresAnswer(SourcedAnswer):
     @property
     def cells(self) -> list[Cell]:
         """The decisions, one for each score."""
-        from bgfmt.analysis.match import Cell
-
         return [Cell((mine, other), last, cube) for (mine, other, last), cube in self.grid.cells.items()]
 
     @property
@@ -373,11 +371,13 @@ def cube(
             state=state,
             grid=grid,
             source=CALCULATION if grid.usual is None else ESTIMATE,
-            max_error={"mwc": max(cell.error for cell in grid.cells.values())},
+            max_error={"mwc": max(cell.mwc_error for cell in grid.cells.values())},
             usual_error=None if grid.usual is None else {"mwc": grid.usual},
         )
     if not state.money:
-        return MatchCubeAnswer(state=state, action=advisor.cube(state))
+        decided = advisor.cube(state).match
+        assert decided is not None
+        return MatchCubeAnswer(state=state, action=decided)
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)

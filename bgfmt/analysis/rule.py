@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from bgfmt.game.state import GameState
 from bgfmt.tables import Table
 
 
-@runtime_checkable
 class OutsideEngine(Protocol):
     """A second engine, asked where no table covers the position."""
 
@@ -32,18 +31,36 @@ class OutsideEngine(Protocol):
         """Whether the player on roll doubles, and whether the other takes."""
 
 
-def best_play(tables: Sequence[Table], results: Sequence[Position]) -> int:
-    """Which of the positions after a play is best by the rule."""
-    if any(result.contact for result in results):
-        scores = [_contact_score(result) for result in results]
-        return scores.index(max(scores))
-    sides = [result.us for result in results]
-    table = choose.one_sided_for(tables, *sides)
-    if table is None:
-        order = [untidiness(result) for result in results]
-        return order.index(min(order))
-    numbers = np.array([side.number(table.points) for side in sides], np.int64)
-    return int(np.argmin(bulk.side_values(table, numbers, None)))
+class PlainRule:
+    """The rule, with the one-sided tables there are."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.tables = tables
+
+    def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
+        """Worth of each position after a play, greater is better."""
+        if any(result.contact for result in results):
+            return [_contact_score(result) for result in results]
+        sides = [result.us for result in results]
+        table = choose.one_sided_for(self.tables, *sides)
+        if table is None:
+            return [float(-np.dot(untidiness(side), (10_000, 10, 1))) for side in sides]
+        numbers = np.array([side.number(table.points) for side in sides], np.int64)
+        return [float(-mean) for mean in bulk.side_values(table, numbers, None)]
+
+    def double(self, state: GameState) -> tuple[bool, bool]:
+        """Whether to double, and whether to take."""
+        us, them = state.position.us.pips, state.position.them.pips
+        if state.position.contact:
+            return False, 3 * (them - us) <= us + them
+        lead = them - us
+        doubles = lead >= (0.09 if state.owner == "owned" else 0.08) * us
+        takes = lead <= 0.12 * us
+        if state.away is not None and state.away[0] <= state.cube_value:
+            doubles = False  # the cube is worth nothing to us
+        if state.away is not None and state.away[1] <= state.cube_value:
+            takes = True  # passing loses the match
+        return doubles, takes
 
 
 def untidiness(result: Position | Side) -> tuple[int, ...]:
@@ -65,18 +82,3 @@ def _contact_score(result: Position) -> float:
         elif chequers > 1 and point <= 8:
             score += 2.0
     return score
-
-
-def cube(state: GameState) -> tuple[bool, bool]:
-    """Whether to double, and whether to take."""
-    us, them = state.position.us.pips, state.position.them.pips
-    if state.position.contact:
-        return False, 3 * (them - us) <= us + them
-    lead = them - us
-    doubles = lead >= (0.09 if state.owner == "owned" else 0.08) * us
-    takes = lead <= 0.12 * us
-    if state.away is not None and state.away[0] <= state.cube_value:
-        doubles = False  # the cube is worth nothing to us
-    if state.away is not None and state.away[1] <= state.cube_value:
-        takes = True  # passing loses the match
-    return doubles, takes

@@ -138,21 +138,20 @@ def action_lines(action: CubeAction) -> list[str]:
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     """The cube action at a score as lines of text."""
     state, action = answer.state, answer.action
-    assert action.match is not None
-    decided, emg = action.match, action.match.emg
+    emg = action.emg
     word = "redouble" if state.owner == "owned" else "double"
     lines = [*heading(state), "", action.action, f"  {'':<16}    match     equity"]
     for name, chance, equity in (
-        (f"no {word}", decided.mwc.no_double, emg.no_double),
-        (f"{word}, take", decided.mwc.double_take, emg.double_take),
-        (f"{word}, pass", decided.mwc.double_pass, emg.double_pass),
+        (f"no {word}", action.mwc.no_double, emg.no_double),
+        (f"{word}, take", action.mwc.double_take, emg.double_take),
+        (f"{word}, pass", action.mwc.double_pass, emg.double_pass),
     ):
         if chance is not None and equity is not None:
-            best = "   <" if abs(chance - decided.mwc.best) < 1e-12 else ""
+            best = "   <" if abs(chance - action.mwc.best) < 1e-12 else ""
             lines.append(f"  {name:<16} {asking.percent(chance)}  {equity:+8.4f}{best}")
-    lines += [f"  {text}" for text in decided.notes]
+    lines += [f"  {text}" for text in action.notes]
     about = action.certainty if action.approximate else "exact"
-    met = decided.score.met
+    met = action.score.met
     return [*lines, f"  {about}; match equity table {met.name} (values {met.digest[:12]})"]
 
 
@@ -174,7 +173,7 @@ def code(cell: MatchCube) -> str:
     """A decision in three letters."""
     if not cell.may_double:
         return "--"
-    first = {"yes": "D", "no": "N", "optional": "O"}[cell.double]
+    first = {"yes": "D", "no": "N", "optional": "O"}[cell.doubling]
     return first + {"take": "/T", "pass": "/P", "either": "/="}[cell.response or "take"]
 
 

@@ -4,10 +4,10 @@ A wheel brings compiled kernels (`bgfmt.jit.compiled`); what follows is for chec
 Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. Numba is imported, and
 its dispatcher made, when a kernel is first called; without numba that call says what to install.
 
-Compiled code is kept in a folder of its own for each kernel, beside the kernel's module or, where that is not
+Numba keeps compiled code in a folder of its own for each kernel, beside the kernel's module or, where that is not
 writable, in the user's cache folder; NUMBA_CACHE_DIR names another. The folder's name changes with the sources of the
-kernel and of all kernels it may call, which numba itself does not look at. A file `seal` holds a checksum of the
-others: code without its seal is compiled anew. Where nothing can be kept, every process compiles.
+kernel and of all kernels it may call, which numba itself does not look at. Where numba cannot read or write what it
+keeps, the process compiles for itself, and the folders of all kernels that it imported are removed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import cache, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,11 +30,10 @@ from bgfmt.errors import MissingExtraError
 from bgfmt.jit.compiled import Calls
 
 F = TypeVar("F", bound=Callable[..., Any])
-SEAL = "seal"
 _watchers: list[Callable[[], None]] = []
 _lock = threading.RLock()
 _modules: dict[str, dict[str, Any]] = {}  # the file of a kernel module -> its names
-_kernels: list[Kernel] = []  # those with a dispatcher
+_kernels: list[Kernel] = []
 
 
 def njit() -> Callable[[F], F]:
@@ -46,60 +46,70 @@ def njit() -> Callable[[F], F]:
 
 
 class Kernel:
-    """A compiled function: calls numba's dispatcher, which is made at the first call."""
+    """A compiled function: that of the wheel's library, or numba's dispatcher, which is made at the first call."""
 
-    keeping = True  # False from the first failure of the disk on
+    keeping = True  # False from the first file on that numba cannot read or write
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self._dispatcher: Any = None
-        self._calls: Calls | None = None
-        self._folder: Path | None = None
-        self._signatures = 0  # how many were compiled or loaded when the folder was sealed last
-        _modules[str(function.__globals__.get("__file__"))] = function.__globals__
+        self._file = Path(str(function.__globals__.get("__file__"))).absolute()
+        _modules[str(self._file)] = function.__globals__
+        _kernels.append(self)
 
     def __call__(self, *args: Any) -> Any:
-        function = self._compiled(args)
-        if function is not None:
-            return function(*args)
-        dispatcher = self._dispatcher or self.dispatcher
+        function = self.chosen(*args)
         try:
-            result = dispatcher(*args)
-        except OSError:  # a kernel raises none: the disk is full, or the folder went away
-            Kernel.keeping = False
+            return function(*args)
+        except (OSError, EOFError, pickle.UnpicklingError):  # kernels raise none of them
             with _lock:
-                while _kernels:
-                    _kernels.pop()._dispatcher = None
+                Kernel.keeping = False
+                for kernel in _kernels:
+                    kernel._dispatcher = None
+                    if kernel._folder is not None:
+                        shutil.rmtree(kernel._folder, ignore_errors=True)
             return self.dispatcher(*args)
-        if len(dispatcher.signatures) != self._signatures:
-            _seal_all()
-        return result
 
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
 
-    def _compiled(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The function of the wheel's library for such arguments, if there is one."""
-        if self._calls is None:
-            self._calls = Calls(f"{self.__module__}:{self.py_func.__qualname__}")
-        return self._calls.find(args) if self._calls.forms else None
-
     def chosen(self, *args: Any) -> Callable[..., Any]:
         """What a call with such arguments comes to, for callers that count microseconds."""
-        return self._compiled(args) or self.dispatcher
+        calls = self._calls
+        return (calls.forms and calls.find(args)) or self._dispatcher or self.dispatcher
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return Calls(f"{self.__module__}:{self.py_func.__qualname__}")
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """The folder for the kernel's code; None where none can be written."""
+        kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest(self._file)}-"
+        for parent in _cache_parents(self._file):
+            with contextlib.suppress(OSError):
+                folder = parent / f"{kernel}{_digest(_sources(str(self._file)))}"
+                if not folder.is_dir():
+                    folder.mkdir(parents=True)
+                    for older in set(parent.glob(f"{kernel}*")) - {folder}:
+                        shutil.rmtree(older, ignore_errors=True)
+                if os.access(folder, os.W_OK):
+                    return folder
+        return None
 
     @property
     def dispatcher(self) -> Any:
         """Numba's dispatcher of the function."""
         with _lock:
             if self._dispatcher is None:
-                numba = import_numba()
-                self._folder = _cache_folder(self.py_func) if Kernel.keeping else None
-                if self._folder is None or not (self._folder / SEAL).exists():
+                numba, folder = import_numba(), self._folder if Kernel.keeping else None
+                if folder is None or not any(folder.rglob("*.nbc")):
                     tell()
-                self._dispatcher = _compiler(numba, self._folder)(self.py_func)
-                _kernels.append(self)
+                chosen = numba.config.CACHE_DIR
+                numba.config.CACHE_DIR = str(folder or chosen)
+                self._dispatcher = numba.njit(nogil=True, cache=folder is not None)(self.py_func)
+                numba.config.CACHE_DIR = chosen
             return self._dispatcher
 
 
@@ -123,49 +133,6 @@ def import_numba() -> Any:
     return numba
 
 
-def _compiler(numba: Any, folder: Path | None) -> Any:
-    """Numba's decorator, keeping code in a folder, or nowhere."""
-    if folder is None:
-        return numba.njit(nogil=True)
-    chosen = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    compiler = numba.njit(nogil=True, cache=True)
-
-    def compile_function(function: Callable[..., Any]) -> Any:
-        try:
-            return compiler(function)
-        except (OSError, RuntimeError):  # numba finds the folder not writable
-            return numba.njit(nogil=True)(function)
-        finally:
-            numba.config.CACHE_DIR = chosen
-
-    return compile_function
-
-
-# ---- the folders of kept code
-
-
-def _cache_folder(function: Callable[..., Any]) -> Path | None:
-    """The folder for a kernel's code, sealed or empty; None where none can be written."""
-    file = Path(str(function.__globals__.get("__file__"))).absolute()
-    kernel = f"{file.stem}.{function.__qualname__}-{_digest(str(file))}-"
-    for parent in _cache_parents(file):
-        with contextlib.suppress(OSError):
-            folder = parent / f"{kernel}{_digest(repr(_sources(str(file))))}"
-            if not folder.is_dir():
-                folder.mkdir(parents=True)
-                for older in parent.glob(f"{kernel}*"):
-                    if older != folder:
-                        shutil.rmtree(older, ignore_errors=True)
-            if not os.access(folder, os.W_OK):
-                continue
-            if not _is_sealed(folder):
-                for path in (folder / SEAL, *_code_files(folder)):
-                    path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
-            return folder
-    return None
-
-
 def _cache_parents(file: Path) -> list[Path]:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
@@ -174,9 +141,9 @@ def _cache_parents(file: Path) -> list[Path]:
     return [file.parent / "__pycache__", Path(os.path.expanduser(user), "bgfmt")]
 
 
-def _sources(file: str) -> tuple[Any, ...]:
-    """Numba's version, and name, time and size of a kernel module and of the kernel modules it has names from, all
-    the way down: their code becomes part of its own."""
+def _sources(file: str) -> list[tuple[str, int, int]]:
+    """Name, time and size of a kernel module and of the kernel modules it has names from, all the way down: their
+    code becomes part of its own."""
     reached = [file, str(Path(__file__).with_name("vectors.py"))]
     for name in reached:  # grows on the way
         for value in list(_modules.get(name, {}).values()):
@@ -186,42 +153,12 @@ def _sources(file: str) -> tuple[Any, ...]:
             used = str(getattr(module, "__file__", ""))
             if used in _modules and used not in reached:
                 reached.append(used)
-    status = [(os.path.basename(name), os.stat(name)) for name in sorted(reached)]
-    version = import_numba().__version__, sys.implementation.cache_tag
-    return version, *((name, found.st_mtime_ns, found.st_size) for name, found in status)
+    status = [(name, os.stat(name)) for name in sorted(reached)]
+    return [(os.path.basename(name), found.st_mtime_ns, found.st_size) for name, found in status]
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _code_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*/*") if not path.name.startswith("."))
-
-
-def _checksum(folder: Path) -> str:
-    total = hashlib.blake2b(digest_size=16)
-    for path in _code_files(folder):
-        total.update(f"{path.name} {path.stat().st_size}\n".encode() + path.read_bytes())
-    return total.hexdigest()
-
-
-def _is_sealed(folder: Path) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        return (folder / SEAL).read_text("ascii") == _checksum(folder)
-    return False
-
-
-def _seal_all() -> None:
-    """Seal the folders of the kernels that were compiled since the last time."""
-    with _lock:
-        for kernel in _kernels:
-            folder, signatures = kernel._folder, len(kernel.dispatcher.signatures)
-            if signatures != kernel._signatures and folder is not None:
-                with contextlib.suppress(OSError):
-                    if not _is_sealed(folder):
-                        (folder / SEAL).write_text(_checksum(folder), "ascii")
-            kernel._signatures = signatures
+def _digest(value: object) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
 
 
 # ---- the notice

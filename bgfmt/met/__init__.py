@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from bgfmt.errors import CapabilityError, CorruptError
-from bgfmt.met import gnubg_xml, ini
 from bgfmt.met.model import MAX_AWAY, Met
 
 DEFAULT = "Kazaross-XG2"
@@ -66,6 +65,8 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
 
 def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool = False) -> Met:
     """The table in these bytes, XML or INI as the first character says; FormatError when it is neither."""
+    from bgfmt.met import gnubg_xml, ini
+
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     name = name or source
     if start == b"<" or data[:2] in (b"\xff\xfe", b"\xfe\xff"):

@@ -135,6 +135,16 @@ class Score(CubeRules):
         """Match winning chance after losing, and after winning, a single game at the present cube."""
         return self.after(0, -self.cube), self.after(0, self.cube)
 
+    def emg(self, mwc: float) -> float:
+        """The equity that puts losing a single game at the present cube at -1 and winning it at +1."""
+        lose, win = self.ends
+        return 2 * (mwc - lose) / (win - lose) - 1 if win != lose else 0.0
+
+    def emg_loss(self, loss: float) -> float:
+        """A loss of match winning chance as a loss of that equity."""
+        lose, win = self.ends
+        return 2 * loss / (win - lose) if win != lose else 0.0
+
 
 @lru_cache(maxsize=1 << 14)
 def _after(met: Met, away: tuple[int, int], points: int, player: int) -> float:

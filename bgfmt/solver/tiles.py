@@ -27,14 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.solver.layers import REACH, layer_cuts
-from bgfmt.solver.machine import LANES, results_a_position
 
 Array = NDArray[Any]
 Tile = tuple[int, int]
 NUMBER = 2  # bytes
 WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again
-READ_RATE = 3.5e9  # bytes a second that a core reads from the system's cache, checks and turns, measured
-WRITE_RATE = 0.8e9  # bytes a second that a core puts into chunks and writes, measured
+GROUPS = 128  # beyond, reading takes more time than workers that wait
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
 SMALLEST_CHUNK, MOST_CHUNK = 128, 2048
 
@@ -173,10 +171,10 @@ def grid_of(
     side: int | None = None,
     chunk: int | None = None,
 ) -> TileGrid:
-    """The grid for `workers` workers of `memory` each (bytes; None: what the best side takes).
+    """The grid for `workers` workers of `memory` each (bytes; None: what the side takes).
 
-    Small tiles keep many workers busy, large ones read less: without `side` it is the one with which the work is done
-    soonest, of those that fit the memory.
+    Small tiles keep many workers busy, large ones read less: without `side` there are four groups for each worker, at
+    most `GROUPS`, or more where the memory asks for it.
     """
     cuts = layer_cuts(points, chequers)
     n = int(cuts[-1])
@@ -184,45 +182,11 @@ def grid_of(
         chunk = _chunk_for(n)
     if side is not None:
         return TileGrid(points, chequers, columns, cuts, side, chunk)
-    results = results_a_position(points, chequers)
-    most = max(1, -(-n // (3 * chunk)))
-    sides = sorted({max(1, round(most / 1.1**k)) * chunk for k in range(80)})
-    grids = [TileGrid(points, chequers, columns, cuts, size, chunk) for size in sides]
-    fitting = [g for g in grids if memory is None or g.memory <= memory] or grids[:1]
-    return min(fitting, key=lambda g: work(g, results).seconds(workers))
-
-
-class TileWork(NamedTuple):
-    """Seconds of one core that all tiles take, and those of the longest chain of tiles that wait for each other."""
-
-    total: float
-    chain: float
-
-    def seconds(self, workers: int) -> float:
-        """Seconds that `workers` workers take at least: their share, and the chain."""
-        return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
-
-
-def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
-    """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
-    rows, windows = grid.spans
-    sides = np.diff(grid.starts).astype(np.float64)
-    each = grid.columns * results / lanes
-    stored = grid.chunk_bytes
-
-    def seconds(i: Array, j: Array) -> Any:
-        """Of tiles (i, j)."""
-        once = np.where(i == j, 1, 2)
-        read = np.where(i == j, rows[i] * windows[i], rows[j] * windows[i] + rows[i] * windows[j]) * stored
-        made = once * rows[i] * rows[j] * stored
-        return once * sides[i] * sides[j] * each + read / READ_RATE + made / WRITE_RATE
-
-    last = grid.size - 1
-    down = np.arange(grid.size)
-    chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
-    read, written = grid.moved
-    total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
-    return TileWork(total, float(chain))
+    for chunks in range(-(-n // (min(4 * workers, GROUPS) * chunk)), 0, -1):
+        grid = TileGrid(points, chequers, columns, cuts, chunks * chunk, chunk)
+        if memory is None or grid.memory <= memory:
+            break
+    return grid
 
 
 def _chunk_for(n: int) -> int:

@@ -91,7 +91,7 @@ def test_with_gammons_until_they_are_saved() -> None:
         assert solved is not None
         found = match_answer(solved, asked)
         assert found.cube.mwc.as_dict() == pytest.approx(fresh.cube.mwc.as_dict(), abs=1e-12)
-        assert found.cube.gammons == (later.us.chequers == 15)
+        assert found.cube.position.gammons == (later.us.chequers == 15)
 
 
 def test_what_is_not_held() -> None:

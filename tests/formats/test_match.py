@@ -123,7 +123,7 @@ def test_gammons() -> None:
         position = Position(Side(*us), Side(*them))
         found, truth = stored(table, position, score).cube, solve_match(position, score)
         assert abs(found.mwc.best - truth.cube.mwc.best) < 1e-7
-        assert found.gammons == truth.cube.gammons == (15 in (sum(us), sum(them)))
+        assert found.position.gammons == truth.cube.position.gammons == (15 in (sum(us), sum(them)))
         assert found.action == truth.cube.action
     with pytest.raises(NotCoveredError, match="Crawford"):
         crawford = match_score(1, 15, (4, 1), XG2)

@@ -91,7 +91,8 @@ class MatchPrices:
         decided = stored(table, position, score).cube
         assert decided.losses is not None
         return {
-            name.replace("_", " "): decided.emg_loss(loss) for name, loss in decided.losses.as_dict().items()
+            name.replace("_", " "): decided.score.emg_loss(loss)
+            for name, loss in decided.losses.as_dict().items()
         }
 
     def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
@@ -99,7 +100,7 @@ class MatchPrices:
         answer = stored(table, position, score)
         found = answer.plays(*dice)
         best = max(found.values())
-        return [answer.cube.emg_loss(best - found[play.result.us]) for play in plays]
+        return [score.emg_loss(best - found[play.result.us]) for play in plays]
 
 
 @dataclass

@@ -74,7 +74,7 @@ def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str,
                 killed.append(rng.choice(pids))
                 os.kill(killed[-1], signal.SIGKILL)
 
-    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", workers=address_of(two), progress=kill)
+    solve_stored("two-sided", 6, 7, tmp_path / "o.bd", workers=two, progress=kill)
     assert killed
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 

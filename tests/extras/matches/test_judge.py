@@ -37,7 +37,7 @@ def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["best"] == "no double"
     assert found["verdict"] == "error"
     assert found["loss_mwc"] == pytest.approx(exact.losses.double, abs=1e-12)
-    assert found["loss_emg"] == pytest.approx(exact.emg_loss(exact.losses.double), abs=1e-12)
+    assert found["loss_emg"] == pytest.approx(exact.score.emg_loss(exact.losses.double), abs=1e-12)
     assert (round(found["mwc"], 4), round(found["best_mwc"], 4)) == (0.5556, 0.7136)
     assert found["met"] == {"name": "Kazaross-XG2", "digest": XG2.digest}
     assert found["certainty"] == "exact"

@@ -320,7 +320,7 @@ def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             time.sleep(0.05)
         assert not answers.opening
         assert answers._compiler is not None
-        assert list((tmp_path / "cache").rglob("seal"))
+        assert list((tmp_path / "cache").rglob("*.nbc"))
         assert answers.answer("lookup", Question(position=TEXT))[0]["table"] == "table"
         answers.close()
         answers._compiler.wait()

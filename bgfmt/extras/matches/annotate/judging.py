@@ -433,8 +433,9 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
             note = "a beaver, where they are played, would gain more"
     else:
         mwc, note = _chances(state, decided, advisor)
-        numbers = decided.emg_of(mwc[0]), decided.emg_of(mwc[1]), decided.emg_of(mwc[2])
-        error = error and error | {"mwc": decided.error}
+        emg = decided.score.emg
+        numbers = emg(mwc[0]), emg(mwc[1]), emg(mwc[2])
+        error = error and error | {"mwc": decided.mwc_error}
     worth = _choices(numbers, doubling)
     if decision.kind == "beaver":
         worth["beaver"] = -2 * action.double_take
@@ -445,7 +446,7 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     if decided is not None:
         chances = _choices(mwc, doubling, 1.0)
         one, other = chances.values()
-        sure = abs(one - other) > 2 * decided.error
+        sure = abs(one - other) > 2 * decided.mwc_error
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
         more["measure"] = "match"
     if loss <= ERROR:
