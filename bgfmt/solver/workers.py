@@ -78,9 +78,7 @@ class ThreadWorkers(Workers):
             for job in as_completed(jobs.values()):
                 yield job.result()
         finally:
-            for job in jobs.values():
-                job.cancel()
-            wait(jobs.values())
+            wait([job for job in jobs.values() if not job.cancel()])
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
         """As `Workers.do`, in the order of the keys, which is quicker where tasks are many and short."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,3 +104,19 @@ def test_memory_is_bounded_by_what_is_said() -> None:
     assert plan_stored(made, workers=2, memory=1_500_000_000).memory <= 1_500_000_000
     with pytest.raises(bgfmt.errors.SolverError, match=r"needs 0\.\d+ GB a worker, not 0\.10 GB"):
         plan_stored(made, workers=2, memory=100_000_000)
+
+
+def test_tasks_may_be_left_behind_when_the_workers_have_gone() -> None:
+    """An error that ends a solve closes the workers first and what is left of the tasks later."""
+
+    def wait_a_little(key: int) -> int:
+        time.sleep(0.01)
+        return key
+
+    with ThreadWorkers(2) as threads:
+        tasks: Any = threads.run(wait_a_little, range(50))
+        next(tasks)
+    ended = threading.Thread(target=tasks.close, daemon=True)
+    ended.start()
+    ended.join(60)
+    assert not ended.is_alive()
