@@ -267,7 +267,7 @@ def test_gammon_grid() -> None:
         alone = solve_match(position, Score((mine, other), XG2, crawford)).cube
         assert alone.action == cell.action
         assert abs(alone.mwc.best - cell.mwc.best) < 1e-14
-        assert cell.gammons
+        assert cell.position.gammons
 
 
 def test_refusals() -> None:
