@@ -21,7 +21,7 @@ from bgfmt.storage.publish import new_folder, settle
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
-READER = ("bgfmt.js", "ask.js")  # those of plugins/js; a wheel carries them beside the page's own
+READER = ("bgfmt.js", "ask.js", "packed.js")  # those of plugins/js; a wheel carries them beside the page's own
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
