@@ -221,7 +221,11 @@ export class NetworkError extends BgfmtError {
   /** Where there was an answer. */
   readonly status?: number;
 }
-export class RangeNotSupportedError extends BgfmtError { constructor(message: string); }
+export class RangeNotSupportedError extends BgfmtError {
+  constructor(message: string, size?: number);
+  /** Bytes of the file, where they are known. */
+  readonly size?: number;
+}
 export class SourceChangedError extends BgfmtError { constructor(message: string); }
 export class ClosedError extends BgfmtError { constructor(message: string); }
 export class NotInMemoryError extends BgfmtError { constructor(message: string); }

@@ -45,9 +45,12 @@ export class NetworkError extends BgfmtError {
     this.status = status;
   }
 }
-/** The server sends whole files only, and this one is too large to read whole. */
+/** The server sends whole files only, and this one is too large to read whole; `size` where it is known. */
 export class RangeNotSupportedError extends BgfmtError {
-  constructor(message) { super(message, "no_ranges"); }
+  constructor(message, size = undefined) {
+    super(message, "no_ranges");
+    this.size = size;
+  }
 }
 /** The file was replaced, and again while it was opened anew. */
 export class SourceChangedError extends BgfmtError {
@@ -1051,16 +1054,17 @@ class Web {
     const said = Number(response.headers.get("Content-Length") ?? 0);
     const refused = (size) => {
       discard(response);
+      const text = size ? big(size) : `more than ${big(most)}`;
       return new RangeNotSupportedError(
-        `${this.name}: the server knows no byte ranges, and its ${size} bytes are more than the ${big(most)} that are read whole`,
+        `${this.name}: the server knows no byte ranges, and its ${text} bytes are more than the ${big(most)} that are read whole`, size,
       );
     };
-    if (said > most) throw refused(big(said));
+    if (said > most) throw refused(said);
     const bytes = await drain(response, most, limited, this.stats, (head) => {
       const size = promised(head, this.name, this.options);
-      if (size > most) throw refused(big(size));
+      if (size > most) throw refused(size);
     });
-    if (bytes === null) throw refused(`more than ${big(most)}`);
+    if (bytes === null) throw refused();
     return bytes;
   }
 }
