@@ -170,13 +170,14 @@ def site(
     """
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.serve import page
-    from bgfmt.extras.serve.complete import PART
+    from bgfmt.extras.serve.complete import PART, TABLES, part_size
 
     links, files = [page.Link.parse(text) for text in link], list(databases)
     page.check(out, force)
-    made = Path(f"{os.fspath(out)}.tables")
+    part = part_size(part or PART) if part or complete else None
+    made = Path(f"{os.fspath(out)}{TABLES}")
     if complete:
-        files, part = _complete(files, made), part or PART
+        files = _complete(files, made)
     with Progress("copying", always=True) as progress:
         size = page.write(
             out, files, links, title=title, force=force, part=part, met=complete, progress=progress

@@ -187,7 +187,7 @@ def _fill(
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            found = complete.cut(source, made / "tables", held.name, complete.part_size(part), progress)
+            found = complete.cut(source, made / "tables", held.name, part, progress)
             parts = [{"url": f"tables/{quote(name)}", "size": size} for name, size in found["parts"]]
             entries.append(held.entry(None) | {"sha256": found["sha256"], "parts": parts})
             continue

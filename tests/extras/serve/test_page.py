@@ -83,7 +83,8 @@ def test_state_and_address(oracle: Callable[[str], str]) -> None:
 
 def test_the_page_is_small_and_strict() -> None:
     html = page.html("serve")
-    size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in page.assets().values())
+    loaded = [data for name, data in page.assets().items() if name not in ("packed.js", "kept.js")]
+    size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in loaded)
     assert size < 60_000
     text = html.decode()
     assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=|https?://(?!www\.w3\.org)", text)
