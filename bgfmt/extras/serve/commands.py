@@ -145,7 +145,7 @@ def _standing() -> list[str]:
     "--part",
     metavar="SIZE",
     callback=options.bytes_of,
-    help="Most bytes of a file, such as 100M or 2G: larger tables are cut into parts (default: 100M with --complete).",
+    help="Most bytes of a file, such as 100M or 2G: larger ones are cut into parts (default: 100M with --complete).",
 )
 @options.force_option
 def site(

@@ -110,7 +110,7 @@ def part_size(most: int) -> int:
 
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Progress) -> dict[str, Any]:
-    """A file in parts NAME.000, NAME.001, ... of `most` bytes; the size of each by its name, and the SHA-256 of all."""
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: (name, size) of each, and the SHA-256 of all."""
     total, size = hashlib.sha256(), source.stat().st_size
     parts: list[tuple[str, int]] = []
     with open(source, "rb") as file, system.said_of(folder):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
@@ -23,7 +24,11 @@ from bgfmt.storage.source import Progress
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
-READER = ("bgfmt.js", "ask.js", "packed.js")  # those of plugins/js; a wheel carries them beside the page's own
+READER = (
+    "bgfmt.js",
+    "ask.js",
+    "packed.js",
+)  # those of plugins/js; a wheel carries them beside the page's own
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -167,8 +172,8 @@ def _check_readable(held: Holding) -> None:
     if head is None or head.kind == "H":
         raise CapabilityError(
             f"{held.name}: the page cannot read this table ({held.database.format.name}); it reads one-sided and "
-            "two-sided databases of gnubg's with their header, .bgts files and bgsage's: `bgfmt convert` writes a .bd "
-            "file, and `bgfmt serve` answers from every table"
+            "two-sided databases of gnubg's with their header, .bgts files and bgsage's: `bgfmt convert` writes a "
+            ".bd file, and `bgfmt serve` answers from every table"
         )
 
 
@@ -203,9 +208,16 @@ def _installable(made: Path, title: str) -> None:
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
     name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
     icons = [{"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}]
-    facts = {"name": name, "short_name": title[:24] or "Bearoff", "start_url": "./", "display": "standalone"}
+    facts: dict[str, Any] = {
+        "name": name,
+        "short_name": title[:24] or "Bearoff",
+        "start_url": "./",
+        "display": "standalone",
+    }
     facts |= {"background_color": "#f4f1ea", "theme_color": "#0b6b4f", "icons": icons}
-    (made / "manifest.webmanifest").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    (made / "manifest.webmanifest").write_text(
+        json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8"
+    )
     shell = ["index.html", "site.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
     every = hashlib.sha256()

@@ -81,7 +81,9 @@ def golden_answers(folder: Path, random: np.random.Generator) -> None:
             entries = db.table.entries
             numbers = {0, 1, entries - 1, *random.integers(0, entries, 150).tolist()}
             numbered = [db.table.asked(n) for n in sorted(numbers) if n < entries]
-            races = [a for a in numbered if not (isinstance(a, Position) and a.contact and db.table.points < 25)]
+            races = [
+                a for a in numbered if not (isinstance(a, Position) and a.contact and db.table.points < 25)
+            ]
             answers = [db.lookup(asked).as_dict() for asked in races]
         found.append({"path": str(path), "layout": HEADERLESS.get(path.name), "answers": answers})
     lines(folder / "files.jsonl", found)

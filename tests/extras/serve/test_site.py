@@ -121,7 +121,9 @@ def test_a_page_without_a_network(tmp_path: Path) -> None:
     page.write(tmp_path / "site", [str(TS)], title="A & B")
     worker = (tmp_path / "site/sw.js").read_text()
     files = json.loads(re.findall(r"^const FILES = (.*);$", worker, re.M)[0])
-    there = {f.relative_to(tmp_path / "site").as_posix() for f in (tmp_path / "site").rglob("*") if f.is_file()}
+    there = {
+        f.relative_to(tmp_path / "site").as_posix() for f in (tmp_path / "site").rglob("*") if f.is_file()
+    }
     assert {"./", *files} == {"./", *there} - {"sw.js", "index.html", f"tables/{TS.name}"}
     manifest = json.loads((tmp_path / "site/manifest.webmanifest").read_text())
     assert manifest["name"].startswith("A & B")
@@ -156,7 +158,10 @@ def test_a_complete_site_goes_on_where_it_ended(
     tables = json.loads((tmp_path / "site/site.json").read_text())["tables"]
     assert [one["name"] for one in tables] == ["3x3.bgts", "gnubg_os0.bd", "bgfmt_os4.bd"]
     assert (tmp_path / "site/met/Kazaross-XG2.xml").is_file()
-    with bgfmt.open(tmp_path / "site/tables/3x3.bgts") as ours, bgfmt.open(GOLDEN / "gnubg/ts_03x03.bd") as gnubg:
+    with (
+        bgfmt.open(tmp_path / "site/tables/3x3.bgts") as ours,
+        bgfmt.open(GOLDEN / "gnubg/ts_03x03.bd") as gnubg,
+    ):
         assert np.array_equal(ours.table.equities[:], gnubg.table.equities[:])
 
 
