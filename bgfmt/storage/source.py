@@ -115,7 +115,7 @@ class Source(Protocol):
         return
 
     def soon(self, parts: Sequence[tuple[int, int]]) -> None:
-        """(start, size) of bytes that will be asked for: a disk reads them ahead, a server is asked for all at once."""
+        """(start, size) of bytes that will be asked for: a disk reads them ahead, a server is asked at once."""
         return
 
     def facts(self) -> dict[str, Any]:

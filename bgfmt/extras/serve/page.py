@@ -214,7 +214,7 @@ def _installable(made: Path, title: str) -> None:
         "start_url": "./",
         "display": "standalone",
     }
-    facts |= {"background_color": "#f4f1ea", "theme_color": "#0b6b4f", "icons": icons}
+    facts |= {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
     (made / "manifest.webmanifest").write_text(
         json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8"
     )
