@@ -17,17 +17,27 @@ from pathlib import Path
 from bgfmt.storage.system import PathLike
 
 FACTS = "facts.json"
+VARIABLE = "BGFMT_CACHE"
 TRUSTED = 3600.0  # seconds for which a file is taken not to have been replaced; every answer says so, too
 MOST = 4 << 30  # bytes of all pages; beyond it the oldest files go
 
 
 class KeptPages:
-    """The pages of one address. What cannot be read or written is as if it were not there."""
+    """The pages of one address. What cannot be read or written is as if it were not there.
+
+    size, mark : of the file, and what tells a replaced one, as they were when somebody looked.
+    """
 
     def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
         name = hashlib.sha256(f"{page_bytes} {url}".encode()).hexdigest()[:32]
         self.root, self.folder, self.page_bytes = Path(folder), Path(folder) / name, page_bytes
         self.size, self.mark = 0, ""
+
+    @classmethod
+    def of(cls, folder: PathLike | None, url: str, page_bytes: int) -> KeptPages | None:
+        """The pages of an address in a folder, by default that of the environment variable BGFMT_CACHE, else none."""
+        chosen = os.environ.get(VARIABLE) if folder is None else folder
+        return cls(chosen, url, page_bytes) if chosen else None
 
     def fresh(self) -> bool:
         """Whether size and mark are known, and were looked at not long ago."""

@@ -42,7 +42,6 @@ CACHE_PAGES = 256
 GAP_PAGES = 1  # missing pages with no more than this many others between them are asked for together
 LONGEST = 4 << 20  # bytes of one request
 REQUESTS = 8  # requests under way
-CACHE = "BGFMT_CACHE"
 WALK = 1 << 20  # bytes from which a reading is a walk through the file, which no page is kept of
 
 
@@ -73,8 +72,7 @@ def open_url(
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
     web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
-    folder = cache if cache is not None else os.environ.get(CACHE)
-    kept = KeptPages(folder, web.name, page_bytes) if folder else None
+    kept = KeptPages.of(cache, web.name, page_bytes)
     try:
         if kept is not None and kept.fresh():
             web.size, web.seen = kept.size, kept.mark

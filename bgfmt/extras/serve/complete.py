@@ -103,7 +103,7 @@ def _one_sided(path: Path, points: int, making: Making, **options: Any) -> None:
 
 
 def part_size(most: int) -> int:
-    """The size of parts of at most so many bytes; CapabilityError where that is less than a page."""
+    """The size of parts of at most that many bytes; CapabilityError where that is less than a page."""
     if most < GRAIN:
         raise CapabilityError(f"parts have at least {GRAIN:,} bytes, not {most:,}")
     return most - most % GRAIN

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
@@ -38,8 +37,9 @@ POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
 SITE = FOLDER / "site"  # what only a static folder has
 INSTALLED = "; manifest-src 'self'; worker-src 'self'"
 HEAD = '<link rel="manifest" href="manifest.webmanifest">\n'
-#: formats beside gnubg's that the page reads
-READ = frozenset({"bgfmt-ts", "bgsage"})
+COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
+#: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
+READ = (b"bgfmt-ts", b"RAEB")
 
 
 @cache
@@ -135,7 +135,7 @@ def write(
 ) -> int:
     """Write the folder, which appears whole or not at all; its size in bytes.
 
-    part : tables of more bytes are cut into files of at most so many. met : with a match equity table.
+    part : tables of more bytes are cut into files of at most that many. met : with a match equity table.
 
     Raises
     ------
@@ -166,9 +166,10 @@ def write(
 
 def _check_readable(held: Holding) -> None:
     """CapabilityError for a table that the page's own reader, plugins/js, does not read."""
-    if held.database.format.name in READ:
+    first = held.database.source.bytes(0, min(SIZE, held.database.source.size))
+    if first.startswith(READ):
         return
-    head = read_header(held.database.source.bytes(0, min(SIZE, held.database.source.size)))
+    head = read_header(first)
     if head is None or head.kind == "H":
         raise CapabilityError(
             f"{held.name}: the page cannot read this table ({held.database.format.name}); it reads one-sided and "
@@ -207,17 +208,10 @@ def _installable(made: Path, title: str) -> None:
     """What a browser needs to install the page, and to show it without a network."""
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
     name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
-    icons = [{"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}]
-    facts: dict[str, Any] = {
-        "name": name,
-        "short_name": title[:24] or "Bearoff",
-        "start_url": "./",
-        "display": "standalone",
-    }
-    facts |= {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
-    (made / "manifest.webmanifest").write_text(
-        json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8"
-    )
+    facts = {"name": name, "short_name": title[:24] or "Bearoff", "start_url": "./", "display": "standalone"}
+    icon = {"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}
+    text = json.dumps(facts | COLOURS | {"icons": [icon]}, indent=1, ensure_ascii=False)
+    (made / "manifest.webmanifest").write_text(text + "\n", "utf-8")
     shell = ["index.html", "site.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
     every = hashlib.sha256()
