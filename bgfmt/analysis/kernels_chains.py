@@ -190,12 +190,13 @@ def _expand(
 
 @njit()
 def chain(
-    start: Any, most: int, most_first: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
-) -> int:
+    start: Any, most: int, most_first: int, depth: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
+) -> int:  # fmt: skip
     """The chain of a side: what its rolls make of it when it plays for few rolls, a layer of boards after each roll.
 
     start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
     those whose distributions differ most, weighted by how often they come up; each other goes with the nearest.
+    At most `depth` rolls are made.
     tables : (small, terms, large, terms) of `distribution`. root, kept : of `_expand`, for the first roll and others.
 
     space : (layers, chosen, nexts, within, near, ends, results, gains, boards, numbers, means, keys, places, shares).
@@ -237,7 +238,7 @@ def chain(
     used = 0
     t = 0
     keys[:] = 0
-    while nexts[t + 1] > nexts[t]:
+    while t < depth and nexts[t + 1] > nexts[t]:
         n: Any = layers[t + 1]
         for c in range(nexts[t], nexts[t + 1]):
             for k in range(points):
