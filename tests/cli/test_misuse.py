@@ -50,6 +50,8 @@ SOUND: dict[str, list[str]] = {
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],
+    "id": ["1 / 1"],
+    "met": ["g11", "-o", "OUT.met"],
     "study rules": [TS],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],
