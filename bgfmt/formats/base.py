@@ -63,10 +63,6 @@ class Outlet:
         """Leave room for `size` bytes that `write_at` fills later."""
         self.sink.skip(size)
 
-    def flush(self) -> None:
-        """Wait until everything is written."""
-        self.sink.flush()
-
 
 # ---- what formats and their callers hand each other
 
