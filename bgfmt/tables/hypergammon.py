@@ -73,13 +73,6 @@ class HyperSides(OfBothSides):
             return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
         return None
 
-    def side_number(self, side: Side) -> int:
-        return board.rank((*side.counts, *(0,) * (POINTS - 1 - len(side.counts)), side.bar))
-
-    def side(self, number: int) -> Side:
-        counts = board.unrank(number, POINTS)
-        return Side(*counts[:-1], bar=counts[-1])
-
     def lookup(self, asked: Side | Position) -> HyperOutcome:
         number = self.number(asked)
         assert isinstance(asked, Position)

@@ -13,7 +13,7 @@ from typing import Any
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Outlet, Reading
+from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, VERSION, read_directory, read_shape
 from bgfmt.formats.compressed.reader import PackedRows, Reader
 from bgfmt.formats.described import SENSELESS, in_a_line
@@ -30,11 +30,9 @@ class BgfmtTwoSided(Format[TwoSided]):
     name = "bgfmt-ts"
     title = "bgfmt two-sided, compressed"
     suffixes = (".bgts",)
+    magic = MAGIC
     carries = (TwoSided,)
     by_range = True
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[TwoSided]:
         shape = read_shape(source, offset)
