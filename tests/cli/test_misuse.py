@@ -43,6 +43,7 @@ SOUND: dict[str, list[str]] = {
     "solve normal-distribution": ["2x15", "-o", "OUT.bd"],
     "solve one-sided": ["2", "-o", "OUT.bd"],
     "solve two-sided": ["2x2", "-o", "OUT.bd"],
+    "solve two-sided-gammons": ["2x2", "-o", "OUT.npz"],
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
@@ -189,6 +190,8 @@ def calls(name: str) -> Iterator[list[str]]:
 FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("solve two-sided", "--scratch"): ("none.bd", "FOLDER"),  # made; an empty folder takes the store
     ("solve two-sided", "--store"): ("nope", "\x1b[31m\n"),  # made
+    ("solve two-sided-gammons", "--scratch"): ("none.bd", "FOLDER"),
+    ("solve two-sided-gammons", "--store"): ("nope", "\x1b[31m\n"),
     ("verify", "--seed"): ("-9" + "9" * 20,),  # any whole number
     ("engine", "--seed"): ("-9" + "9" * 20,),
     ("gnubg install", "--dir"): ("none.bd", "FOLDER"),  # made
