@@ -243,3 +243,65 @@ def _make(
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
     return 0
+
+
+@click.command("check-labels")
+@click.argument("file", type=click.Path())
+@click.option(
+    "--column",
+    "mapped",
+    multiple=True,
+    metavar="WHAT=NAME",
+    help="What a column is, such as win=p1; may be repeated.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.002,
+    show_default=True,
+    metavar="E",
+    help="By how much a number may be off.",
+)
+@click.option(
+    "--limit", type=click.IntRange(0), default=400_000, show_default=True, metavar="N",
+    help="Most pairs of boards times cube states to calculate for one row.",
+)  # fmt: skip
+@options.quiet_option
+@options.json_option
+def check_labels(
+    file: str, mapped: tuple[str, ...], tolerance: float, limit: int, quiet: bool, as_json: bool
+) -> int:
+    """Check labels of positions, chances and equities, against the rules of the game and exact numbers.
+
+    FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and columns
+    such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double, double_take, mwc.
+    Each kind of fault is named with its likely cause. Exit code 1 where there is one.
+
+    \b
+    Examples:
+      bgfmt check-labels races.parquet
+      bgfmt check-labels train.csv --column position=xgid --column win=p_win
+    """
+    from dataclasses import asdict
+
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.exam import labels
+
+    if not tolerance >= 0:
+        raise click.UsageError("--tolerance is a number, not nan")
+    bad = next((one for one in mapped if "=" not in one), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
+    with Progress("checking", " rows", quiet=quiet) as progress:
+        pairs = dict(one.split("=", 1) for one in mapped)
+        report = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
+    if as_json:
+        options.echo_json(asdict(report) | {"findings": [one.as_dict() for one in report.findings]})
+        return int(bool(report.findings))
+    click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
+    click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
+    for one in report.findings:
+        click.echo(f"  {one}")
+    if not report.findings:
+        click.echo("  no fault was found")
+    return int(bool(report.findings))
