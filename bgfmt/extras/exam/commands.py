@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="Write the report: .json, .html or text. Answers are kept beside it.",
 )
+@click.option(
+    "--least",
+    type=click.FloatRange(0),
+    default=1e-7,
+    show_default=True,
+    help="What costs no more is not wrong (points, MWC).",
+)
 @click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
 @click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
 @click.option(
@@ -76,8 +83,8 @@ if TYPE_CHECKING:
 @options.json_option
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
-    sample: int | None, seed: int, timeout: float, worst: int, output: str | None, ask: bool, listing: bool,
-    make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool, quiet: bool,
+    sample: int | None, seed: int, timeout: float, least: float, worst: int, output: str | None, ask: bool,
+    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool, quiet: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
@@ -100,8 +107,8 @@ def exam(
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
         return 0
-    if not timeout > 0:
-        raise click.UsageError("--timeout is a number, not nan")
+    if not (timeout > 0 and least >= 0):
+        raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
     if make:
         return _make(make, output, count, seed, cubeless, kinds, force, say)
@@ -115,6 +122,7 @@ def exam(
         chosen,
         [engine, *([against] if against else [])],
         timeout,
+        least,
         worst,
         output,
         threads,
@@ -125,8 +133,8 @@ def exam(
 
 
 def _sit(
-    exam: Exam, engines: list[str], timeout: float, worst: int, output: str | None, threads: int | None, force: bool,
-    quiet: bool, as_json: bool,
+    exam: Exam, engines: list[str], timeout: float, least: float, worst: int, output: str | None,
+    threads: int | None, force: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     from bgfmt import storage
     from bgfmt.cli.terminal import Progress
@@ -149,7 +157,7 @@ def _sit(
                 force=force,
                 progress=progress,
             )
-        judged = judging.judge(exam, answers, engine)
+        judged = judging.judge(exam, answers, engine, least)
         parts.append((report.as_dict(judged, worst), judged))
     pair = report.paired(parts[0][1], parts[1][1]) if len(parts) == 2 else None
     told: dict[str, Any] = {"engines": [one for one, _ in parts], "paired": pair}
