@@ -84,8 +84,8 @@ if TYPE_CHECKING:
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
     sample: int | None, seed: int, timeout: float, least: float, worst: int, output: str | None, ask: bool,
-    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool, quiet: bool,
-    as_json: bool,
+    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool,
+    quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
 
