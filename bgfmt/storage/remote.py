@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from bgfmt.errors import (
     CapabilityError,
     ClosedError,
-    MissingExtraError,
     NetworkError,
     RangeNotSupportedError,
     SourceChangedError,
+    extra,
 )
 from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
 
@@ -206,7 +206,7 @@ class Web:
         self.timeout, self.retries, self.whole_bytes = timeout, retries, whole_bytes
         self._mark: str | None = None
         self._lock = Lock()
-        self._urllib3 = _urllib3()
+        self._urllib3 = extra("urllib3", "reading over the network needs urllib3", "pip install urllib3")
         self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
@@ -352,15 +352,6 @@ class Web:
             f"{self.name}: the server knows no byte ranges, and its {shown} bytes are more than the "
             f"{self.whole_bytes:,} that are read whole"
         )
-
-
-def _urllib3() -> Any:
-    try:
-        import urllib3
-    except ModuleNotFoundError:
-        install = "pip install urllib3"
-        raise MissingExtraError(f"reading over the network needs urllib3: {install}", install) from None
-    return urllib3
 
 
 def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:

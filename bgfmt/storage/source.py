@@ -167,9 +167,9 @@ class Source(Protocol):
 class _Whole(Source):
     """A source whose bytes are one memoryview."""
 
-    def __init__(self, view: memoryview, name: str, path: Path | None = None) -> None:
-        self.name, self.path, self.size = name, path, len(view)
-        self._buffer: memoryview | None = view
+    def __init__(self, data: Any, name: str = "<bytes>", path: Path | None = None) -> None:
+        self._buffer: memoryview | None = memoryview(data).toreadonly()
+        self.name, self.path, self.size = name, path, len(self._buffer)
 
     @property
     def buffer(self) -> memoryview:
@@ -200,7 +200,7 @@ class MappedSource(_Whole):
         finally:
             if fd is None:
                 os.close(at)
-        super().__init__(memoryview(self._map if self._map is not None else b""), os.fspath(path), Path(path))
+        super().__init__(b"" if self._map is None else self._map, os.fspath(path), Path(path))
 
     def release(self) -> None:
         if self._map is not None and self._buffer is not None:
@@ -220,9 +220,6 @@ class MappedSource(_Whole):
 
 class MemorySource(_Whole):
     """Bytes already in memory."""
-
-    def __init__(self, data: Piece, name: str = "<bytes>") -> None:
-        super().__init__(memoryview(data).toreadonly(), name)
 
 
 class SourceFile(io.RawIOBase):
