@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { gzipSync } from "node:zlib";
 
 import { open } from "../plugins/js/bgfmt.js";
 
@@ -12,6 +13,7 @@ const [folder, delay] = [process.argv[2], Number(process.argv[3])];
 const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json: "application/json", svg: "image/svg+xml" };
 const say = (what) => process.stdout.write(`${JSON.stringify(what)}\n`);
 let touched = new Set();
+let sent = 0;
 
 const server = createServer((request, response) => {
   const name = decodeURIComponent(new URL(request.url, "http://x").pathname.slice(1)) || "index.html";
@@ -26,6 +28,12 @@ const server = createServer((request, response) => {
       touched.add(name);
       headers["Content-Range"] = `bytes ${first}-${last}/${size}`;
     }
+    if (!found && /gzip/.test(request.headers["accept-encoding"] ?? "")) {
+      const body = gzipSync(readFileSync(path));
+      sent += body.length;
+      return response.writeHead(200, { ...headers, "Content-Encoding": "gzip", "Content-Length": body.length }).end(body);
+    }
+    sent += last - first + 1;
     response.writeHead(found ? 206 : 200, { ...headers, "Content-Length": last - first + 1 });
     return createReadStream(path, { start: first, end: last }).pipe(response);
   }, delay);
@@ -79,6 +87,15 @@ if (existsSync(chromium) && existsSync(modules)) {
     return (${ask})(open, document.baseURI, entry, asked);
   }`;
   report("chromium", await page.evaluate(`(${run})(${JSON.stringify([script, entry, asked])})`));
+  for (const [name, slow] of [["page", null], ["page, 3G", { offline: false, latency: 150, downloadThroughput: 2e5, uploadThroughput: 9e4 }]]) {
+    const fresh = await (await browser.newContext({ serviceWorkers: "block" })).newPage();
+    if (slow) await (await fresh.context().newCDPSession(fresh)).send("Network.emulateNetworkConditions", slow);
+    sent = 0;
+    const begin = performance.now();
+    await fresh.goto(`${url}?p=0,1,0,0,1/0,1,1`);
+    await fresh.waitForFunction(() => document.querySelector("#status").textContent.startsWith("Answered"));
+    say({ page: name, milliseconds: Math.round(performance.now() - begin), bytes: sent });
+  }
   await browser.close();
 }
 server.closeAllConnections();
