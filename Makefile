@@ -89,6 +89,7 @@ bench: .venv/installed
 
 .venv/tested: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[large,serve,remote,test,lint,docs,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps ankigammon  # its reader of text; no windows
 	@touch $@
 
 # what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped

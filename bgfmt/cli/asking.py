@@ -275,9 +275,20 @@ def title(state: GameState) -> str:
     return ", ".join(words)
 
 
-def one_by_one(answer: Callable[[str], Plain]) -> int:
-    """Answer each line of standard input by a line of JSON."""
-    return each_line(lambda text: {"asked": text} | answer(text).as_dict())
+def one_by_one(answer: Callable[[str], Plain], style: str = "json") -> int:
+    """Answer each line of standard input by a line of JSON, or in XG's text."""
+
+    def one(text: str) -> Any:
+        return as_xg(answer(text)) if style == "xg" else {"asked": text} | answer(text).as_dict()
+
+    return each_line(one)
+
+
+def as_xg(answer: Any) -> str:
+    """An answer as XG's text."""
+    from bgfmt.cli.xg_text import xg_text
+
+    return xg_text(answer)
 
 
 def note(text: str) -> None:
@@ -305,14 +316,26 @@ def source_line(answer: SourcedAnswer) -> str:
     return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 
 
-def say(asked: str, answer: Plain, lines: Callable[[], list[str]], aside: list[str], as_json: bool) -> None:
-    """Print an answer, as JSON or as `lines`; and why tables named are left aside."""
-    if not as_json:
+def say(
+    asked: str,
+    answer: Plain,
+    lines: Callable[[], list[str]],
+    aside: list[str],
+    as_json: bool,
+    style: str = "text",
+) -> None:
+    """Print an answer, as JSON, in XG's text or as `lines`; and why tables named are left aside."""
+    if as_json and style != "text":
+        raise click.UsageError("either --json or --format xg")
+    if style == "text" and not as_json:
         terminal.say("\n".join([*lines(), *(f"  {line}" for line in aside)]))
         return
     for line in aside:
         note(line)
-    echo_json({"asked": asked} | answer.as_dict())
+    if as_json:
+        echo_json({"asked": asked} | answer.as_dict())
+    else:
+        click.echo(as_xg(answer), nl=False)
 
 
 def left_aside(advisor: Advisor, used: str | None, position: Position, wanted: str) -> list[str]:

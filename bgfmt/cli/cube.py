@@ -8,7 +8,7 @@ import click
 
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import COLUMNS
-from bgfmt.cli import asking, options, terminal
+from bgfmt.cli import asking, options
 from bgfmt.game.identifiers import says_cube
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )
 @asking.options_of("cube")
+@options.xg_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
@@ -34,6 +35,7 @@ def cube(
     own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
+    style: str,
     as_json: bool,
 ) -> int:
     """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
@@ -53,21 +55,21 @@ def cube(
     with asking.adviser(said, **calculation) as advisor:
         if said.many:
             return asking.one_by_one(
-                lambda text: questions.cube(advisor, questions.state_of(text, **around), **own)
+                lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
             )
         state = questions.state_of(said.position, **around)
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
         if isinstance(answer, questions.ScoresAnswer):
-            return _scores(answer, said.position, plot, as_json)
+            return _scores(answer, said.position, plot, as_json, style)
         both = around["cube"] is None and not says_cube(said.position)
         if isinstance(answer, questions.MatchCubeAnswer):
             used, wanted = answer.action.table, "match winning chances"
         else:
             used, wanted = answer.equities.table, "both sides' cubeful equities"
         aside = asking.left_aside(advisor, used, state.position, wanted) if said.paths else []
-        asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json)
+        asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots
 
@@ -75,12 +77,16 @@ def cube(
     return 0
 
 
-def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_json: bool) -> int:
+def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_json: bool, style: str) -> int:
     state, grid = answer.state, answer.grid
-    if as_json:
-        options.echo_json({"asked": asked} | answer.as_dict())
-    else:
-        terminal.say("\n".join([asking.board_of(state.position), "", *grid_lines(state, grid)]))
+    asking.say(
+        asked,
+        answer,
+        lambda: [asking.board_of(state.position), "", *grid_lines(state, grid)],
+        [],
+        as_json,
+        style,
+    )
     if plot:
         from bgfmt.analysis import plots
 

@@ -28,6 +28,13 @@ SWITCHES = {
 
 # options of several commands
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
+xg_option = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "xg"]),
+    default="text",
+    help="xg: as eXtreme Gammon's clipboard.",
+)
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
 threads_option = click.option(
@@ -129,7 +136,7 @@ def hint(error: BaseException) -> str:
 def each_line(answer: Callable[[str], Any]) -> int:
     """Answer each line of standard input by a line of JSON, errors too; 1 when any line had an error, else 0.
 
-    answer : gives the answer to one line, or a list of answers.
+    answer : gives the answer to one line, or a list of answers; text is printed as it is.
     """
     from bgfmt.errors import BgfmtError
 
@@ -144,7 +151,10 @@ def each_line(answer: Callable[[str], Any]) -> int:
             failed = 1
             found = {"asked": text, "error": as_error(error)}
         for one in found if isinstance(found, list) else [found]:
-            echo_json(one, indent=None)
+            if isinstance(one, str):
+                click.echo(one)
+            else:
+                echo_json(one, indent=None)
     return failed
 
 

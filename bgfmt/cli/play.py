@@ -19,12 +19,14 @@ EQUITIES = ("money", "cubeless", "match")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
 @asking.options_of("play")
+@options.xg_option
 @options.json_option
 def play(
     words: tuple[str, ...],
     own: dict[str, Any],
     around: dict[str, Any],
     calculation: dict[str, Any],
+    style: str,
     as_json: bool,
 ) -> int:
     """All plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
@@ -47,13 +49,13 @@ def play(
             return questions.play(advisor, asked, rolls, **own)
 
         if said.many:
-            return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)))
+            return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)), style)
         ranked = answer(said.position, said.roll)
         aside = []
         if said.paths and ranked.state and ranked.first.source != "forced":
             wanted = "match winning chances" if ranked.first.met else "both sides' equities"
             aside = asking.left_aside(advisor, ranked.first.table, ranked.state.position, wanted)
-        asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json)
+        asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json, style)
     return 0
 
 

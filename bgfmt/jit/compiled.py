@@ -135,7 +135,9 @@ def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[.
     function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_int32
     pack = struct.Struct(f"={HEAD}x{layout}")
     forms = [one for one in returned.strip("()").split(",") if one]
-    result = struct.Struct("@" + "".join(PIECES[one][0] if one in PIECES else "q" * 7 for one in forms))
+    result = struct.Struct(
+        "@" + "".join(PIECES[one][0] if one in PIECES else "q" * _words(one) for one in forms)
+    )
     arrays, many = any("." in one for one in forms), returned.startswith("(")
 
     def call(*args: Any) -> Any:
@@ -152,15 +154,20 @@ def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[.
     return call
 
 
+def _words(array: str) -> int:
+    """Of eight bytes, what numba has of an array of this form: two for each dimension beside five."""
+    return 5 + 2 * int(array.partition(".")[2][0])
+
+
 def _with_arrays(library: Any, forms: list[str], numbers: Iterator[Any]) -> tuple[Any, ...]:
-    """What a kernel returned; arrays of one dimension are copied, and their memory given back."""
+    """What a kernel returned; arrays, in order of C, are copied, and their memory given back."""
     values = []
     for one in forms:
         if "." in one:
-            memory, _, size, item, address, *_ = (next(numbers) for _ in range(7))
+            memory, _, size, item, address, *shape = (next(numbers) for _ in range(_words(one)))
             array = np.frombuffer(ctypes.string_at(address, size * item), one.partition(".")[0]).copy()
             library.bgfmt_release(ctypes.c_void_p(memory))
-            values.append(array)
+            values.append(array.reshape(shape[: len(shape) // 2]))
         else:
             values.append(next(numbers))
     return tuple(values)

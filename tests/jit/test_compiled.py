@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 hook: Any = import_module("hatch_build")
 KERNELS = (
     "bgfmt.verifier.recurrence.plays:successors",  # returns arrays
+    "bgfmt.extras.lab.engine.bkg.kernels.moves:plays",  # one of them of three dimensions
     "bgfmt.verifier.recurrence.two_sided:values_of",
     "bgfmt.verifier.recurrence.two_sided:expected_tile",  # vector code
     "bgfmt.solver.kernels.maxima:turned",  # four forms
@@ -27,7 +28,7 @@ LINES = [line for line in hook.FORMS.read_text("ascii").splitlines() if line.sta
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A library of four kernels for this machine, in use."""
+    """A library of five kernels for this machine, in use."""
     folder = tmp_path_factory.mktemp("library")
     assert hook.build(folder, "\n".join(LINES), hook.host_levels())
     before = compiled.FOLDER
@@ -85,6 +86,7 @@ def both(kernel: Any, *args: Any) -> Any:
 
 
 def test_results_are_those_of_numba(made: Path) -> None:
+    from bgfmt.extras.lab.engine.bkg.kernels import moves
     from bgfmt.game import board
     from bgfmt.solver.kernels import maxima
     from bgfmt.verifier.recurrence import plays, two_sided
@@ -96,6 +98,11 @@ def test_results_are_those_of_numba(made: Path) -> None:
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
     starts, results = by_library
+    start = np.zeros((2, 26), np.int64)
+    start[:, [1, 3, 6]] = 2
+    for one, other in zip(*both(moves.plays, start, 3, 1), strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one, other)
 
     random = np.random.default_rng(1)
     table = random.integers(0, 65536, (count, count, 4), dtype=np.uint16)

@@ -1,0 +1,145 @@
+"""An answer as the text that eXtreme Gammon puts on the clipboard, which AnkiGammon and forums take.
+
+X is on roll and stands below; the players are called Player 1 and Player 2. In place of an engine's name stands where
+the numbers come from; the last line is bgfmt's own. Layout: docs/hosts/xg-text.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bgfmt import __version__
+from bgfmt.analysis.answers import ESTIMATE, PLAYED
+from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.match import TIE
+from bgfmt.analysis.questions import CubeAnswer, MatchCubeAnswer, PlayAnswer, ScoresAnswer
+from bgfmt.cli.asking import source_line
+from bgfmt.errors import CapabilityError
+from bgfmt.game.drawing import draw
+from bgfmt.game.state import GameState
+
+EQUITIES = ("money", "cubeless", "match")
+HOME = 18  # the highest point from which no backgammon is lost in a race
+CUBE = (" +---+", " | {} |", " +---+")
+
+
+def xg_text(answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer) -> str:
+    """The text of an answer, of several rolls one after another; CapabilityError for what XG has no text for."""
+    if isinstance(answer, PlayAnswer):
+        return _plays(answer)
+    if isinstance(answer, ScoresAnswer):
+        raise CapabilityError("XG has no text for the cube actions of all scores")
+    state = answer.state.before_roll()
+    lines = _cube(answer) if isinstance(answer, CubeAnswer) else _match_cube(answer)
+    met = "" if isinstance(answer, CubeAnswer) else answer.action.met.name
+    return _whole(state, "X on roll, cube action", lines, met)
+
+
+def _whole(state: GameState, asked: str, lines: Iterable[str], met: str | None) -> str:
+    footer = f"bgfmt Version: {__version__}" + (f", MET: {met}" if met else "")
+    return "\n".join([*header(state, asked), "", *lines, "", footer, ""])
+
+
+def header(state: GameState, asked: str) -> list[str]:
+    """What stands before the analysis: XGID, players, score, board, pips, cube, and what is asked."""
+    position, mine, other = state.position, state.scores[state.turn], state.scores[1 - state.turn]
+    players = "X:Player 1   O:Player 2" if state.turn == 1 else "X:Player 2   O:Player 1"
+    rules = [name for name, on in (("Jacoby", state.jacoby), ("Beaver", state.beavers)) if on]
+    game, score = f". Unlimited Game{', ' * bool(rules)}{' '.join(rules)}", f"{mine}-{other}"
+    if state.length:
+        game, score = (
+            f" {state.length} pt.(s) match.",
+            f"{score}/{state.length}{' Crawford' * state.crawford}",
+        )
+    owner = {"centered": "", "owned": ", X own cube", "opponent": ", O own cube"}[state.owner]
+    return [
+        *(state.xgid, "", players, f"Score is X:{mine} O:{other}{game}", *_board(state)),
+        f"Pip count  X: {position.us.pips}  O: {position.them.pips} X-O: {score}",
+        f"Cube: {state.cube_value}{owner}",
+        asked,
+    ]
+
+
+def _board(state: GameState) -> list[str]:
+    """The board, an owned cube beside its owner's home."""
+    board = [line[:44].replace("+---+", "-----") for line in draw(state.position).splitlines()]
+    if state.owner != "centered":
+        at = -4 if state.owner == "owned" else 1
+        for row, part in enumerate(CUBE):
+            board[at + row] += part.format(state.cube_value)
+    return board
+
+
+def _chances(win: float, gammon: float, lost: float) -> list[str]:
+    return [
+        f"Player Winning Chances:   {win:.2%} (G:{gammon:.2%} B:0.00%)",
+        f"Opponent Winning Chances: {1 - win:.2%} (G:{lost:.2%} B:0.00%)",
+        "",
+    ]
+
+
+def _cube(answer: CubeAnswer) -> list[str]:
+    found = answer.equities
+    lines = [f"Analyzed in bgfmt, {source_line(found)}"]
+    sides = found.position.us, found.position.them
+    known = not found.position.contact and max(side.highest for side in sides) <= HOME  # no backgammons
+    if found.win is not None and found.gammons != "ignored" and known:
+        lines += _chances(found.win, found.win_gammon or 0.0, found.lose_gammon or 0.0)
+    lines += [f"Cubeless Equities: No Double={found.cubeless:+.4f}, Double={2 * found.cubeless:+.4f}", ""]
+    return lines + _choices(answer.action)
+
+
+def _match_cube(answer: MatchCubeAnswer) -> list[str]:
+    action, score = answer.action, answer.action.score
+    lines = [f"Analyzed in bgfmt, {action.certainty}"]
+    if action.cubeless_win is not None and action.gammons_text == "none":
+        win = action.cubeless_win
+        lines += _chances(win, 0.0, 0.0)
+        points = 2 * score.cube
+        doubled = score.emg(win * score.after(0, points) + (1 - win) * score.after(0, -points))
+        lines += [f"Cubeless Equities: No Double={2 * win - 1:+.4f}, Double={doubled:+.4f}", ""]
+    return lines + _choices(action)
+
+
+def _choices(action: CubeAction) -> list[str]:
+    """The three choices with what each differs from the right one, and the action."""
+    word = "Redouble" if action.cube == "owned" else "Double"
+    taken = "Beaver" if action.beavers else "Take"
+    offered = [(f"{word}/{taken}", action.double_take), (f"{word}/Pass", action.double_pass)]
+    values = [(f"No {word.lower()}", action.no_double), *offered * action.may_double]
+    lines = ["Cubeful Equities:"]
+    for name, value in values:
+        more = "" if abs(value - action.best) < TIE else f" ({value - action.best:+.4f})"
+        lines.append(f"       {name + ':':<{len(word) + 9}}{value:+.4f}{more}")
+    if not action.may_double:
+        return lines
+    response = taken if action.takes else "Pass"
+    first = (
+        word if action.doubles else f"No {word.lower()}" if action.takes else f"Too good to {word.lower()}"
+    )
+    lines += ["", f"Best Cube action: {first} / {response}"]
+    right, wrong = sorted((action.double_take, action.double_pass))
+    if not action.doubles and right < action.no_double < wrong:
+        other = "pass" if action.takes else "take"
+        part = (action.no_double - right) / (wrong - right)
+        lines.append(f"Percentage of wrong {other} needed to make the double decision right: {part:.1%}")
+    return lines
+
+
+def _plays(answer: PlayAnswer) -> str:
+    first, state = answer.first, answer.state
+    if state is None or first.measure not in EQUITIES:
+        raise CapabilityError("XG's text has equities: both sides, and a measure money, cubeless or match")
+    name = {ESTIMATE: "", PLAYED: "Rollout¹"}.get(first.source, "Book¹")
+    out = []
+    for roll in [answer.one] if answer.one else answer.rolls or []:
+        lines = []
+        for place, play in enumerate(roll.plays, 1):
+            notation = play.notation.replace("off", "Off").replace("bar", "Bar")
+            worth = "" if play.value is None else f"eq:{play.value:+.4f}"
+            loss = f" ({-play.loss:+.4f})" if place > 1 and play.loss is not None else ""
+            lines += [f"{place:5d}. {name:<11} {notation:<28} {worth}{loss}", ""]
+        high, low = map(int, roll.roll)
+        source = [f"¹ {source_line(first)}".removeprefix("" if name else "¹ ")]
+        out.append(_whole(state.rolled((high, low)), f"X to play {roll.roll}", lines + source, first.met))
+    return "\n".join(out)
