@@ -19,7 +19,7 @@ from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
     ESTIMATE,
-    TABLE_OF_PAIRS,
+    TABLES_OF_PAIRS,
     Decision,
     PositionEquities,
     RankedPlay,
@@ -350,7 +350,7 @@ class Advisor:
                 worth = answer.cubeless
         except NotCoveredError:
             return none
-        if answer.source not in (TABLE_OF_PAIRS, CALCULATION) or worth is None or worth > SURE_LOSS:
+        if answer.source not in (*TABLES_OF_PAIRS, CALCULATION) or worth is None or worth > SURE_LOSS:
             return none
         return Resignation(source=answer.source, table=answer.table, position=position, offer=1, worth=-1.0)
 

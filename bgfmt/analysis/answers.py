@@ -26,6 +26,8 @@ from bgfmt.tables.rolls import OneSideAnswer
 #: outside tables
 Source = Literal[
     "two-sided",
+    "two-sided-gammons",
+    "two-sided-jacoby",
     "one-sided",
     "hypergammon",
     "match-score",
@@ -38,6 +40,7 @@ Source = Literal[
 ]
 #: an answer from a two-sided table, one calculated from the rules, one estimated, and one by play-outs
 TABLE_OF_PAIRS: Source = "two-sided"
+TABLES_OF_PAIRS: tuple[Source, ...] = (TABLE_OF_PAIRS, "two-sided-gammons", "two-sided-jacoby")
 CALCULATION: Source = "calculation"
 ESTIMATE: Source = "estimate"
 PLAYED: Source = "play-outs"

@@ -116,15 +116,20 @@ class Estimator:
         for room in (1 << 13, 1 << 15, 1 << 17):
             if (points, rolls) not in self._spaces or len(self._spaces[points, rolls][0][1]) < room:
                 self._spaces[points, rolls] = (_space(points, rolls, room), _space(points, rolls, room))
-            depths = [
-                kernels.chain(
-                    np.array(side.padded(points), np.int64), self.effort.boards, self.effort.first, terms, tables,
-                    first, rest, space,
-                )
-                for side, space in zip((position.us, position.them), self._spaces[points, rolls], strict=True)
-            ]  # fmt: skip
-            if min(depths) >= 0:
-                return *self._spaces[points, rolls], max(depths)
+            spaces, depth = self._spaces[points, rolls], MOST_LAYERS - 2
+            both = zip((position.us, position.them), spaces, strict=True)
+            for side, space in sorted(
+                both, key=lambda one: one[0].pips
+            ):  # the game ends with the shorter chain
+                depth = kernels.chain(
+                    np.array(side.padded(points), np.int64), self.effort.boards, self.effort.first, depth, terms,
+                    tables, first, rest, space,
+                )  # fmt: skip
+                if depth < 0:
+                    break
+                depth += 1
+            else:
+                return *spaces, depth
         raise SolverError(f"{position}: the race takes more boards than an estimate holds")
 
     @staticmethod

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table, TwoSided, of_kind
+from bgfmt.tables import (
+    GammonTwoSided,
+    MeanRolls,
+    NormalOneSided,
+    OfRolls,
+    OneSided,
+    Table,
+    TwoSided,
+    of_kind,
+)
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]
@@ -52,6 +61,20 @@ def two_sided_for(
         if (table.cubeful or not cubeful) and not any(table.covers_side(side) for side in sides)
     ]
     return min(fitting, key=lambda t: (not t.cubeful, not t.exact, float(t.known_errors.max())), default=None)
+
+
+def counting_for(
+    databases: Databases, position: Position, *, jacoby: bool, results: Sequence[Side] | None = None
+) -> GammonTwoSided | None:
+    """As `two_sided_for`, of cubeful tables that count gammons; where none can be lost Jacoby's rule is nothing."""
+    sides = [position.them, *([position.us] if results is None else results)]
+    fitting = [
+        table
+        for table in of_kind(tables_of(databases), GammonTwoSided)
+        if table.cubeful and not any(table.covers_side(side) for side in sides)
+        if table.jacoby == jacoby or not position.gammons
+    ]
+    return min(fitting, key=lambda t: not t.exact, default=None)
 
 
 def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:

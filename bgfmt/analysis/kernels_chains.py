@@ -14,6 +14,7 @@ HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
+NEAR = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
 SAME = 1e-10  # squared distance of distributions that are not told apart
 STEEPEST = 3.0  # most that a chance to win the game may count, in worths of a game
@@ -103,11 +104,11 @@ def _expand(
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
     kept : (keys, slots, ends, numbers, means, used) of the boards met so far: results of roll r of slot s are at
-    ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it. used (2,): slots
-    and results used.
+    ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it, up to `most`.
+    used (2,): slots and results used.
     """
     keys, slots, ends, numbers, means, used = kept
-    most = 64 if slack < 1 else MOST_PLAYS
+    most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= NEAR else 16
     number = _number(counts, terms)
     at = _slot(keys, number)
     if keys[at]:
@@ -128,9 +129,12 @@ def _expand(
                 if worth[x] < worth[best]:
                     best = x
             first = n
+            limit = worth[best] + slack
+            if many > most:
+                limit = min(limit, np.sort(worth[:many])[most - 1])
             for y in range(many):
                 x = best if y == 0 else 0 if y == best else y  # the best one first
-                if worth[x] <= worth[best] + slack and n < first + most:
+                if worth[x] <= limit and n < first + most:
                     numbers[n], means[n] = found[x], worth[x]
                     n += 1
             roll += 1
@@ -142,12 +146,13 @@ def _expand(
 
 @njit()
 def chain(
-    start: Any, most: int, most_first: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
-) -> int:
+    start: Any, most: int, most_first: int, depth: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
+) -> int:  # fmt: skip
     """The chain of a side: what its rolls make of it when it plays for few rolls, a layer of boards after each roll.
 
     start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
     those whose distributions differ most, weighted by how often they come up; each other goes with the nearest.
+    At most `depth` rolls are made.
     tables : (small, terms, large, terms) of `distribution`. root, kept : of `_expand`, for the first roll and others.
 
     space : (layers, chosen, nexts, within, near, ends, results, gains, boards, numbers, means, keys, places, shares).
@@ -188,7 +193,7 @@ def chain(
     used = 0
     t = 0
     keys[:] = 0
-    while nexts[t + 1] > nexts[t]:
+    while t < depth and nexts[t + 1] > nexts[t]:
         n: Any = layers[t + 1]
         for c in range(nexts[t], nexts[t + 1]):
             for k in range(points):

@@ -1,6 +1,7 @@
 """Where an answer comes from: the one order in which tables, calculation and estimate are asked.
 
-1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones.
+1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones; with fifteen
+   chequers first one that counts gammons, by the rule of the question.
 2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
 3. The estimate of `bgfmt.analysis.chains`, for every race; the chance to win from a cubeless two-sided table where
    one covers it. Where that is asked for, play-outs of `bgfmt.analysis.oracle` for what is closer than its error.
@@ -29,8 +30,9 @@ from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.solver.columns import single_games
-from bgfmt.tables import Table, TwoSided, of_kind
+from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
+from bgfmt.tables.two_sided import StoredEquities
 
 if TYPE_CHECKING:
     from bgfmt.analysis.chains import Estimator
@@ -178,9 +180,9 @@ class Sources:
         if hyper is not None:
             return self._of_hypergammon(hyper, state)
         choose.check_race(position)
-        table = choose.two_sided_for(self.tables, position, cubeful=True)
-        if table is not None:
-            return self._stored(table, position)
+        stored = self._pairs(state)
+        if stored is not None:
+            return self._stored(stored, position)
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)
@@ -191,18 +193,31 @@ class Sources:
         cubeless = float(table.lookup_many([position.us], [position.them])[0, 0])
         return replace(equities, win=cubeless / 2 + 0.5, cubeless=cubeless, table=self.library.name(table))
 
-    def _stored(self, table: TwoSided, position: Position) -> PositionEquities:
+    def _pairs(
+        self, state: GameState, results: list[Side] | None = None, *, cubeful: bool = True
+    ) -> StoredEquities | None:
+        """The two-sided table that answers: where gammons can be lost first one that counts them."""
+        position, jacoby = state.position, bool(state.jacoby)
+        counting = choose.counting_for(self.tables, position, jacoby=jacoby, results=results)
+        if counting is not None and position.gammons:
+            return counting
+        return choose.two_sided_for(self.tables, position, cubeful=cubeful, results=results) or counting
+
+    def _stored(self, table: StoredEquities, position: Position) -> PositionEquities:
         row = table.lookup_many([position.us], [position.them])[0]
+        counted = position.gammons and not table.tells_win
+        gammonless = None if counted else 0.0
+        errors = table.errors()
         return PositionEquities(
-            source="two-sided",
+            source=table.kind,  # type: ignore[arg-type]
             table=self.library.name(table),
-            max_error=table.errors(),
+            max_error={"win": errors["cubeless"] / 2} | errors,
             position=position,
-            win=float(row[0]) / 2 + 0.5,
-            win_gammon=0.0,
-            lose_gammon=0.0,
+            win=None if counted else float(row[0]) / 2 + 0.5,
+            win_gammon=gammonless,
+            lose_gammon=gammonless,
             **_columns(*row),
-            gammons="ignored" if position.gammons else "none",
+            gammons="counted" if counted else "ignored" if position.gammons else "none",
         )
 
     def calculated(self, state: GameState) -> PositionEquities | None:
@@ -249,7 +264,7 @@ class Sources:
         if any(result.contact for result in results):
             return None
         sides = [result.us for result in results]
-        table = choose.two_sided_for(self.tables, position, cubeful=cube != "cubeless", results=sides)
+        table = self._pairs(state, sides, cubeful=cube != "cubeless")
         if table is not None:
             return self._stored_worths(table, position.them, sides, cube)
         solved = self._solved_or_estimated(state)
@@ -260,14 +275,14 @@ class Sources:
         values, cubeless = (np.array([one[side] for side in sides]) for one in worth)
         return Worths(values, cubeless, solved.error, solved.source, None, solved.usual)
 
-    def _stored_worths(self, table: TwoSided, them: Side, sides: list[Side], cube: str) -> Worths:
+    def _stored_worths(self, table: StoredEquities, them: Side, sides: list[Side], cube: str) -> Worths:
         equities = table.lookup_many([them] * len(sides), sides).astype(np.float64)
         cubeless, owned, centered, opponent = (*table.known_errors.tolist(), 0.0, 0.0, 0.0)[:4]
         errors = {"cubeless": cubeless, "owned": opponent}
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         error = errors[cube]
         values = approximate.turned(equities, cube)
-        return Worths(values, -equities[:, 0], error, "two-sided", self.library.name(table))
+        return Worths(values, -equities[:, 0], error, table.kind, self.library.name(table))  # type: ignore[arg-type]
 
     # -- one side ----------------------------------------------------------------------------------------
 

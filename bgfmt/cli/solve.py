@@ -86,6 +86,28 @@ class Solvers(click.Group):
         return plain_command(cmd_name, solver.__doc__ or "") if isinstance(solver, type) else None
 
 
+def through_a_store(function: F) -> F:
+    """Options of tables that can be made through a store of chunks."""
+    for option in (
+        memory_option("Memory a worker may take, such as 2G (with a store)."),
+        click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda)."),
+        click.option(
+            "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
+        ),
+        click.option(
+            "--cluster", "workers", metavar="ADDRESS",
+            help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
+        ),
+        click.option(
+            "--scratch", type=click.Path(),
+            help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
+        ),
+        click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
 def plain_command(name: str, about: str) -> click.Command:
     """The command of a solver that takes a size, a recipe and what all take; `about` is its help."""
 
@@ -133,25 +155,9 @@ def one_sided(points: int, chequers: int, normal_dist: bool, **common: Any) -> N
 @no_option("--cubeless", "cubeful", "Only the cubeless equities (makebearoff -C).")
 @no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
 @recipe_option("gnubg", "exact")
-@click.option("--resume", is_flag=True, help="Go on from the store that an ended run left.")
-@click.option(
-    "--scratch",
-    type=click.Path(),
-    help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
-)
-@click.option(
-    "--cluster",
-    "workers",
-    metavar="ADDRESS",
-    help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
-)
-@click.option(
-    "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
-)
-@click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda).")
-@memory_option("Memory a worker may take, such as 2G (with a store).")
+@through_a_store
 @common
-def two_sided(size: str, scratch: str | None, **common: Any) -> None:
+def two_sided(size: str, **common: Any) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
     \b
@@ -159,10 +165,32 @@ def two_sided(size: str, scratch: str | None, **common: Any) -> None:
       bgfmt solve two-sided 6x6 -o gnubg_ts0.bd
       bgfmt solve two-sided 7x12 --cluster local:2 --memory 2.5G --store 7x12.store
     """
+    _pairs("two-sided", size, **common)
+
+
+@solve.command("two-sided-gammons")
+@click.argument("size", metavar="PxC")
+@no_option("--cubeless", "cubeful", "Only the cubeless equities.")
+@click.option("--jacoby", is_flag=True, help="Gammons count for nothing while the cube is centered.")
+@recipe_option("gammons", "exact")
+@through_a_store
+@common
+def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
+    """Money equities of both sides that count gammons: who loses with all fifteen chequers loses two points.
+
+    \b
+    Examples:
+      bgfmt solve two-sided-gammons 4x15 -o gammons.bgts
+      bgfmt solve two-sided-gammons 6x15 --jacoby -o jacoby.npz
+    """
+    _pairs("two-sided-jacoby" if jacoby else "two-sided-gammons", size, **common)
+
+
+def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
     if scratch is not None and any(common[name] is not None for name in (*TILES, "memory")):
         text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         raise click.UsageError(text)
-    _run("two-sided", *_sized(size), scratch=scratch, **common)
+    _run(name, *_sized(size), scratch=scratch, **common)
 
 
 @solve.command("mean-rolls")

@@ -25,6 +25,7 @@ from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
 from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
 from bgfmt.game.board import in_pips
+from bgfmt.solver.layers import Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
@@ -139,7 +140,7 @@ def fill_store(
             sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
             known = StoreDescription(solver.kind, *sizes)
             ChunkStore(path).places.write(ROOT, [known.group()])
-        filling = Filling(path, known, grid, progress, file)
+        filling = Filling(path, known, grid, progress, file, solver.stakes)
         with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
             filling.run(team, layers, device or "", resume)
             opened.close()  # workers end while the file is finished
@@ -187,6 +188,7 @@ class Filling:
     grid: TileGrid
     progress: Progress | None
     file: OutputFile | None
+    stakes: Stakes
     pairs: int = 0
     reported: int = 0
     whole: Callable[[int, int], None] = lambda first, past: None
@@ -198,7 +200,7 @@ class Filling:
         """Make all that the store lacks, and describe it as whole once every chunk is seen to be there."""
         grid, store = self.grid, self.store
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
-        making = Making(name, MAIN, grid, device, check)
+        making = Making(name, MAIN, grid, device, check, self.stakes)
         needed, present = sizes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
             self.pairs, self.report.sum = grid.n**2, self.facts.sum

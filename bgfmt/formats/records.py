@@ -17,7 +17,8 @@ Fact = str | int | bool
 T = TypeVar("T")
 #: recipes that a file may name; any other name is an error of the file
 RECIPES = (
-    "gnubg", "bgsage", "exact", "gnubg-2001", "match", "gnubg-heuristic", "gnubg-heuristic-2009", "bkg", "points",
+    "gnubg", "bgsage", "exact", "gnubg-2001", "match", "gammons", "gnubg-heuristic", "gnubg-heuristic-2009", "bkg",
+    "points",
 )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ from bgfmt.formats.records import RECIPES
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.storage.chunks import MOST_META, ROOT, SUM, ChunkStore, chunks_of
-from bgfmt.tables import PlacedPairs, Table, TwoSided
+from bgfmt.tables import KINDS, PlacedPairs, Table
+from bgfmt.tables.two_sided import StoredEquities
 
 VERSION = 1
 MAIN, NUMBERS = "equities", "numbers"
@@ -102,7 +103,11 @@ def described(text: bytes, name: str) -> StoreDescription:
         value = spec.get(field)
         if type(value) is not int or not 1 <= value <= most:
             raise refuse(field, f"a whole number from 1 to {most}", value)
-    if spec.get("kind") != TwoSided.kind or spec["columns"] not in (1, 4) or spec["side"] % spec["chunk"]:
+    if (
+        not issubclass(KINDS.get(str(spec.get("kind")), Table), StoredEquities)
+        or spec["columns"] not in (1, 4)
+        or spec["side"] % spec["chunk"]
+    ):
         raise refuse(
             "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", spec.get("kind")
         )
@@ -147,17 +152,17 @@ RECENT_BYTES = 64 << 20  # of chunks read last that stay in memory
 FEW = 32  # records of one chunk that are read one by one, once the chunk was checked
 
 
-class Zarr(Format[TwoSided]):
+class Zarr(Format[StoredEquities]):
     name = "zarr"
     title = "zarr store of a solve"
     writes = False
-    carries = (TwoSided,)
+    carries = (StoredEquities,)
     folder = True
 
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(b"{") and b'"zarr_format"' in head.bytes and b'"bgfmt"' in head.bytes
 
-    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[TwoSided]:
+    def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[StoredEquities]:
         spec = described(source.bytes(offset, source.size - offset, "description"), source.name)
         store = getattr(source, "store", None)
         if store is None:
@@ -169,14 +174,15 @@ class Zarr(Format[TwoSided]):
         order, chunks = board.in_pips(spec.points, spec.chequers), _Chunks(store, spec)
         rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
         place = offset, source.size - offset, spec.points, spec.chequers
-        return Reading.of(TwoSided, source, *place, equities=rows, recipe=spec.recipe)
+        kind: Any = KINDS[spec.kind]
+        return Reading.of(kind, source, *place, equities=rows, recipe=spec.recipe)
 
-    def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
+    def info(self, reading: Reading[StoredEquities]) -> dict[str, Any]:
         rows = reading.table.equities
         assert isinstance(rows, PlacedPairs)
         return {"cubeful": reading.table.cubeful, "chunk": rows.chunk, "chunks": rows.chunks**2}
 
-    def refusal(self, table: TwoSided, options: Options) -> str | None:
+    def refusal(self, table: StoredEquities, options: Options) -> str | None:
         return "a store of chunks is a folder that solving makes; no file of it can be written"
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
@@ -283,7 +289,7 @@ class _Chunks:
         if self._in_parts(a, b) and 4 * len(rows) <= self.description.chunk:
             return self._parts(a, b, rows * self.description.chunk, self.description.chunk)
         square = self._square(a, b)
-        return square if len(rows) == len(square) else np.asarray(square[rows])
+        return square if np.array_equal(rows, np.arange(len(square))) else np.asarray(square[rows])
 
     def _in_parts(self, a: int, b: int) -> bool:
         return (a, b) in self._checked and (a, b) not in self._recent

@@ -32,8 +32,30 @@ def cube(nd: Any, dt: Any) -> Any:
 
 
 @njit()
-def turned(stored: Any, columns: int, out: Any) -> None:
-    """out = turned values of stored records, both (places * columns,), uint16 and int16."""
+def cube_of_gammons(nd: Any, dt: Any) -> Any:
+    """The same where an equity of 1 is 16383."""
+    doubled = np.int32(16383) if dt >= 8192 else dt + dt
+    return max(nd, doubled)
+
+
+@njit()
+def turned(stored: Any, columns: int, gammons: bool, out: Any) -> None:
+    """out = turned values of stored records, both (places * columns,), uint16 and int16.
+
+    gammons : they are 16383ths, of which the negative is exact; see `bgfmt.tables.gammon_two_sided`.
+    """
+    if gammons:
+        for j in range(stored.size // columns):
+            at = columns * j
+            out[at] = np.int16(32768 - np.int32(stored[at]))
+            if columns == 4:
+                e1 = np.int32(stored[at + 1]) - 32768
+                e2 = np.int32(stored[at + 2]) - 32768
+                e3 = np.int32(stored[at + 3]) - 32768
+                out[at + 1] = np.int16(-e3)
+                out[at + 2] = np.int16(-cube_of_gammons(e2, e3))
+                out[at + 3] = np.int16(-cube_of_gammons(e1, e3))
+        return
     if columns == 1:
         for i in range(stored.size):
             out[i] = np.int16(~(np.int32(stored[i]) - 32768))
@@ -50,13 +72,15 @@ def turned(stored: Any, columns: int, out: Any) -> None:
 
 
 @njit()
-def record(stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int) -> None:
+def record(
+    stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int, gammons: bool
+) -> None:  # fmt: skip
     """Records of u against a block of sides t: stored (lanes,) uint16, and turned, `out` (lanes,) int16.
 
     There are 64 or 128 lanes.
 
     lines (m, lanes) int16, at int32 : line at[j - window] holds the turned values of all t against u's result j.
-    rolls : `RollResults`.
+    rolls : `RollResults`. gammons : as of `turned`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size
@@ -68,7 +92,10 @@ def record(stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, 
                 lines.ctypes.data + 2 * part, wide, at.ctypes.data - 4 * window, rolls.results.ctypes.data,
                 first, last, sums.ctypes.data + 4 * part, double,
             )  # fmt: skip
+    if gammons:  # to the nearest, halves away from zero
+        for lane in range(stored.size):
+            sums[lane] += np.int32(18) if sums[lane] >= 0 else np.int32(-18)
     for lane in range(stored.size):
         value = np.int32(np.float64(sums[lane]) / 36.0)  # towards zero
         stored[lane] = np.uint16(value ^ -32768)
-    turned(stored, columns, out)
+    turned(stored, columns, gammons, out)

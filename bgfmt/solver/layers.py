@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,32 @@ def pip_order(points: int, chequers: int) -> PipOrder:
     numbers = board.in_pips(points, chequers)
     ends, found = results.of_rolls(results.singles(points, numbers, np.argsort(numbers)))
     return PipOrder(points, chequers, numbers, layer_cuts(points, chequers), ends, found)
+
+
+class Stakes(NamedTuple):
+    """What the games of a two-sided table are worth.
+
+    gammons : who loses with all fifteen chequers loses two points, and 16383 is an equity of 1 instead of 32767.5.
+    jacoby : but one while the cube is centered.
+    """
+
+    gammons: bool = False
+    jacoby: bool = False
+
+    def over(self, order: PipOrder, columns: int) -> tuple[Array, Array]:
+        """Records of games that are over, (n, columns) uint16 by place: of a side on roll that has won against each
+        side, and of each side on roll that has lost."""
+        if not self.gammons:
+            won = np.full((order.n, columns), 0xFFFF, np.uint16)
+            return won, ~won
+        full = board.unrank_array(order.numbers, order.points).sum(axis=1) == board.MAX_CHEQUERS
+        units = np.repeat(16383 * (1 + full[:, None]), columns, axis=1)
+        if self.jacoby and columns == 4:
+            units[:, 2] = 16383
+        return (32768 + units).astype(np.uint16), (32768 - units).astype(np.uint16)
+
+
+SINGLE = Stakes()  # every game is worth one point
 
 
 class Pool:

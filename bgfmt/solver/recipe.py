@@ -46,7 +46,8 @@ class Recipe:
 
 
 _ONE = ("one-sided",)
-_EXACT = ("one-sided", "two-sided", "mean-rolls", "match", "bkg", "expected-points", "hypergammon")
+_GAMMONS = ("two-sided-gammons", "two-sided-jacoby")
+_EXACT = ("one-sided", "two-sided", *_GAMMONS, "mean-rolls", "match", "bkg", "expected-points", "hypergammon")
 _RULE = "what GNU Backgammon plays by where it finds no database: a fixed rule; 6 points"
 _OLD_RULE = "the same of releases from 2009 to 1.00, which did not look ahead"
 _ALL = (
@@ -61,6 +62,7 @@ _ALL = (
     Recipe("bkg", ("bkg",), "Gillogly's table for BKG (1977), to six decimals"),
     Recipe("points", ("expected-points",), "the 2011 blog's expected points, to six decimals"),
     Recipe("match", ("match",), "match winning chances in float32, sums in float64"),
+    Recipe("gammons", _GAMMONS, "equities in 16383ths, rounded to the nearest"),
     Recipe("exact", _EXACT, "float64 throughout, nothing rounded to a file's integers", rounded=False),
     Recipe("gnubg-heuristic", _ONE, _RULE, gammon="none", play="look-ahead"),
     Recipe("gnubg-heuristic-2009", _ONE, _OLD_RULE, gammon="none", play="fixed"),

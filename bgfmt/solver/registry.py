@@ -15,6 +15,7 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
+from bgfmt.solver.layers import SINGLE, Stakes
 from bgfmt.solver.machine import Plan, available_memory, check_memory, in_mapped_files, zeros_on_lines
 from bgfmt.solver.recipe import Recipe, first_recipe
 from bgfmt.solver.recipe import recipe as find_recipe
@@ -54,7 +55,7 @@ class Solver(ABC):
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
     takes as `state`, with `resume`.
     fills : whether the body of a file may be the array to fill. stores : whether this table can be made tile by tile
-    in a store of chunks. maps : whether its arrays may lie in mapped files.
+    in a store of chunks. maps : whether its arrays may lie in mapped files. stakes : what its games are worth.
     """
 
     name: ClassVar[str]
@@ -66,6 +67,7 @@ class Solver(ABC):
     beside: ClassVar[str] = ""
     keeps_state: ClassVar[bool] = False
     fills: ClassVar[bool] = False
+    stakes: ClassVar[Stakes] = SINGLE
     recipe: Recipe
     stores = maps = False
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import FormatError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
-from bgfmt.solver.layers import PipOrder, Pool, pip_order
+from bgfmt.solver.layers import SINGLE, PipOrder, Pool, Stakes, pip_order
 from bgfmt.solver.machine import results_a_position
 from bgfmt.solver.tiles import Strip, Tile, TileGrid
 from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
@@ -50,8 +50,8 @@ class Hands:
 
     empty: Callable[..., Any] = staticmethod(np.empty)
 
-    def __init__(self, order: PipOrder, columns: int) -> None:
-        self.order, self.columns = order, columns
+    def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
+        self.order, self.columns, self.gammons = order, columns, gammons
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
@@ -73,7 +73,16 @@ class Hands:
                 copied = room("copied", stored.shape, stored.dtype.type)
                 copied[...] = stored
                 stored = copied
-            kernels.lay(stored, self.columns, near.view(self.record), side, at, run, run.view(self.record))
+            kernels.lay(
+                stored,
+                self.columns,
+                self.gammons,
+                near.view(self.record),
+                side,
+                at,
+                run,
+                run.view(self.record),
+            )
 
     def best(
         self,
@@ -96,21 +105,22 @@ class Hands:
         for part in range(low // block, -(-high // block)):
             first = part * block
             kernels.best(
-                *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, out, row, place + first,
-                max(0, low - first), min(block, high - first),
+                *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, self.gammons, out, row,
+                place + first, max(0, low - first), min(block, high - first),
             )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Making:
     """A solve as a worker needs it; pickles. `device` runs the kernels; `check` holds chunks that are there against
-    their checksums, so that damaged ones are made again."""
+    their checksums, so that damaged ones are made again. `stakes` of the games."""
 
     path: str
     array: str
     grid: TileGrid
     device: str = ""
     check: bool = False
+    stakes: Stakes = SINGLE
 
     def make(self, tile: Tile) -> Made:
         """Make a tile, unless all its chunks are there."""
@@ -144,7 +154,9 @@ class Making:
         """Read what a tile needs, make it, write it; the seconds in the kernels."""
         grid, k = self.grid, self.grid.columns
         kind = device_named(self.device) if self.device else Hands
-        hands = kind(order_of(grid.points, grid.chequers), k)
+        order = order_of(grid.points, grid.chequers)
+        hands = kind(order, k, self.stakes.gammons)
+        won, lost = self.stakes.over(order, k)
         i, j = tile
         same = i == j
         (a, b), (c, d) = grid.group(i), grid.group(j)
@@ -166,8 +178,8 @@ class Making:
         began = time.perf_counter()
         for p, q in grid.layers(i):
             if p == 0:  # a side that is off has won; who plays against it has lost
-                lower[: d - c, :k] = np.uint16(0)
-                upper[:1, : (d - c) * k] = np.uint16(0xFFFF)
+                lower[: d - c, :k] = lost[c:d]
+                upper[:1, : (d - c) * k] = won[c:d].reshape(1, -1)
             else:
                 hands.best((p, q), near, above, (p - c if same else 0, d - c), upper, p - a, 0)
                 own = hands.near("own", d - left, q - p)
@@ -241,6 +253,10 @@ class Chunked:
 
     def __init__(self, making: Making, pool: Pool) -> None:
         self.making, self.starts = making, pool.starts
+        order = order_of(making.grid.points, making.grid.chequers)
+        self.won, self.lost = (
+            np.ascontiguousarray(rows) for rows in making.stakes.over(order, making.grid.columns)
+        )
         self.store = ChunkStore(making.path)
         self.type = record_type(making.grid.columns)
         self._chunks: dict[tuple[int, int], Array] = {}
@@ -268,8 +284,12 @@ class Chunked:
         with self._lock:
             if at not in self._chunks:
                 self._chunks[at] = np.zeros((grid.chunk, grid.chunk), self.type)
+                if y == 0:  # the side on roll has lost
+                    lost = self.lost.view(self.type)[x : x + grid.chunk, 0]
+                    self._chunks[at][: len(lost), 0] = lost
                 if x == 0:  # a side that is off has won
-                    self._chunks[at][0, : grid.n - y] = np.iinfo(self.type).max
+                    won = self.won.view(self.type)[y : y + grid.chunk, 0]
+                    self._chunks[at][0, : len(won)] = won
                 rows, columns = (min(grid.chunk, grid.n - k) - (k == 0) for k in (x, y))
                 self._left[at] = rows * columns
             chunk = self._chunks[at]
@@ -290,7 +310,7 @@ def solve_layers(making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
     grid = making.grid
     order = order_of(grid.points, grid.chequers)
     pool = Pool(order.cuts, grid.columns)
-    pairs = Pairs(order, pool, Chunked(making, pool).take)
+    pairs = Pairs(order, pool, making.stakes, Chunked(making, pool).take)
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         end = int(order.cuts[layer + 1])

@@ -21,6 +21,7 @@ is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS
-from bgfmt.solver.layers import REACH, PipOrder, Pool, layer_cuts, pip_order
+from bgfmt.solver.layers import REACH, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import (
     INTERPRETER_BYTES,
     LANES,
@@ -92,7 +93,7 @@ class TwoSidedSolver(Solver):
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         """From a model checked on 6x6 to 6x15 and on other points."""
-        what = f"two-sided {self.points}x{self.chequers}, recipe {self.recipe.name}"
+        what = f"{self.name} {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
             from bgfmt.solver.match import plan_pairs
 
@@ -112,16 +113,32 @@ class TwoSidedSolver(Solver):
     def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
         out = zeros(*self.arrays()["equities"]) if out is None else out
         if self.recipe.rounded:
-            _in_place(pip_order(self.points, self.chequers), out, workers, progress)
+            _in_place(pip_order(self.points, self.chequers), self.stakes, out, workers, progress)
         else:  # as at a match score, with the cube of money games that are all worth 1
             from bgfmt.solver import columns
             from bgfmt.solver.match import solve_pairs
 
             kept, places = columns.single_games([None]), np.array([[0], [-1]])
+            if self.stakes.gammons:
+                kept.won[...] = np.arange(kept.won.shape[-1])
             if self.columns == 4:  # of cubeless, centered, owned, opponent's, in a record
-                kept, places = columns.for_money(gammons=False), np.array([[0, 2, 1, 3], [-1] * 4])
+                kept, places = columns.for_money(**self.stakes._asdict()), np.array([[0, 2, 1, 3], [-1] * 4])
             solve_pairs(self, kept, places, out, workers, progress, zeros)
         return {"equities": out}
+
+
+class GammonSolver(TwoSidedSolver):
+    """Two-sided tables that count gammons, on 1 to 12 points; see `bgfmt.tables.gammon_two_sided`."""
+
+    name = kind = "two-sided-gammons"
+    stakes = Stakes(gammons=True)
+
+
+class JacobySolver(TwoSidedSolver):
+    """Two-sided tables that count gammons once the cube is turned, by Jacoby's rule, on 1 to 12 points."""
+
+    name = kind = "two-sided-jacoby"
+    stakes = Stakes(gammons=True, jacoby=True)
 
 
 def done_after(cuts: Array, layer: int) -> int:
@@ -130,12 +147,14 @@ def done_after(cuts: Array, layer: int) -> int:
     return n * n - (n - end) ** 2
 
 
-def _in_place(order: PipOrder, out: Array, workers: Workers, progress: Progress | None) -> None:
+def _in_place(
+    order: PipOrder, stakes: Stakes, out: Array, workers: Workers, progress: Progress | None
+) -> None:
     """Every record of integers straight to its place in the table, (n, n, columns)."""
     from bgfmt.solver.kernels import two_sided as kernels
 
-    out[0] = 0xFFFF
-    out[1:, 0] = 0
+    won, lost = stakes.over(order, out.shape[2])
+    out[0, order.numbers], out[order.numbers[1:], 0] = won, lost[1:]
     pool = Pool(order.cuts, out.shape[2])
     kind = record_type(out.shape[2])
     table = out.reshape(order.n, -1).view(kind)
@@ -143,7 +162,7 @@ def _in_place(order: PipOrder, out: Array, workers: Workers, progress: Progress 
     def settle(squares: Squares, made: Array) -> None:
         kernels.settle(made.view(kind), squares.us, squares.ts, pool.starts, order.numbers, table)
 
-    pairs = Pairs(order, pool, settle)
+    pairs = Pairs(order, pool, stakes, settle)
     for layer in range(1, order.layers):
         pairs.layer(layer, workers)
         if progress is not None:
@@ -165,19 +184,21 @@ Taker = Callable[[Squares, Array], None]
 class Pairs:
     """A solve's state: the turned values of the last layers, and what takes finished records."""
 
-    def __init__(self, order: PipOrder, pool: Pool, take: Taker) -> None:
+    def __init__(self, order: PipOrder, pool: Pool, stakes: Stakes, take: Taker) -> None:
         from bgfmt.game.kernels_vectors import RollResults
         from bgfmt.solver.kernels import two_sided as kernels
 
-        self.order, self.pool, self.take = order, pool, take
+        self.order, self.pool, self.take, self.gammons = order, pool, take, stakes.gammons
         self.columns = pool.lanes // pool.side
         numbers = np.empty((pool.lines, pool.lanes), np.int16)
         records = numbers.view(record_type(self.columns))
         base, step = np.zeros(order.n, np.int64), np.zeros(order.n, np.int64)
         self.lines = kernels.Lines(numbers, records, base, step)
         self.rolls = RollResults(order.ends, order.results, WEIGHTS)
-        # the side that is off has won: what leads there is worth +1 in every column
-        numbers[pool.offsets[0] : pool.offsets[0] + len(pool.starts) - 1 - pool.first[1]] = 32767
+        # the side that is off has won
+        won = (stakes.over(order, self.columns)[0].astype(np.int32) - 32768).astype(np.int16)
+        for line, (first, past) in enumerate(pairwise(pool.starts[pool.first[1] :]), pool.offsets[0]):
+            numbers[line, : (past - first) * self.columns] = won[first:past].reshape(-1)
         self.finish(0)
 
     def layer(self, layer: int, workers: Workers) -> None:
@@ -232,7 +253,9 @@ class Pairs:
         target = self._own(layer) if across else self.target(layer)
         size = int((starts[us[1]] - starts[us[0]]) * (starts[ts[1]] - starts[ts[0]])) * self.columns
         made = np.empty(size, np.uint16)
-        kernels.squares(us, ts, reach, starts, self.lines, self.rolls, self.columns, made, target)
+        kernels.squares(
+            us, ts, reach, starts, self.lines, self.rolls, self.columns, self.gammons, made, target
+        )
         self.take(block, made)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bgfmt.tables.components import Components
     from bgfmt.tables.exact_hypergammon import ExactHypergammon
     from bgfmt.tables.fine_two_sided import FineTwoSided
+    from bgfmt.tables.gammon_two_sided import GammonTwoSided, JacobyTwoSided
     from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
     from bgfmt.tables.match_score import MatchEntry, MatchScore
     from bgfmt.tables.mean_rolls import MeanRolls
@@ -53,6 +54,7 @@ _NAMES = {
     "components": "Components",
     "exact_hypergammon": "ExactHypergammon",
     "fine_two_sided": "FineTwoSided",
+    "gammon_two_sided": "GammonTwoSided JacobyTwoSided",
     "hypergammon": "HYPER_EQUITIES OUTCOMES HyperOutcome Hypergammon",
     "match_score": "MatchEntry MatchScore",
     "mean_rolls": "MeanRolls",

@@ -16,6 +16,8 @@ Four = tuple[float, float, float, float]
 #: per chequer and per point, of a table that no measured one contains
 STORED = (2.5e-5, 4.5e-6)
 FLOAT64 = (5.5e-15, 1.7e-15)
+#: of the integers of tables that count gammons, whose roundings even out
+GAMMONS = 2.0e-4
 #: at no points, and per point
 MEAN = (6.5e-5, 3.4e-5)
 NORMAL_MEAN = (2.0e-6, 5.0e-7)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,8 @@ def equities(rows: Any) -> Array:
 
 
 @dataclass(frozen=True)
-class Equities:
-    """Money equities of the side on roll, cube at 1, gammons ignored: the values of rolling without doubling."""
+class PairRecord:
+    """Money equities of the side on roll, cube at 1: the values of rolling without doubling."""
 
     position: Position
     number: int
@@ -44,15 +45,9 @@ class Equities:
     centered: float | None = None
     opponent: float | None = None
 
-    @property
-    def win(self) -> float:
-        """Chance to win, from the cubeless equity."""
-        return self.cubeless / 2 + 0.5
-
     def as_dict(self) -> dict[str, Any]:
         """The equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {"position": str(self.position), "position_number": self.number}
-        out["win"] = self.win
         return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
@@ -62,8 +57,25 @@ class Equities:
             value = getattr(self, column)
             if value is not None:
                 lines.append(f"{name:<30}: {value:+7.4f}")
-        lines.append(f"{'Win':<30}: {100 * self.win:7.3f} %")
         return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Equities(PairRecord):
+    """Those of a table that ignores gammons."""
+
+    @property
+    def win(self) -> float:
+        """Chance to win, from the cubeless equity."""
+        return self.cubeless / 2 + 0.5
+
+    def as_dict(self) -> dict[str, Any]:
+        known = super().as_dict()
+        return {"position": known.pop("position"), "position_number": known.pop("position_number"),
+                "win": self.win, **known}  # fmt: skip
+
+    def describe(self, who: str = "") -> str:
+        return super().describe(who) + f"{'Win':<30}: {100 * self.win:7.3f} %\n"
 
 
 def ends(
@@ -92,6 +104,9 @@ class PairEquities(OfRaces):
 
     unit: ClassVar[str] = "equity"
     printed: ClassVar[str]
+    #: what a look-up answers; whether the chance to win follows from the cubeless equity
+    answer: ClassVar[type[PairRecord]] = Equities
+    tells_win: ClassVar[bool] = True
     equities: Rows
 
     @property
@@ -102,11 +117,11 @@ class PairEquities(OfRaces):
     def facts(self) -> dict[str, Any]:
         return {"cubeful": self.cubeful}
 
-    def lookup(self, asked: Side | Position) -> Equities:
+    def lookup(self, asked: Side | Position) -> PairRecord:
         number = self.number(asked)
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
-        return Equities(asked, number, *(float(x) for x in self.decoded(self.equities[us, them])))
+        return self.answer(asked, number, *(float(x) for x in self.decoded(self.equities[us, them])))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,10 +130,12 @@ class PairEquities(OfRaces):
     @property
     def columns(self) -> tuple[Column, ...]:
         shown = [Column(c, "equity", "  " * (k == 0) + f" {self.printed}") for k, c in enumerate(self.names)]
-        return (Column("win", "chance"), *shown)
+        return (Column("win", "chance"), *shown) if self.tells_win else tuple(shown)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         rows = super().values(numbers)
+        if not self.tells_win:
+            return rows
         return np.concatenate([rows[:, :1] / 2 + 0.5, rows], axis=1)
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
@@ -126,19 +143,31 @@ class PairEquities(OfRaces):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TwoSided(PairEquities):
-    """Equities of the side on roll: uint16, equity = value / 32767.5 - 1, or float64 equities."""
+class StoredEquities(PairEquities):
+    """What tables of 16-bit integers share, or of float64 equities in their place.
 
-    kind: ClassVar[str] = "two-sided"
+    most : what an equity can be at most. slack : units by which rounding may bend the order of the cubeful columns.
+    same_stakes : whether games are worth the same wherever the cube is.
+    """
+
     printed: ClassVar[str] = "%+7.4f"
+    most: ClassVar[float]
+    slack: ClassVar[int] = SLACK
+    same_stakes: ClassVar[bool] = True
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
         n = board.count(points, chequers)
         return (ArrayRule("equities", ((n, n, 1), (n, n, 4)), ("u2", "f8")),)
 
-    def decoded(self, stored: Array) -> Array:
-        return equities(stored)
+    @property
+    @abstractmethod
+    def known_errors(self) -> NDArray[np.float64]:
+        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
+
+    @abstractmethod
+    def ends(self, start: int, stored: Array) -> Iterator[Breach]:
+        """Rules of sides without chequers, of stored rows from row `start` on."""
 
     def many(self, *numbers: NDArray[np.int64]) -> Array:
         (ours, theirs), stored = numbers, self.equities
@@ -153,8 +182,51 @@ class TwoSided(PairEquities):
                 part = slice(start, start + CHUNK)
                 where = ours[part] * n
                 where += theirs[part]
-                out[part] = equities(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
+                out[part] = self.decoded(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        stored = block["equities"]
+        if self.exact:
+            bad = np.asarray(~(np.abs(stored) <= self.most + 1e-9).all(axis=(1, 2)))
+            yield Breach("bounds", bad, f"an equity is not a number from -{self.most:g} to {self.most:g}")
+        yield from self.ends(start, stored)
+        if stored.shape[2] == 4:
+            number: type[Any] = np.float64 if self.exact else np.int32
+            slack = 1e-9 if self.exact else self.slack
+            owned, centered, opponent = (np.asarray(stored[..., c], number) for c in (1, 2, 3))
+            yield cube_order(owned, centered if self.same_stakes else owned, opponent, slack)
+
+    @property
+    def cost(self) -> float:
+        return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
+
+    def cubeless(self) -> Self:
+        """The cubeless column alone."""
+        if not self.cubeful:
+            raise NotCoveredError("the table is cubeless already")
+        rows = self.equities
+        if isinstance(rows, np.ndarray):
+            first: Rows = rows[..., :1]
+        else:
+            first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
+        return replace(self, equities=first, **self.rearranged())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoSided(StoredEquities):
+    """Equities of the side on roll: uint16, equity = value / 32767.5 - 1, or float64 equities."""
+
+    kind: ClassVar[str] = "two-sided"
+    most: ClassVar[float] = 1.0
+
+    def lookup(self, asked: Side | Position) -> Equities:
+        found = super().lookup(asked)
+        assert isinstance(found, Equities)
+        return found
+
+    def decoded(self, stored: Array) -> Array:
+        return equities(stored)
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
         for k in range(self.equities.shape[2]):
@@ -173,18 +245,9 @@ class TwoSided(PairEquities):
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
 
-    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        stored = block["equities"]
+    def ends(self, start: int, stored: Array) -> Iterator[Breach]:
         won, lost = (1.0, -1.0) if self.exact else (0xFFFF, 0)
-        if self.exact:
-            bad = np.asarray(~(np.abs(stored) <= 1 + 1e-9).all(axis=(1, 2)))
-            yield Breach("bounds", bad, "an equity is not a number from -1 to 1")
-        yield from ends(start, stored, won, lost)
-        if stored.shape[2] == 4:
-            number: type[Any] = np.float64 if self.exact else np.int32
-            slack = 1e-9 if self.exact else SLACK
-            owned, centered, opponent = (np.asarray(stored[..., c], number) for c in (1, 2, 3))
-            yield cube_order(owned, centered, opponent, slack)
+        return ends(start, stored, won, lost)
 
     @property
     def known_errors(self) -> NDArray[np.float64]:
@@ -197,10 +260,6 @@ class TwoSided(PairEquities):
         known = self.known_errors.tolist()
         return {"win": known[0] / 2} | dict(zip(self.names, known, strict=False))
 
-    @property
-    def cost(self) -> float:
-        return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
-
     def coarser(self) -> tuple[Coarser, ...]:
         if not self.cubeful:
             return ()
@@ -208,14 +267,3 @@ class TwoSided(PairEquities):
 
         lost = "the equities with a cube are dropped, the cubeless ones kept"
         return (Coarser(TwoSided, self.cubeless, lost), *finer(self))
-
-    def cubeless(self) -> TwoSided:
-        """The cubeless column alone."""
-        if not self.cubeful:
-            raise NotCoveredError("the table is cubeless already")
-        rows = self.equities
-        if isinstance(rows, np.ndarray):
-            first: Rows = rows[..., :1]
-        else:
-            first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
-        return replace(self, equities=first, **self.rearranged())

@@ -252,6 +252,7 @@ struct packed {
     unsigned char shifts[16];
     uint64_t size;
     uint32_t groups, columns, block;
+    int gammons; /* 16383 is an equity of 1 */
     int avx2;
 };
 
@@ -443,7 +444,8 @@ static int take_packed(bgfmt_db *db, const unsigned char *head, uint64_t room)
     n = u32_at(head + 16);
     facts = u32_at(head + 20);
     size = u64_at(head + 24);
-    if (u16_at(head + 8) != 1 || info->points < 1 || info->points > BGFMT_BOARD || info->chequers < 1
+    info->gammon = ts->gammons = u16_at(head + 8) == 3 || u16_at(head + 8) == 4;
+    if ((u16_at(head + 8) != 1 && !info->gammon) || info->points < 1 || info->points > BGFMT_BOARD || info->chequers < 1
         || info->chequers > MAX_CHEQUERS || (ts->columns != 1 && ts->columns != 4) || head[13] < 4 || head[13] > 12
         || n != db->terms[info->points][info->chequers + 1] || !ts->groups || ts->groups > n
         || (n + ts->groups - 1) / ts->groups > TS_GROUP || facts > 65536)
@@ -984,7 +986,8 @@ static int settle(const struct packed *ts, const probe *p, float *out)
             mine += 2 * q->wide + q->narrow + q->pairs;
             theirs += 2 * q->wide + q->narrow + q->pairs;
         }
-        out[c] = equity_of((unsigned)(total + p->found[c]) & 65535);
+        total = (total + p->found[c]) & 65535;
+        out[c] = ts->gammons ? ((float)total - 32768.0f) / 16383.0f : equity_of((uint32_t)total);
     }
     return BGFMT_OK;
 }
@@ -1576,8 +1579,10 @@ int bgfmt_lookup_numbers(const bgfmt_db *db, uint64_t us, uint64_t them, bgfmt_a
     if (answer.kind == BGFMT_TWO_SIDED) {
         answer.n_equities = db->info.cubeful ? 4 : 1;
         status = bgfmt_equities(db, us, them, answer.equities);
-        answer.outcomes[0] = answer.equities[0] / 2 + 0.5f;
-        answer.n_outcomes = 1;
+        if (!db->info.gammon) {
+            answer.outcomes[0] = answer.equities[0] / 2 + 0.5f;
+            answer.n_outcomes = 1;
+        }
     } else if (answer.kind == BGFMT_HYPERGAMMON)
         read_hyper(db, us, them, &answer);
     else if (answer.kind == BGFMT_ONE_SIDED)

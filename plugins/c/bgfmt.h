@@ -77,7 +77,7 @@ typedef struct bgfmt_info {
     int32_t kind;
     int32_t points;       /* 25 for hypergammon: 24 points and the bar */
     int32_t chequers;
-    int32_t gammon;
+    int32_t gammon;       /* one-sided: with gammon distributions; two-sided: the equities count gammons */
     int32_t compressed;
     int32_t cubeful;
     int32_t index_bytes;  /* compressed: 6 or 8 bytes an index entry (8 without gammon data: before March 2009) */
@@ -102,7 +102,8 @@ typedef struct bgfmt_answer {
     int32_t n_equities;  /* two-sided: 1 (cubeless) or 4; hypergammon: 4; else 0 */
     float equities[4];   /* two-sided: cubeless, owned, centered, opponent; hypergammon: owned, centered, centered with
                             the Jacoby rule, opponent. All before doubling: the values of rolling now. */
-    int32_t n_outcomes;  /* two-sided: 1; one-sided: 1, or 5 where gammons are known; hypergammon: 5; normal: 0 */
+    int32_t n_outcomes;  /* two-sided: 1, or 0 where the equities count gammons; one-sided: 1, or 5 where gammons are
+                            known; hypergammon: 5; normal: 0 */
     float outcomes[5];   /* chances: win, win gammon, win backgammon, lose gammon, lose backgammon */
 } bgfmt_answer;
 

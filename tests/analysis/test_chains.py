@@ -116,6 +116,15 @@ def test_at_a_score_it_is_near_the_calculation(away: tuple[int, int]) -> None:
     assert np.sqrt(np.mean(np.square(off))) < 0.001
 
 
+@pytest.mark.parametrize("late", [True, False])
+def test_a_race_is_over_when_the_shorter_side_is_off(late: bool) -> None:
+    """Many plays of fifteen chequers far behind, none of which comes up after the five of the other side are off."""
+    behind = Side.parse("0 0 2 2 0 4 0 1 0 0 0 0 1 0 0 0 0 0 0 5")
+    pair = (Side(3, 2), behind) if late else (behind, Side(3, 2))
+    value = estimator().values(Position(*pair), for_money())[0]
+    assert 2.0 <= (value if late else -value) < 3.0  # a gammon for sure, and most often a backgammon
+
+
 def test_the_estimate_does_not_depend_on_what_was_asked_before() -> None:
     positions = some(9, 6, 20, seed=8)
     first = [estimator().values(p, for_money()) for p in positions]

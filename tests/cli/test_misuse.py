@@ -43,12 +43,15 @@ SOUND: dict[str, list[str]] = {
     "solve normal-distribution": ["2x15", "-o", "OUT.bd"],
     "solve one-sided": ["2", "-o", "OUT.bd"],
     "solve two-sided": ["2x2", "-o", "OUT.bd"],
+    "solve two-sided-gammons": ["2x2", "-o", "OUT.npz"],
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],
+    "id": ["1 / 1"],
+    "met": ["g11", "-o", "OUT.met"],
     "study rules": [TS],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],
@@ -67,6 +70,7 @@ SOUND: dict[str, list[str]] = {
     "label": ["-", "-o", "OUT.jsonl"],
     "judge": [TS, "1 / 1", "--roll", "31", "--played", "1/off"],
     "engine": ["bkg", "explain", "--json"],
+    "exam": ["rule:keith", "--set", "traps", "--kind", "take", "--count", "9"],
     "ubgi": [TS],
     "serve": [TS, "--port", "0"],
     "site": ["OUT", TS],
@@ -189,6 +193,8 @@ def calls(name: str) -> Iterator[list[str]]:
 FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("solve two-sided", "--scratch"): ("none.bd", "FOLDER"),  # made; an empty folder takes the store
     ("solve two-sided", "--store"): ("nope", "\x1b[31m\n"),  # made
+    ("solve two-sided-gammons", "--scratch"): ("none.bd", "FOLDER"),
+    ("solve two-sided-gammons", "--store"): ("nope", "\x1b[31m\n"),
     ("verify", "--seed"): ("-9" + "9" * 20,),  # any whole number
     ("engine", "--seed"): ("-9" + "9" * 20,),
     ("gnubg install", "--dir"): ("none.bd", "FOLDER"),  # made

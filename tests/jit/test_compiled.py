@@ -107,14 +107,25 @@ def test_results_are_those_of_numba(made: Path) -> None:
     random = np.random.default_rng(1)
     table = random.integers(0, 65536, (count, count, 4), dtype=np.uint16)
     us, them = np.divmod(np.arange(1, count * count), count)
+    ends = np.ones((count, 4), np.int64)
     assert both(
-        two_sided.values_of, table, them, us, them, starts, results, np.zeros((len(us), 4), np.int64)
+        two_sided.values_of,
+        table,
+        them,
+        us,
+        them,
+        starts,
+        results,
+        False,
+        ends,
+        ends,
+        np.zeros((len(us), 4), np.int64),
     ) == (None, None)
     tile = random.integers(-32768, 32768, (count, 64)).astype(np.int16)
     places, total = np.arange(count, dtype=np.int32), np.zeros(64, np.int32)
     expected = np.zeros((count, 64), np.uint16)
     small = starts.astype(np.int64), results.astype(np.int32)
-    both(two_sided.expected_tile, *small, places, tile, total, expected, 0, 64)
+    both(two_sided.expected_tile, *small, places, tile, total, False, expected, 0, 64)
     assert len(np.unique(expected[1:])) > 100
     for kind in (np.float32, np.float64):
         for order in (slice(None), slice(None, None, -1)):

@@ -17,6 +17,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.files.solve import solve_stored
+from bgfmt.solver.two_sided import two_sided
 from tests.support.serving import served
 
 PLACE = "0 1 1 0 0 / 1 0 0 2 0"
@@ -128,3 +129,10 @@ def test_half_a_store_is_refused_by_every_command(
             assert "cut short" in said(capsys, *words, code=2), words
         assert "cut short" in bgfmt.verify(store).verdict
         assert not (tmp_path / "o.bd").exists()
+
+
+def test_all_rows_of_a_chunk_asked_for_together_come_in_their_own_order(tmp_path: Path) -> None:
+    """By position number they lie otherwise than by pips, which is how the chunk has them."""
+    bgfmt.solve("two-sided", 2, 15, store=tmp_path / "store", memory=400_000_000)
+    with bgfmt.open(tmp_path / "store") as db:
+        assert np.array_equal(np.asarray(db.table.arrays()["equities"]), two_sided(2, 15).equities)

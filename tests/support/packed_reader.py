@@ -74,7 +74,7 @@ def read(data: bytes) -> dict[tuple[int, int], Record]:
         "<8sH4BHIIQ", data
     )
     assert (magic, size) == (b"bgfmt-ts", len(data))
-    assert version == 1
+    assert version in (1, 3, 4)
     assert chequers
     summed(data, 0, 64)
     classes = [list(struct.unpack_from("<65H", data, 64 + 130 * q)) for q in range(16)]

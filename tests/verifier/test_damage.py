@@ -106,7 +106,9 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     changed = 0
     for _, u, t in pairs:
         if (u, t) != (us, them):
-            out = two_sided.values_at(values, np.array([u * n + t]), starts, results)[0]
+            out = two_sided.values_at(
+                values, np.array([u * n + t]), starts, results, two_sided.ends_of(table)
+            )[0]
             changed += bool((values[u, t] != out).any())
             values[u, t] = out
     path = tmp_path / "inherits.bd"

@@ -44,7 +44,9 @@ def _simulated() -> bool:
 class DeviceHands(Hands):
     """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.Hands`."""
 
-    def __init__(self, order: PipOrder, columns: int) -> None:
+    def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
+        if gammons:
+            raise CapabilityError("tables that count gammons are made without a device")
         self.columns, self.empty = columns, cuda().device_array
         self._plays = _plays(order)
 

@@ -215,8 +215,8 @@ def judge(
       bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
+    from bgfmt.analysis.insight import insight
     from bgfmt.extras.matches.annotate import judge as judged
-    from bgfmt.extras.matches.annotate.insight import insight
 
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:

@@ -14,49 +14,64 @@ from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Outlet, Reading
-from bgfmt.formats.compressed.layout import MAGIC, MOST_FACTS, VERSION, read_directory, read_shape
+from bgfmt.formats.compressed.layout import (
+    GAMMONS,
+    JACOBY,
+    MAGIC,
+    MOST_FACTS,
+    VERSION,
+    read_directory,
+    read_shape,
+)
 from bgfmt.formats.compressed.reader import PackedRows, Reader
 from bgfmt.formats.described import SENSELESS, in_a_line
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
-from bgfmt.tables import TwoSided
+from bgfmt.tables import GammonTwoSided, JacobyTwoSided, TwoSided
+from bgfmt.tables.two_sided import StoredEquities
 
 __all__ = ["BgfmtTwoSided"]
 
+VERSIONS: dict[type[StoredEquities], int] = {
+    TwoSided: VERSION,
+    GammonTwoSided: GAMMONS,
+    JacobyTwoSided: JACOBY,
+}
 STEP = 8 << 20  # bytes copied at once
 
 
-class BgfmtTwoSided(Format[TwoSided]):
+class BgfmtTwoSided(Format[StoredEquities]):
     name = "bgfmt-ts"
     title = "bgfmt two-sided, compressed"
     suffixes = (".bgts",)
-    carries = (TwoSided,)
+    carries = tuple(VERSIONS)
     by_range = True
 
     def recognise(self, head: Head) -> bool:
         return head.bytes.startswith(MAGIC)
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[TwoSided]:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[StoredEquities]:
         shape = read_shape(source, offset)
+        kind = next(kind for kind, version in VERSIONS.items() if version == shape.version)
         directory = read_directory(source, offset, shape)
         at = offset + shape.facts_at
         try:
             facts = json.loads(directory.facts) if directory.facts else {}
-            fields = formats.fields_of(facts, TwoSided)
+            fields = formats.fields_of(facts, kind)
         except SENSELESS as error:
             raise CorruptError(source.name, at, "facts as bgfmt writes them", in_a_line(error)) from None
         reader = Reader(source, offset, shape, directory)
         equities = PackedRows(reader)
         fields["carried"] += (AsRead((equities,), reader),)
         sizes = shape.size, shape.points, shape.chequers
-        return Reading.of(TwoSided, source, offset, *sizes, equities=equities, **fields)
+        return Reading.of(kind, source, offset, *sizes, equities=equities, **fields)
 
-    def info(self, reading: Reading[TwoSided]) -> dict[str, Any]:
+    def info(self, reading: Reading[StoredEquities]) -> dict[str, Any]:
         plain = reading.table.nbytes
         share = 8 * reading.extent.size / reading.table.entries
         return {"compressed": True, "level": VERSION, "unpacked": plain, "bits_a_record": round(share, 2)}
 
-    def refusal(self, table: TwoSided, options: Options) -> str | None:
+    def refusal(self, table: StoredEquities, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
         from bgfmt.formats.compressed.writer import facts_of
@@ -65,7 +80,7 @@ class BgfmtTwoSided(Format[TwoSided]):
             return f"{self.name} holds at most {MOST_FACTS} bytes of facts"
         return table.check()
 
-    def emit(self, table: TwoSided, sink: Outlet, options: Options) -> None:
+    def emit(self, table: StoredEquities, sink: Outlet, options: Options) -> None:
         reader = as_read(table, Reader)
         if reader is not None:
             sink.expect(reader.shape.size)
@@ -73,9 +88,9 @@ class BgfmtTwoSided(Format[TwoSided]):
         else:
             from bgfmt.formats.compressed import writer
 
-            writer.write(table, sink)
+            writer.write(table, VERSIONS[type(table)], sink)
 
-    def audit(self, source: Source, table: TwoSided, extent: Extent) -> Iterator[Fault]:
+    def audit(self, source: Source, table: StoredEquities, extent: Extent) -> Iterator[Fault]:
         """Every checksum of the file, none of which leaves a byte out; and facts that no program writes."""
         reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
         assert reader is not None

@@ -2,7 +2,7 @@
 
 offset          type            content
 0               8 bytes         "bgfmt-ts"
-8               u16             version: 1
+8               u16             version: 1; 3 where gammons are counted, 4 by Jacoby's rule
 10              u8, u8, u8      points, chequers, columns (1 or 4)
 13              u8              records of a block, as the power of 2
 14              u16             groups G
@@ -37,7 +37,7 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 
 MAGIC = b"bgfmt-ts"
-VERSION = 1
+VERSION, GAMMONS, JACOBY = 1, 3, 4
 SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which one ply makes the others
 HEADER_BYTES = 64
 BLOCK = 128  # records of a block
@@ -50,7 +50,7 @@ CLASS_BYTES = 16 * 65 * 2
 SYMBOLS, MIDDLE, ESCAPE, WHOLE = 64, 31, 63, 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
-    "version" / Const(VERSION, Int16ul),
+    "version" / Int16ul,
     "points" / Int8ul,
     "chequers" / Int8ul,
     "columns" / Int8ul,
@@ -87,6 +87,7 @@ def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
 class Shape:
     """What the first 64 bytes say."""
 
+    version: int
     points: int
     chequers: int
     columns: int
@@ -97,10 +98,10 @@ class Shape:
     size: int
 
     @staticmethod
-    def of(points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
+    def of(version: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
         """The shape that bgfmt writes for a table; `facts` and `size` in bytes."""
         n = board.count(points, chequers)
-        return Shape(points, chequers, columns, BLOCK, -(-n // MOST_GROUP), n, facts, size)
+        return Shape(version, points, chequers, columns, BLOCK, -(-n // MOST_GROUP), n, facts, size)
 
     def edges(self) -> list[int]:
         """Where the groups begin among the places, and the end."""
@@ -148,6 +149,7 @@ def read_shape(source: Source, offset: int) -> Shape:
     n = board.count(header.points, header.chequers)
     groups = header.groups
     checks = [
+        ("version", 8, "1, 3 or 4", header.version, header.version in (VERSION, GAMMONS, JACOBY)),
         ("points", 10, "1 to 25 points, 1 to 15 chequers", f"{header.points} and {header.chequers}",
          1 <= header.points <= 25 and 1 <= header.chequers <= 15),
         ("columns", 12, "1 or 4", header.columns, header.columns in (1, 4)),

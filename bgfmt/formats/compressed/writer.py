@@ -16,7 +16,8 @@ from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, sealed, strip_head
-from bgfmt.tables import Rows, TwoSided
+from bgfmt.tables import Rows
+from bgfmt.tables.two_sided import StoredEquities
 
 ROWS = 512  # of a tile at once
 GATHERED = 256  # rows of the table at once
@@ -29,7 +30,7 @@ Numbers = NDArray[np.int64]
 _one_thread = threading.Lock()
 
 
-def facts_of(table: TwoSided) -> bytes:
+def facts_of(table: StoredEquities) -> bytes:
     """What the table says beyond its numbers."""
     facts = records.facts_of(table)
     return json.dumps(facts).encode() if facts else b""
@@ -44,10 +45,10 @@ def weakest_first(equities: Rows) -> Numbers:
     return np.argsort(-sums, kind="stable")
 
 
-def write(table: TwoSided, sink: Outlet) -> None:
-    """The whole of a table of 16-bit integers."""
+def write(table: StoredEquities, version: int, sink: Outlet) -> None:
+    """The whole of a table of 16-bit integers, as a file of a version."""
     facts = facts_of(table)
-    size = table.points, table.chequers, table.equities.shape[2], len(facts)
+    size = version, table.points, table.chequers, table.equities.shape[2], len(facts)
     shape = Shape.of(*size)
     numbers = weakest_first(table.equities)
     begin = sink.written

@@ -32,7 +32,8 @@ class Lines(NamedTuple):
 
 @njit()
 def squares(
-    us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, made: Any, target: Any
+    us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, gammons: bool,
+    made: Any, target: Any,
 ) -> None:  # fmt: skip
     """All records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1; starts, the first place of each.
 
@@ -57,9 +58,13 @@ def squares(
             for u in range(first, past):
                 if size == lanes:
                     stored = made[place : place + lanes]
-                    vectors.record(stored, turned[u - first], numbers, at, reach[0], rolls, u, columns)
+                    vectors.record(
+                        stored, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons
+                    )
                 else:
-                    vectors.record(whole, turned[u - first], numbers, at, reach[0], rolls, u, columns)
+                    vectors.record(
+                        whole, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons
+                    )
                     for i in range(size):
                         made[place + i] = whole[i]
                 place += size
@@ -86,7 +91,9 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
 
 
 @njit()
-def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, records: Any) -> None:
+def lay(
+    stored: Any, columns: int, gammons: bool, near: Any, side: int, at: int, run: Any, records: Any
+) -> None:  # fmt: skip
     """near[t // block, at + j, t % block] = turned record (t, j) of sides t against places j.
 
     stored (m, places * columns) uint16, of sides from number `side` on. near (blocks, places of the window, block):
@@ -98,7 +105,7 @@ def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, reco
     for low in range(0, places, RUN):
         size = min(RUN, places - low)
         for x in range(stored.shape[0]):
-            turned(stored[x, low * columns : (low + size) * columns], columns, run)
+            turned(stored[x, low * columns : (low + size) * columns], columns, gammons, run)
             t = side + x
             b, lane = t // block, t % block
             for j in range(size):
@@ -107,8 +114,8 @@ def lay(stored: Any, columns: int, near: Any, side: int, at: int, run: Any, reco
 
 @njit()
 def best(
-    first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int, out: Any,
-    row: int, place: int, low: int, high: int,
+    first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int,
+    gammons: bool, out: Any, row: int, place: int, low: int, high: int,
 ) -> None:  # fmt: skip
     """Records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
 
@@ -121,7 +128,7 @@ def best(
     turned = np.empty(lanes, np.int16)
     rolls = RollResults(ends, results, weights)
     for u in range(first, last):
-        vectors.record(stored, turned, near, at, window, rolls, u, columns)
+        vectors.record(stored, turned, near, at, window, rolls, u, columns, gammons)
         made = out[row + u - first]
         begin = place * columns
         for i in range(low * columns, high * columns):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
+from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, turned_or_shifted
 from bgfmt.verifier.proofs.bits import prove_pairs
@@ -23,6 +24,7 @@ from bgfmt.verifier.recurrence.plays import Array, pips
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
+T = TypeVar("T", bound=StoredEquities)
 SETTLE_MOST = 400_000_000
 REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
 SMALL = 210  # positions a side up to which that is done even for few entries that fail
@@ -58,7 +60,7 @@ class TwoSidedProof(Proof[TwoSided]):
     )  # fmt: skip
 
     def prove(self, table: TwoSided, request: Request) -> Outcome:
-        return _exact(table, request) if table.exact else _rounded(table, request)
+        return prove_exact(table, request) if table.exact else _rounded(table, request)
 
     def in_parts(self, table: TwoSided) -> bool:
         return not table.exact
@@ -76,7 +78,7 @@ class TwoSidedProof(Proof[TwoSided]):
             return replace(table, equities=made), int(differ.sum())
         if table.entries > PUT_RIGHT_MOST:
             raise VerificationError("a table of this size is not repaired in memory")
-        table = _unpacked(table)
+        table = unpacked(table)
         found = recurrence.check(table, threads=threads)
         complete = len(found.numbers) == found.failing
         right, wrong = contact.settle(table, found.numbers if complete else None)
@@ -86,7 +88,7 @@ class TwoSidedProof(Proof[TwoSided]):
         return {"cubeful": table.cubeful}
 
 
-def _exact(table: TwoSided, request: Request) -> Outcome:
+def prove_exact(table: StoredEquities, request: Request) -> Outcome:
     def finding(number: int, stored: Array, right: Array) -> Finding:
         return request.entry(table, number, stored, right)
 
@@ -96,14 +98,10 @@ def _exact(table: TwoSided, request: Request) -> Outcome:
 def _rounded(table: TwoSided, request: Request) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
     if request.sample is not None:
-        return _sampled(table, request)
+        return sampled(table, request, "gnubg")
     if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
-    if request.spread is None:
-        found = recurrence.check(table, threads=request.threads, progress=request.progress)
-    else:
-        found, *others = request.spread.run(check_band, recurrence.bands(table))
-        found.joined(others)
+    found = passed(table, request)
     if table.points > contact.PLAIN_POINTS:
         found = _with_contact(table, request, found)
     if found.failing == 0:
@@ -114,27 +112,39 @@ def _rounded(table: TwoSided, request: Request) -> Outcome:
         for name, made in _rivals(table):
             if _equal(made, table):
                 return Outcome(found.entries, found.entries, name)
-    differences: dict[str, float] = {
-        f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
-        for k, v in enumerate(found.histogram.sum(axis=0))
-        if v
-    }
+    differences = differences_of(found)
     if small:
         return Outcome(
             found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
             differences=differences, likely=Likely(_rounding_of(found)),
         )  # fmt: skip
-    return _damaged(table, request, found, differences)
+    return damaged(table, request, found)
+
+
+def differences_of(found: recurrence.Pass) -> dict[str, float]:
+    """How often each difference was found, in words."""
+    return {
+        f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
+        for k, v in enumerate(found.histogram.sum(axis=0))
+        if v
+    }
+
+
+def passed(table: StoredEquities, request: Request) -> recurrence.Pass:
+    """Every entry held against what follows, here or on workers."""
+    if request.spread is None:
+        return recurrence.check(table, threads=request.threads, progress=request.progress)
+    found, *others = request.spread.run(check_band, recurrence.bands(table))
+    return found.joined(others)
 
 
 def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
-    return recurrence.check(cast(TwoSided, db.table), only=[band])
+    return recurrence.check(cast(StoredEquities, db.table), only=[band])
 
 
-def _damaged(
-    table: TwoSided, request: Request, found: recurrence.Pass, differences: dict[str, float]
-) -> Outcome:
+def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
+    """The outcome of a pass that found entries that do not follow: which are wrong, and what they should be."""
     n, numbers = table.positions, found.numbers
     depth = pips(table.points, table.chequers)
     numbers = numbers[np.lexsort((numbers, depth[numbers // n] + depth[numbers % n]))]
@@ -153,20 +163,20 @@ def _damaged(
         wrong=None if right is None else len(wrong),
         inherited=inherited,
         largest=float(found.largest),
-        differences=differences,
+        differences=differences_of(found),
         findings=tuple(
             _finding(table, request, int(number), value) for number, value in zip(some, values, strict=True)
         ),
     )
 
 
-def _finding(table: TwoSided, request: Request, number: int, right: Array) -> Finding:
+def _finding(table: StoredEquities, request: Request, number: int, right: Array) -> Finding:
     stored = np.asarray(table.equities[divmod(number, table.positions)])
     field = ", ".join(table.names[c] for c in np.flatnonzero(stored != right))
     return request.entry(table, number, stored, right, field, ("", 0))
 
 
-def _sampled(table: TwoSided, request: Request) -> Outcome:
+def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
     """Entries at random, some of each of many rows: what they follow from lies in one row of the file."""
     n = table.positions
     rng, sample = request.rng(), min(request.sample or 0, n * n)
@@ -187,7 +197,7 @@ def _sampled(table: TwoSided, request: Request) -> Outcome:
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):
-        return Outcome(n * n, len(numbers), "gnubg")
+        return Outcome(n * n, len(numbers), recipe)
     small = int(off.max()) <= SMALL_UNITS and len(bad) > max(8, len(numbers) // 500)
     return Outcome(
         n * n,
@@ -251,7 +261,7 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
 # -- damage ------------------------------------------------------------------------------------------------------
 
 
-def _unpacked(table: TwoSided) -> TwoSided:
+def unpacked(table: T) -> T:
     """A compressed table with its equities in memory; what a damaged block held is 0, which the recurrence mends.
 
     What cannot be read is halved, until 1/256 of the rows and columns is left of it.

@@ -17,7 +17,7 @@ import numpy as np
 
 from bgfmt.game import board
 from bgfmt.jit import njit
-from bgfmt.tables import TwoSided
+from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence import two_sided
 from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering, plays
 from bgfmt.verifier.recurrence.two_sided import store, weigh
@@ -56,7 +56,7 @@ class Contact:
         return out
 
 
-def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
+def check(table: StoredEquities, threads: int = 1) -> tuple[Array, Array]:
     """(numbers us * n + them of the pairs in contact that do not follow, (m, columns) stored less expected)."""
     contact = Contact(table.points, table.chequers)
 
@@ -72,7 +72,7 @@ def check(table: TwoSided, threads: int = 1) -> tuple[Array, Array]:
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
 
-def expected_at(table: TwoSided, numbers: Array) -> Array:
+def expected_at(table: StoredEquities, numbers: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` of any two-sided table."""
     if table.points <= PLAIN_POINTS:
         return two_sided.expected_at(table, numbers)
@@ -84,7 +84,7 @@ def expected_at(table: TwoSided, numbers: Array) -> Array:
     return out
 
 
-def settle(table: TwoSided, failing: Array | None) -> tuple[Array, Array]:
+def settle(table: StoredEquities, failing: Array | None) -> tuple[Array, Array]:
     """Any two-sided table put right; see `two_sided.settle`."""
     if table.points <= PLAIN_POINTS:
         return two_sided.settle(table, failing)
@@ -92,7 +92,7 @@ def settle(table: TwoSided, failing: Array | None) -> tuple[Array, Array]:
 
     def follows(work: Array, numbers: Array) -> Array:
         here = met.among(numbers)
-        right = two_sided.values_at(work, numbers, *known)
+        right = two_sided.values_at(work, numbers, *known, two_sided.ends_of(table))
         right[here] = met.values(work, *np.divmod(numbers[here], met.n))
         return right
 
@@ -137,7 +137,7 @@ def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
     for k in range(points):
         above += after[points - 1 - k]
         number += terms[k, above]
-    weigh(row, number, best)
+    weigh(row, number, False, best)
 
 
 @njit()
@@ -199,4 +199,4 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
                 for c in range(columns):
                     total[c] += WEIGHTS[roll] * best[c]
                 roll += 1
-        store(total, out[i])
+        store(total, False, out[i])

@@ -18,7 +18,8 @@ import numpy as np
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.met.score import CubeState as Cube
-from bgfmt.tables import MatchScore, TwoSided
+from bgfmt.tables import GammonTwoSided, MatchScore
+from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip_order, plays
 
 
@@ -49,7 +50,7 @@ class PairRule:
         return np.dtype(self.rows.dtype).newbyteorder("=")
 
 
-def rule_of(table: TwoSided | MatchScore) -> PairRule:
+def rule_of(table: StoredEquities | MatchScore) -> PairRule:
     """The rule of a table of floats."""
     if isinstance(table, MatchScore):
         return _match_rule(table)
@@ -58,8 +59,8 @@ def rule_of(table: TwoSided | MatchScore) -> PairRule:
     if columns == 4:
         place = np.array([0, 3, 2, 1])
         doubling[2:] = 1, 1, 3, 0, 2
-    one = np.ones((n, columns))
-    return PairRule(table.points, table.chequers, table.equities, place, doubling, one, -one, False, 16)
+    won = table.won() if isinstance(table, GammonTwoSided) else np.ones((n, columns))
+    return PairRule(table.points, table.chequers, table.equities, place, doubling, won, -won, False, 16)
 
 
 def _match_rule(table: MatchScore) -> PairRule:

@@ -16,15 +16,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
-from bgfmt.tables import TwoSided
+from bgfmt.tables import GammonTwoSided
+from bgfmt.tables.gammon_two_sided import ONE, ZERO
 from bgfmt.tables.rows import mapping_of
+from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
 
 HIGH = 32767
@@ -39,13 +41,33 @@ TOGETHER = 64  # rows that are made at once for entries here and there
 NONE = np.zeros(0, np.int64)
 
 
+class Ends(NamedTuple):
+    """Games that are over, as stored: won, lost (n, columns) int64 against each side, and by each side, on roll.
+
+    gammons : whether they count; then numbers are 16383ths, rounded to the nearest, else 32767.5ths, truncated.
+    """
+
+    gammons: bool
+    won: Array
+    lost: Array
+
+
+def ends_of(table: StoredEquities) -> Ends:
+    """The ends of a table's games."""
+    if isinstance(table, GammonTwoSided):
+        units = (table.won() * ONE).astype(np.int64)
+        return Ends(True, ZERO + units, ZERO - units)
+    shape = table.positions, table.equities.shape[2]
+    return Ends(False, np.full(shape, HIGH - LOW), np.zeros(shape, np.int64))
+
+
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
 class PairReader:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 
-    def __init__(self, table: TwoSided) -> None:
+    def __init__(self, table: StoredEquities) -> None:
         self.rows_array = table.equities
         self.n, _, self.columns = table.equities.shape
         self.release = table.release or (lambda: None)
@@ -138,7 +160,7 @@ class Pass:
         return self
 
 
-def bands(table: TwoSided) -> list[tuple[int, int]]:
+def bands(table: StoredEquities) -> list[tuple[int, int]]:
     """The columns of a table in bands of places, first and past the last, that can be checked apart."""
     n, columns = table.positions, table.equities.shape[2]
     per_tile = LANES // columns
@@ -148,7 +170,7 @@ def bands(table: TwoSided) -> list[tuple[int, int]]:
 
 
 def check(
-    table: TwoSided,
+    table: StoredEquities,
     *,
     threads: int = 1,
     progress: Progress | None = None,
@@ -160,6 +182,7 @@ def check(
     """
     n, columns = table.positions, table.equities.shape[2]
     starts, results = plays(table.points, table.chequers)
+    ends = ends_of(table)
     places = np.arange(n, dtype=np.int32)
     grid = PairReader(table)
     found = Pass.of(n * n, columns)
@@ -181,9 +204,10 @@ def check(
         rows = grid.rows(first, last)
         for low in range(first, last, per_tile):
             high = min(last, low + per_tile)
-            turned_tile(rows[low - first : high - first], tile)
+            turned_tile(rows[low - first : high - first], ends.gammons, tile)
             lane = (low - begin) * columns
-            expected_tile(starts, results, places, tile, total, expected, lane, (high - low) * columns)
+            size = (high - low) * columns
+            expected_tile(starts, results, places, tile, total, ends.gammons, expected, lane, size)
 
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
@@ -199,12 +223,12 @@ def check(
         with ThreadPoolExecutor(threads) as pool:
             for begin, end in parts:
                 expected = np.empty((n, (end - begin) * columns), np.uint16)
-                expected[0] = 65535
+                expected[0] = ends.won[grid.order[begin:end]].reshape(-1)
                 tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
                 for tile, _ in zip(tiles, pool.map(work, tiles), strict=True):
                     advance(tile[1] - tile[0])
                 if begin <= zero < end:
-                    expected[1:, (zero - begin) * columns :][:, :columns] = 0
+                    expected[1:, (zero - begin) * columns :][:, :columns] = ends.lost[1:]
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for one in pool.map(judge, pieces):
@@ -216,7 +240,7 @@ def check(
 
 
 def settle(
-    table: TwoSided, failing: Array | None, follows: Callable[[Array, Array], Array] | None = None
+    table: StoredEquities, failing: Array | None, follows: Callable[[Array, Array], Array] | None = None
 ) -> tuple[Array, Array]:
     """(the table put right, numbers of the entries that were wrong), in order of pips, each correction followed up.
 
@@ -226,6 +250,7 @@ def settle(
     n, work = table.positions, np.array(np.asarray(table.equities), np.uint16)
     flat, depth = work.reshape(n * n, -1), pips(table.points, table.chequers)
     starts, results = plays(table.points, table.chequers)
+    ends = ends_of(table)
     owners = np.repeat(np.arange(ROLLS * n) // ROLLS, np.diff(starts))
     after, before = np.divmod(
         np.unique(results * np.int64(n) + owners), n
@@ -244,7 +269,7 @@ def settle(
     wrong = [NONE]
     for parts in waiting:
         some = np.unique(np.concatenate([NONE, *parts]))
-        right = values_at(work, some, starts, results) if follows is None else follows(work, some)
+        right = values_at(work, some, starts, results, ends) if follows is None else follows(work, some)
         bad = some[(flat[some] != right).any(axis=1)]
         flat[some] = right
         wrong.append(bad)
@@ -256,24 +281,25 @@ def settle(
     return work, np.concatenate(wrong)
 
 
-def values_at(table: Array, numbers: Array, starts: Array, results: Array) -> Array:
+def values_at(table: Array, numbers: Array, starts: Array, results: Array, ends: Ends) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` of equities (n, n, columns)."""
     out = np.zeros((len(numbers), table.shape[2]), np.int64)
     us, them = np.divmod(numbers, len(table))
-    values_of(table, them, us, them, starts, results, out)
+    values_of(table, them, us, them, starts, results, *ends, out)
     return out
 
 
-def expected_at(table: TwoSided, numbers: Array) -> Array:
+def expected_at(table: StoredEquities, numbers: Array) -> Array:
     """(m, columns) int64: what the rule gives for the entries `numbers` from the stored ones."""
-    known, rows = plays(table.points, table.chequers), table.equities
+    starts, results = plays(table.points, table.chequers)
+    rows, ends = table.equities, ends_of(table)
     if isinstance(rows, np.ndarray):
-        return values_at(rows, numbers, *known)
+        return values_at(rows, numbers, starts, results, ends)
     us, them = np.divmod(numbers, table.positions)
     out = np.zeros((len(us), rows.shape[2]), np.int64)
     for mine, some, at in by_rows(rows, them):
         value = out[mine]
-        values_of(some, at, us[mine], them[mine], *known, value)
+        values_of(some, at, us[mine], them[mine], starts, results, *ends, value)
         out[mine] = value
     return out
 
@@ -300,9 +326,20 @@ def turn(nd: Any, dt: Any) -> Any:
 
 
 @njit()
-def turned(row: Array, j: int) -> Any:
+def turn_of_gammons(nd: Any, dt: Any) -> Any:
+    """The same in 16383ths."""
+    return max(nd, min(2 * dt, ONE))
+
+
+@njit()
+def turned(row: Array, j: int, gammons: bool) -> Any:
     """The four equities of entry j of a row (n, columns) uint16, seen by the other side with the cube decided."""
     e0 = np.int32(row[j, 0]) + LOW
+    if gammons:
+        if row.shape[1] == 1:
+            return -e0, LOW, LOW, LOW
+        e1, e2, e3 = np.int32(row[j, 1]) + LOW, np.int32(row[j, 2]) + LOW, np.int32(row[j, 3]) + LOW
+        return -e0, -e3, -turn_of_gammons(e2, e3), -turn_of_gammons(e1, e3)
     if row.shape[1] == 1:
         return ~e0, LOW, LOW, LOW
     e1, e2, e3 = np.int32(row[j, 1]) + LOW, np.int32(row[j, 2]) + LOW, np.int32(row[j, 3]) + LOW
@@ -310,9 +347,9 @@ def turned(row: Array, j: int) -> Any:
 
 
 @njit()
-def weigh(row: Array, j: int, best: Array) -> None:
+def weigh(row: Array, j: int, gammons: bool, best: Array) -> None:
     """Take the values of a play that leads to j where they are greater; row : (n, columns) of the others."""
-    e0, e1, e2, e3 = turned(row, j)
+    e0, e1, e2, e3 = turned(row, j, gammons)
     best[0], best[1], best[2], best[3] = (
         max(best[0], e0),
         max(best[1], e1),
@@ -322,21 +359,22 @@ def weigh(row: Array, j: int, best: Array) -> None:
 
 
 @njit()
-def store(total: Array, out: Array) -> None:
-    """out = trunc(total / 36) as stored, with 32768 added; out : (columns,) int64."""
+def store(total: Array, gammons: bool, out: Array) -> None:
+    """out = total / 36 as stored, with 32768 added, truncated or rounded to the nearest; out : (columns,) int64."""
+    more = 18 if gammons else 0
     for c in range(len(out)):
         value = total[c]
-        out[c] = 32768 + value // 36 if value >= 0 else 32768 - (-value) // 36
+        out[c] = 32768 + (value + more) // 36 if value >= 0 else 32768 - (more - value) // 36
 
 
 @njit()
-def turned_tile(rows: Array, tile: Array) -> None:
+def turned_tile(rows: Array, gammons: bool, tile: Array) -> None:
     """tile[j, columns * k + c] = `turned` entry j of row k; rows : (k, n, columns); tile : (n, LANES) int16."""
     many, n, columns = rows.shape
     for k in range(many):
         row = rows[k]
         for j in range(n):
-            e0, e1, e2, e3 = turned(row, j)
+            e0, e1, e2, e3 = turned(row, j, gammons)
             tile[j, columns * k] = e0
             if columns == 4:
                 tile[j, 4 * k + 1], tile[j, 4 * k + 2], tile[j, 4 * k + 3] = e1, e2, e3
@@ -344,13 +382,15 @@ def turned_tile(rows: Array, tile: Array) -> None:
 
 @njit()
 def expected_tile(
-    starts: Array, results: Array, places: Array, tile: Array, total: Array, out: Array, lane: int, lanes: int
+    starts: Array, results: Array, places: Array, tile: Array, total: Array, gammons: bool, out: Array, lane: int,
+    lanes: int,
 ) -> None:  # fmt: skip
     """out[u, lane : lane + lanes] = what the rule gives for every u > 0 against the tile's rows, as stored.
 
     places : (n,) int32, 0 and up: the tile's lines are in the order of position numbers. total : (LANES,) int32,
     working space. out : (n, width) uint16.
     """
+    more = 18 if gammons else 0
     for u in range(1, len(out)):
         total[:] = 0
         for r in range(ROLLS):
@@ -361,26 +401,27 @@ def expected_tile(
             )  # fmt: skip
         for x in range(lanes):
             value = total[x]
-            size = np.uint32(abs(value)) // np.uint32(36)
+            size = np.uint32(abs(value) + more) // np.uint32(36)
             out[u, lane + x] = np.uint16(np.int32(size) + 32768 if value >= 0 else 32768 - np.int32(size))
 
 
 @njit()
 def values_of(
-    rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, out: Array
-) -> None:
+    rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, gammons: bool, won: Array,
+    lost: Array, out: Array,
+) -> None:  # fmt: skip
     """out[i] = what the rule gives for (us[i], them[i]) from row rows[at[i]]; out : (m, columns) int64, as stored."""
     best, total = np.empty(4, np.int64), np.empty(4, np.int64)
     for i in range(len(us)):
         if us[i] == 0 or them[i] == 0:
-            out[i] = 65535 if us[i] == 0 else 0
+            out[i] = won[them[i]] if us[i] == 0 else lost[us[i]]
             continue
         row = rows[at[i]]
         total[:] = 0
         for roll in range(ROLLS):
             best[:] = LOW
             for q in range(starts[ROLLS * us[i] + roll], starts[ROLLS * us[i] + roll + 1]):
-                weigh(row, results[q], best)
+                weigh(row, results[q], gammons, best)
             for c in range(out.shape[1]):
                 total[c] += WEIGHTS[roll] * best[c]
-        store(total, out[i])
+        store(total, gammons, out[i])

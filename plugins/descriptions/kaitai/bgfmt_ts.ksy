@@ -10,7 +10,7 @@ doc: |
 doc-ref: docs/formats/bgfmt-ts.md
 seq:
   - {id: magic, contents: bgfmt-ts}
-  - {id: version, type: u2, valid: 1}
+  - {id: version, type: u2, valid: {any-of: [1, 3, 4]}}
   - {id: points, type: u1}
   - {id: chequers, type: u1}
   - {id: columns, type: u1, valid: {any-of: [1, 4]}}

@@ -55,6 +55,8 @@ def held_to(document: Any, path: str, value: Any) -> None:
             {"away": "3-5", "met": "g11", "met_player": "1"},
         ),
         ("cube", [TEXT, "--scores", "2"], {"scores": "2"}),
+        ("cube", [TEXT, "--insight"], {"insight": "true"}),
+        ("cube", [TEXT, "--insight", "--away", "3-5"], {"insight": "true", "away": "3-5"}),
         (
             "play",
             [TEXT, "61", "--away", "2-3", "--cube-value", "2", "--cube", "owned"],

@@ -18,7 +18,10 @@ export class AskError extends Error {
   }
 }
 
-/** {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
+/**
+ * {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position,
+ * more(question, options, signal) -> cube answer}; `read` and `more` are null where nobody can.
+ */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
 }
@@ -59,7 +62,14 @@ async function server() {
     if (found.error?.code.startsWith("bad_")) throw new AskError(found.error.code, found.error.message);
     return (await json(`v1/probe?${query({ position: text })}`)).position;
   };
-  return { title: "", features, mets, tables, answer, read };
+  // the actions at all scores, or what lies behind one; by POST as in `calculable`
+  const more = async ({ position, cube: owner, match }, options, signal) => {
+    const item = { position, cube: owner, settle: "true", ...match, ...options };
+    const { results: [found] } = await json("v1/cube", signal, { positions: [item] });
+    if (found.error) throw new AskError(found.error.code, found.error.message);
+    return found;
+  };
+  return { title: "", features, mets, tables, answer, read, more };
 }
 
 /** Whether a table has the sizes of a position. */
@@ -121,5 +131,5 @@ async function site() {
       signal,
     );
   };
-  return { title, features: [], mets: [], tables, answer, read: null };
+  return { title, features: [], mets: [], tables, answer, read: null, more: null };
 }
