@@ -94,7 +94,7 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
     for n in range(many):
         _unrank(numbers[n], terms, board)
         means[n] = _mean(board, tables, scratch)
-    return many
+    return many  # type: ignore[no-any-return]
 
 
 @njit()

@@ -111,7 +111,7 @@ class Distributions:
 
 def ranks(rows: Array) -> Array:
     """(m,) uint32 sums of i * row[i]."""
-    return np.einsum("ij,j", rows, np.arange(ROLLS, dtype=np.uint32))
+    return np.asarray(np.einsum("ij,j", rows, np.arange(ROLLS, dtype=np.uint32)))
 
 
 def lexicographic(points: int, chequers: int) -> Array:
@@ -279,10 +279,10 @@ def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> A
     down = (sums % 36 == 18) & (stored == rounded - 1)
     other = (stored != (rounded if remainder else right)) & ~down
     if not remainder:
-        return ~other.any(axis=1)
+        return np.asarray(~other.any(axis=1))
     likely = (rounded + 1 >= rounded.max(axis=1)[:, None]) | (sums >= sums.max(axis=1)[:, None])
     taken = other.sum(axis=1)
-    return ((right - stored).sum(axis=1) == 0) & (taken <= 1) & ~(other & ~likely).any(axis=1)
+    return np.asarray(((right - stored).sum(axis=1) == 0) & (taken <= 1) & ~(other & ~likely).any(axis=1))
 
 
 @njit()
