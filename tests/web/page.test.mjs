@@ -487,8 +487,8 @@ test("plays at a score say what they lose, in chances to win the match and in EM
   visit(PAGES.served, "?p=0,1,2,0,1/0,1,1,2&roll=61&away=3-5", async (page) => {
     const [heads, best, second] = await cells(page, "Plays");
     assert.deepEqual(heads.slice(0, 5), ["Play", "MWC", "lost", "EMG", "lost"]);
-    assert.match(best.join("|"), /^5\/off 3\/2\|\d\d\.\d\d %\|\|[+-]\d\.\d{4}\|$/);
-    assert.match(second.join("|"), /^5\/off 2\/1\|\d\d\.\d\d %\|-\d\.\d\d %\|[+-]\d\.\d{4}\|-\d\.\d{4}$/);
+    assert.match(best.slice(0, 5).join("|"), /^5\/off 3\/2\|\d\d\.\d\d %\|\|[+-]\d\.\d{4}\|$/);
+    assert.match(second.slice(0, 5).join("|"), /^5\/off 2\/1\|\d\d\.\d\d %\|-\d\.\d\d %\|[+-]\d\.\d{4}\|-\d\.\d{4}$/);
   }));
 
 test("actions by score, market losers and take points are there when asked for", () =>
