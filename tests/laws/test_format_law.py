@@ -17,8 +17,8 @@ from bgfmt.formats.j.noun import as_json
 from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers
-from tests.conftest import ROOT
-from tests.laws.samples import Sample, samples
+
+from .samples import Sample, samples
 
 FORMATS = formats.known()
 SAMPLES = samples()
@@ -336,8 +336,9 @@ def test_it_is_documented(form: Format) -> None:
     module = __import__(type(form).__module__, fromlist=["x"])
     assert module.__doc__
     assert form.title
-    if type(form).__module__.startswith("bgfmt."):
-        page = ROOT / "docs" / "formats" / f"{form.name}.md"
+    pages = Path(__file__).parents[2] / "docs" / "formats"
+    if type(form).__module__.startswith("bgfmt.") and pages.is_dir():
+        page = pages / f"{form.name}.md"
         assert page.is_file()
         text = page.read_text()
         assert all(option.name in text for option in form.options)

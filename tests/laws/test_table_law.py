@@ -14,7 +14,8 @@ from bgfmt.formats.gnubg.family import GnubgHeader
 from bgfmt.formats.records import AsRead, facts_of
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import KINDS, Table, same_numbers
-from tests.laws.samples import Sample, samples, tables
+
+from .samples import Sample, samples, tables
 
 TABLES = {name: table for name, table in tables().items() if table.arrays()}
 every = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
