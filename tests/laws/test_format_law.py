@@ -18,7 +18,7 @@ from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers
 
-from .samples import Sample, samples
+from .samples import Sample, from_checkout, samples
 
 FORMATS = formats.known()
 SAMPLES = samples()
@@ -58,6 +58,7 @@ def kept(sample: Sample) -> Table:
     return sample.table
 
 
+@from_checkout
 def test_every_format_has_a_sample() -> None:
     several = {name for name, f in FORMATS.items() if f.historic or f.folder or not f.reads}
     assert {s.format.name for s in SAMPLES.values()} | several == set(FORMATS)
