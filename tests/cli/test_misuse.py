@@ -71,6 +71,7 @@ SOUND: dict[str, list[str]] = {
     "label": ["-", "-o", "OUT.jsonl"],
     "judge": [TS, "1 / 1", "--roll", "31", "--played", "1/off"],
     "engine": ["bkg", "explain", "--json"],
+    "exam": ["rule:keith", "--set", "traps", "--kind", "take", "--count", "9"],
     "ubgi": [TS],
     "serve": [TS, "--port", "0"],
     "site": ["OUT", TS],
