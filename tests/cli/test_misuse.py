@@ -52,6 +52,7 @@ SOUND: dict[str, list[str]] = {
     "play": [TS, "1 / 1", "31"],
     "id": ["1 / 1"],
     "met": ["g11", "-o", "OUT.met"],
+    "mcp": [TS],
     "new-format": ["a-format", "OUT"],
     "study rules": [TS],
     "articles ace": ["2", "3"],
