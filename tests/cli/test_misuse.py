@@ -72,6 +72,7 @@ SOUND: dict[str, list[str]] = {
     "label": ["-", "-o", "OUT.jsonl"],
     "judge": [TS, "1 / 1", "--roll", "31", "--played", "1/off"],
     "engine": ["bkg", "explain", "--json"],
+    "check-labels": ["LABELS.csv"],
     "exam": ["rule:keith", "--set", "traps", "--kind", "take", "--count", "9"],
     "ubgi": [TS],
     "serve": [TS, "--port", "0"],
@@ -105,6 +106,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "FOLDER").mkdir()
     (tmp_path / "empty.bd").touch()
+    (tmp_path / "LABELS.csv").write_text("position,win\n1 / 1,1\n")
     (tmp_path / "text.bd").write_text("no table of any kind\n" * 9)
     os.mkfifo(tmp_path / "pipe.bd")
 

@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="Write the report: .json, .html or text. Answers are kept beside it.",
 )
+@click.option(
+    "--least",
+    type=click.FloatRange(0),
+    default=1e-7,
+    show_default=True,
+    help="What costs no more is not wrong (points, MWC).",
+)
 @click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
 @click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
 @click.option(
@@ -76,9 +83,9 @@ if TYPE_CHECKING:
 @options.json_option
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
-    sample: int | None, seed: int, timeout: float, worst: int, output: str | None, ask: bool, listing: bool,
-    make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool, quiet: bool,
-    as_json: bool,
+    sample: int | None, seed: int, timeout: float, least: float, worst: int, output: str | None, ask: bool,
+    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool,
+    quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
 
@@ -100,8 +107,8 @@ def exam(
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
         return 0
-    if not timeout > 0:
-        raise click.UsageError("--timeout is a number, not nan")
+    if not (timeout > 0 and least >= 0):
+        raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
     if make:
         return _make(make, output, count, seed, cubeless, kinds, force, say)
@@ -115,6 +122,7 @@ def exam(
         chosen,
         [engine, *([against] if against else [])],
         timeout,
+        least,
         worst,
         output,
         threads,
@@ -125,8 +133,8 @@ def exam(
 
 
 def _sit(
-    exam: Exam, engines: list[str], timeout: float, worst: int, output: str | None, threads: int | None, force: bool,
-    quiet: bool, as_json: bool,
+    exam: Exam, engines: list[str], timeout: float, least: float, worst: int, output: str | None,
+    threads: int | None, force: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     from bgfmt import storage
     from bgfmt.cli.terminal import Progress
@@ -149,7 +157,7 @@ def _sit(
                 force=force,
                 progress=progress,
             )
-        judged = judging.judge(exam, answers, engine)
+        judged = judging.judge(exam, answers, engine, least)
         parts.append((report.as_dict(judged, worst), judged))
     pair = report.paired(parts[0][1], parts[1][1]) if len(parts) == 2 else None
     told: dict[str, Any] = {"engines": [one for one, _ in parts], "paired": pair}
@@ -243,3 +251,65 @@ def _make(
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
     return 0
+
+
+@click.command("check-labels")
+@click.argument("file", type=click.Path())
+@click.option(
+    "--column",
+    "mapped",
+    multiple=True,
+    metavar="WHAT=NAME",
+    help="What a column is, such as win=p1; may be repeated.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.002,
+    show_default=True,
+    metavar="E",
+    help="By how much a number may be off.",
+)
+@click.option(
+    "--limit", type=click.IntRange(0), default=400_000, show_default=True, metavar="N",
+    help="Most pairs of boards times cube states to calculate for one row.",
+)  # fmt: skip
+@options.quiet_option
+@options.json_option
+def check_labels(
+    file: str, mapped: tuple[str, ...], tolerance: float, limit: int, quiet: bool, as_json: bool
+) -> int:
+    """Check labels of positions, chances and equities, against the rules of the game and exact numbers.
+
+    FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and columns
+    such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double, double_take, mwc.
+    Each kind of fault is named with its likely cause. Exit code 1 where there is one.
+
+    \b
+    Examples:
+      bgfmt check-labels races.parquet
+      bgfmt check-labels train.csv --column position=xgid --column win=p_win
+    """
+    from dataclasses import asdict
+
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.exam import labels
+
+    if not tolerance >= 0:
+        raise click.UsageError("--tolerance is a number, not nan")
+    bad = next((one for one in mapped if "=" not in one), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
+    with Progress("checking", " rows", quiet=quiet) as progress:
+        pairs = dict(one.split("=", 1) for one in mapped)
+        report = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
+    if as_json:
+        options.echo_json(asdict(report) | {"findings": [one.as_dict() for one in report.findings]})
+        return int(bool(report.findings))
+    click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
+    click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
+    for one in report.findings:
+        click.echo(f"  {one}")
+    if not report.findings:
+        click.echo("  no fault was found")
+    return int(bool(report.findings))

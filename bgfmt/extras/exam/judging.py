@@ -134,6 +134,7 @@ class Judged:
     answers: Answers
     name: str
     loss: Array
+    least: float = LEAST
 
     @cached_property
     def decided(self) -> Array:
@@ -159,7 +160,7 @@ class Judged:
     @cached_property
     def wrong(self) -> Array:
         """(N,) bool: costs more than the error of the numbers can make of nothing."""
-        return np.nan_to_num(self.loss, nan=0.0) > np.maximum(LEAST, self.exam.error)
+        return np.nan_to_num(self.loss, nan=0.0) > np.maximum(self.least, self.exam.error)
 
     def count(self, status: str) -> int:
         """How many answers were "illegal", "late", ...."""
@@ -175,8 +176,8 @@ class Judged:
         return out[0], out[1]
 
 
-def judge(exam: Exam, answers: Answers, name: str) -> Judged:
-    """What each answer loses against the best."""
+def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:
+    """What each answer loses against the best; what loses no more than `least` is not wrong."""
     loss, kind = np.full(len(exam), np.nan), exam.kind
     good = answers.status == ANSWERED
     rows = np.flatnonzero(good & (kind == PLAY))
@@ -195,4 +196,4 @@ def judge(exam: Exam, answers: Answers, name: str) -> Judged:
     rows = np.flatnonzero(good & (kind == TAKE))
     choice = np.choose(np.clip(answers.choice, 0, 2), [passed, taken, beaver])
     loss[rows] = (choice - answer)[rows]
-    return Judged(exam, answers, name, np.maximum(loss, 0) if len(loss) else loss)
+    return Judged(exam, answers, name, np.maximum(loss, 0), least)
