@@ -172,36 +172,6 @@ def site(
     from bgfmt.extras.serve import page
     from bgfmt.extras.serve.complete import PART, TABLES, part_size
 
-<<<<<<< HEAD
-    links = [page.Link.parse(text) for text in link]
-    size = page.write(out, databases, links, title=title, force=force)
-    click.echo(f"{out}: the page and {many(len(databases) + len(links), 'table')}, {size:,} bytes")
-
-
-@click.command()
-@click.argument("databases", nargs=-1, metavar="[DB...]")
-def mcp(databases: tuple[str, ...]) -> None:
-    """Answer language models and other clients of the Model Context Protocol, on standard input and output.
-
-    Tools: look_up, race, cube, grid, play, judge, verify, convert_plan. DB are the tables to ask; without any,
-    BGFMT_DB, what gnubg has installed, or the default tables. Needs the package mcp.
-
-    \b
-    Example:
-      bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
-    """
-    from bgfmt.cli.asking import opened
-    from bgfmt.errors import MissingExtraError
-
-    with opened(list(databases), None, None):  # what is wrong with them is said at once
-        pass
-    try:
-        from bgfmt.extras.serve import mcp as server
-    except ModuleNotFoundError as error:
-        install = "pip install '.[mcp]' in a checkout of bgfmt"
-        raise MissingExtraError(f"this needs {error.name}: {install}", install) from None
-    server.serve(databases)
-=======
     links, files = [page.Link.parse(text) for text in link], list(databases)
     page.check(out, force)
     part = part_size(part or PART) if part or complete else None
@@ -235,4 +205,28 @@ def _complete(files: list[str], folder: Path) -> list[str]:
             raise
         say(f"bgfmt: interrupted; what is finished is kept in {folder}; the same command goes on", err=True)
         raise click.exceptions.Exit(130) from None
->>>>>>> main
+
+
+@click.command()
+@click.argument("databases", nargs=-1, metavar="[DB...]")
+def mcp(databases: tuple[str, ...]) -> None:
+    """Answer language models and other clients of the Model Context Protocol, on standard input and output.
+
+    Tools: look_up, race, cube, grid, play, judge, verify, convert_plan. DB are the tables to ask; without any,
+    BGFMT_DB, what gnubg has installed, or the default tables. Needs the package mcp.
+
+    \b
+    Example:
+      bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
+    """
+    from bgfmt.cli.asking import opened
+    from bgfmt.errors import MissingExtraError
+
+    with opened(list(databases), None, None):  # what is wrong with them is said at once
+        pass
+    try:
+        from bgfmt.extras.serve import mcp as server
+    except ModuleNotFoundError as error:
+        install = "pip install '.[mcp]' in a checkout of bgfmt"
+        raise MissingExtraError(f"this needs {error.name}: {install}", install) from None
+    server.serve(databases)
