@@ -101,7 +101,7 @@ class Bgsage(Candidate):
         if question.kind == "double":
             return bool(found.should_double)
         if question.kind == "take":
-            return bool(found.should_take)
+            return "beaver" if question.beavers and found.is_beaver else bool(found.should_take)
         if question.away is not None:
             raise Failure(REFUSED, "it tells no chances to win a match")
         best = found.cubeless_equity if question.owner == "none" else found.optimal_equity

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
-import selectors
 import shlex
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -21,63 +18,17 @@ from urllib.parse import urlencode, urlsplit
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure
 from bgfmt.extras.exam.sets import Question
+from bgfmt.extras.hosts.conformance import START, Talk
 from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.identifiers import fibs
 from bgfmt.game.state import GameState
 
-START = 30.0  # seconds that a program may take to begin
 OWNER = {"centered": -1, "none": -1, "owned": 1, "opponent": 0}
 
 
-class Talk:
-    """A program that is told lines and answers in lines."""
-
-    def __init__(self, command: Sequence[str], **how: Any) -> None:
-        try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                **how,
-            )
-        except OSError as error:
-            raise CapabilityError(f"{command[0]}: cannot be started ({error.strerror})") from None
-        self.waiting, self.held = selectors.DefaultSelector(), b""
-        assert self.process.stdout is not None
-        self.waiting.register(self.process.stdout, selectors.EVENT_READ)
-
-    def say(self, line: str) -> None:
-        """One line to the program; Failure where it has ended."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(f"{line}\n".encode())
-        except OSError:
-            raise Failure(DIED, f"the program ended with {self.process.poll()}") from None
-
-    def hear(self, until: float) -> str:
-        """Its next line; Failure where none comes by that time, or it has ended."""
-        while b"\n" not in self.held:
-            if not self.waiting.select(max(0.0, until - time.monotonic())):
-                raise Failure(LATE, "no answer in time")
-            assert self.process.stdout is not None
-            more = os.read(self.process.stdout.fileno(), 1 << 16)
-            if not more or len(self.held) > 1 << 20:
-                raise Failure(DIED, f"the program ended with {self.process.poll()}")
-            self.held += more
-        line, _, self.held = self.held.partition(b"\n")
-        return line.decode("utf-8", "replace").strip()
-
-    def close(self) -> None:
-        """End it."""
-        self.waiting.close()
-        self.process.kill()
-        for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                assert stream is not None
-                stream.close()
-        self.process.wait()
+def failed(error: Exception) -> Failure:
+    """What did not come from a program, as a failure."""
+    return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error))
 
 
 class Lines(Candidate):
@@ -115,13 +66,12 @@ class Lines(Candidate):
         )  # what is late is told by the line that did not come
 
     def reply(self, question: Question) -> object:
-        talk = self.begin()
         try:
+            talk = self.begin()
             return self.asked(talk, question, time.monotonic() + self.timeout)
-        except Failure as failure:
-            if failure.status in (LATE, DIED):
-                self.close()
-            raise
+        except (TimeoutError, EOFError) as error:
+            self.close()
+            raise failed(error) from None
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
         """The answer of the program."""
@@ -284,7 +234,7 @@ for command in ('set automatic game off', 'set automatic roll off', 'set player 
     gnubg.command(command)
 known = {}
 for line in open(ASKED):
-    kind, us, them, dice, cube, owner, away, crawford, cubeful = json.loads(line)
+    kind, us, them, dice, cube, owner, away, crawford, cubeful, beavers = json.loads(line)
     length = max(away)
     info = gnubg.cubeinfo(cube, owner, 1, length, (length - away[1], length - away[0]), crawford, 0)
     board = tuple(tuple(side + [0] * (25 - len(side))) for side in (them, us))
@@ -302,6 +252,7 @@ for line in open(ASKED):
             known[key] = gnubg.cfevaluate(board, info, context)[1:4]
         rolling, taken, passed = known[key]
         said = min(taken, passed) > rolling if kind == 'double' else taken <= passed
+        said = 'beaver' if kind == 'take' and beavers and taken < 0 else said
     print('@', json.dumps(said), flush=True)
 """
 
@@ -349,6 +300,7 @@ class Gnubg(Candidate):
                 q.away or (0, 0),
                 int(q.crawford),
                 int(q.owner != "none"),
+                q.beavers,
             ]
             for q in questions
         ]
@@ -368,8 +320,8 @@ class Gnubg(Candidate):
                     line = ""
                     while not line.startswith("@"):
                         line = talk.hear(until)
-                except Failure as failure:
-                    yield failure, time.monotonic() - begin
+                except (TimeoutError, EOFError) as error:
+                    yield failed(error), time.monotonic() - begin
                     return
                 said = json.loads(line[1:])
                 if question.kind == "play":
