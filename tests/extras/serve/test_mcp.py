@@ -35,7 +35,7 @@ REFUSED = [
     (
         "cube",
         {"position": "0 0 0 0 0 0 0 0 0 0 0 0 2 / 0 0 0 0 0 0 0 0 0 0 0 0 2", "settle": False},
-        "contact",
+        "have not passed each other",
     ),
     ("cube", {"position": HERE, "cube": "mine"}, "'mine' is not one of ['centered', 'owned', 'opponent']"),
     ("race", {}, "'position' is a required property"),
