@@ -469,7 +469,7 @@ test("a match score is taken over, set and left again", () =>
     assert.ok(await group.getByRole("checkbox", { name: "Match play" }).isChecked());
     assert.equal(await group.getByRole("spinbutton", { name: "They need" }).inputValue(), "3");
     const [heads, first] = await cells(page, "Equities");
-    assert.deepEqual([heads.slice(1), first[0]], [["match won", "EMG", "against the best"], "No double"]);
+    assert.deepEqual([heads.slice(1), first[0]], [["MWC", "EMG", "difference"], "No double"]);
     assert.match(first.slice(1, 3).join(" "), /^\d\d\.\d\d % [+-]0\.\d{4}$/);
     await group.getByRole("spinbutton", { name: "You need" }).fill("1");
     await group.getByRole("spinbutton", { name: "You need" }).press("Tab");
@@ -486,9 +486,9 @@ test("a match score is taken over, set and left again", () =>
 test("plays at a score say what they lose, in chances to win the match and in EMG", () =>
   visit(PAGES.served, "?p=0,1,2,0,1/0,1,1,2&roll=61&away=3-5", async (page) => {
     const [heads, best, second] = await cells(page, "Plays");
-    assert.deepEqual(heads.slice(0, 5), ["Play", "match won", "lost", "EMG", "lost"]);
-    assert.match(best.join("|"), /^5\/off 3\/2\|\d\d\.\d\d %\|\|[+-]\d\.\d{4}\|\|$/);
-    assert.match(second.join("|"), /^5\/off 2\/1\|\d\d\.\d\d %\|-\d\.\d\d %\|[+-]\d\.\d{4}\|-\d\.\d{4}\|/);
+    assert.deepEqual(heads.slice(0, 5), ["Play", "MWC", "lost", "EMG", "lost"]);
+    assert.match(best.slice(0, 5).join("|"), /^5\/off 3\/2\|\d\d\.\d\d %\|\|[+-]\d\.\d{4}\|$/);
+    assert.match(second.slice(0, 5).join("|"), /^5\/off 2\/1\|\d\d\.\d\d %\|-\d\.\d\d %\|[+-]\d\.\d{4}\|-\d\.\d{4}$/);
   }));
 
 test("actions by score, market losers and take points are there when asked for", () =>

@@ -80,6 +80,13 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
     "table has an answer).",
 )
 @_limits
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that answer; each has limits and counters of its own.",
+)
 @_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
@@ -91,6 +98,7 @@ def serve(
     no_download: bool,
     quiet: bool,
     described: str | None,
+    workers: int,
     **settings: Any,
 ) -> None:
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
@@ -114,7 +122,7 @@ def serve(
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
-        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet)
+        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet, workers=workers)
 
 
 def _standing() -> list[str]:

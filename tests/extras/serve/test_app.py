@@ -199,6 +199,36 @@ def test_the_description_is_valid(document: Any) -> None:
     assert document["x-limits"]["max_rows"] == 10000
 
 
+def test_the_examples_of_the_description_are_answered(client: Client, document: Any) -> None:
+    """Every route with what its parameters have as examples; the answer is of the shape that stands beside it."""
+    assert client.json("/v1/openapi.json") == document
+    asked = 0
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            said = operation.get("parameters", [])
+            given = {one["name"]: one["example"] for one in said if "example" in one}
+            if {one["name"] for one in said if one.get("required")} - set(given):
+                continue  # the name of a table, or of a file of the page
+            content = operation["responses"]["200"]["content"]
+            if method == "post":
+                (example,) = operation["requestBody"]["content"]["application/json"]["schema"]["examples"]
+                status, headers, data = client.post(path, example)
+                assert all("error" not in one for one in json.loads(data)["results"])
+            else:
+                query = {n: value for n, value in given.items() if "{" + n + "}" not in path}
+                named = re.sub(r"\{(\w+)\}", lambda name, of=given: urllib.parse.quote(of[name[1]]), path)
+                status, headers, data = client.get(
+                    f"{named}?{urllib.parse.urlencode(query)}" if query else named
+                )
+            assert status == 200, (method, path, data[:200])
+            kind = headers["content-type"].partition(";")[0]
+            if kind == "application/json":
+                schema = {**content[kind]["schema"], "components": document["components"]}
+                jsonschema.Draft202012Validator(schema).validate(json.loads(data))
+            asked += 1
+    assert asked > 20
+
+
 # -- errors ----------------------------------------------------------------------------------------------
 
 

@@ -99,7 +99,7 @@ export function drawCube(state, probe, reason) {
     const chance = action.mwc ? [percent(action.mwc[at[k]])] : [];
     return { best, cells: [name, ...chance, equity(value), best ? "best" : equity(value - action.best)] };
   };
-  const heads = action.mwc ? ["", "match won", "EMG", "against the best"] : null;
+  const heads = action.mwc ? ["", "MWC", "EMG", "difference"] : null;
   const sure = `${capital(action.certainty)}${action.settled ? " (calculated exactly)" : ""}`;
   const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${percent(cube.win)}.`;
   return redraw(
@@ -125,14 +125,16 @@ export function drawPlays(state, probe, reason) {
   if (!play) return redraw(body("plays"), none(reason("play")));
   const match = play.measure === "match";
   const lost = (value, text) => (value ? `-${text(Math.abs(value))}` : "");
+  const someClose = play.plays.some((p, k) => k && p.close);
   const rows = play.plays.map((p, k) => {
     const where = toAddress(after(state, p.result), location.search);
     const link = el("a", { href: where, "data-key": p.result }, p.play);
-    const close = k && p.close ? el("span", { class: "soft" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
+    const close = k && p.close ? el("span", { class: "soft note" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
     const chance = match ? [percent(p.mwc), k ? lost(p.loss_mwc, percent) : ""] : [];
-    return { best: !k, cells: [link, ...chance, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", close] };
+    return { best: !k, cells: [link, ...chance, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", ...(someClose ? [close] : [])] };
   });
-  const heads = match ? ["Play", "match won", "lost", "EMG", "lost", ""] : ["Play", measures[play.measure] ?? play.measure, "loss", ""];
+  const heads = match ? ["Play", "MWC", "lost", "EMG", "lost"] : ["Play", measures[play.measure] ?? play.measure, "loss"];
+  if (someClose) heads.push("");
   const said = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
   redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), from(play));
 }
