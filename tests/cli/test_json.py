@@ -99,6 +99,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data[4000] ^= 1
     (folder / "bad.bd").write_bytes(data)
     (folder / "none.bd").write_bytes(b"no database")
+    (folder / "bad.py").write_text("def answer(question):\n    return 0 if question.number % 9 else 'x'\n")
+    (folder / "labels.csv").write_text("position,win\n1 / 1,100\n1 1 1 / 1,0.2\n")
+    (folder / "right.csv").write_text("position,win\n1 / 1,1\n")
     (folder / "evening.mat").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat").read_bytes())
     (folder / "evening.xg").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
     (folder / "money.mat").write_bytes((ROOT / "fixtures/matches/gnubg107-beaver.mat").read_bytes())
@@ -152,6 +155,10 @@ CASES = [
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Exam", "exam rule:keith --sample 300 --against bgfmt:limit=0"),
+    ("Exam", "exam bad.py:answer --set matches --kind play"),
+    ("Checked labels", "check-labels labels.csv"),
+    ("Checked labels", "check-labels right.csv"),
     ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
     ("bgfmt articles", "articles ace 3 2"),
     ("bgfmt articles", "articles ace 3 2 --exact"),

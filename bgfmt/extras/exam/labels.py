@@ -129,6 +129,12 @@ def columns_of(rows: Rows, mapped: dict[str, str]) -> dict[str, str]:
 # -- what is true ---------------------------------------------------------------------------------------------
 
 
+@cache
+def _small() -> TwoSided:
+    """The table of small positions."""
+    return solver.two_sided(SMALL, SMALL, recipe="exact")
+
+
 class Truth:
     """Exact numbers of positions by name, solved once each; None where that takes too much."""
 
@@ -136,17 +142,12 @@ class Truth:
         self.limit, self.met = limit, met.load()
         self.money, self.match = cache(self._money), cache(self._match)
 
-    @cache  # noqa: B019 - one check
-    def table(self) -> TwoSided:
-        """The table of small positions."""
-        return solver.two_sided(SMALL, SMALL, recipe="exact")
-
     def _money(self, position: Position) -> dict[str, float] | None:
         us, them = position.us, position.them
         if not us.chequers or not them.chequers or us.bar or them.bar or position.contact:
             return None
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
-            row = np.asarray(self.table().lookup_many([us], [them]), np.float64)[0]
+            row = np.asarray(_small().lookup_many([us], [them]), np.float64)[0]
             return dict(zip(MONEY, [(1 + row[0]) / 2, *row], strict=True))
         try:
             solved = solve_money(position, limit=self.limit)

@@ -154,15 +154,18 @@ class External(Candidate):
             self.file = self.line.makefile("rw", encoding="utf-8", newline="\n")
         text, numbers = fibs(told(question)), question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
+        rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
         try:
-            self.file.write((f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else text) + "\n")
+            self.file.write(
+                (f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}") + "\n"
+            )
             self.file.flush()
             said = self.file.readline().strip()
         except OSError as error:
             self.file = None
             raise Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error)) from None
         if said.startswith("Error"):
-            raise Failure(ILLEGAL, said)
+            raise Failure(REFUSED if numbers else ILLEGAL, said)
         return (
             {"equity": said.split()[5], "win": said.split()[0]}
             if numbers and len(said.split()) == 6

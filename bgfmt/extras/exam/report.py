@@ -151,13 +151,22 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
             "mean": float(seconds.mean()),
             "greatest": float(seconds.max(initial=0)),
         },
-        "findings": findings(judged),
+        "findings": [
+            {
+                "name": one["name"],
+                "words": one["words"],
+                "cause": one.get("cause") or None,
+                "questions": one["questions"],
+            }
+            for one in findings(judged)
+        ],
         "all": figures(judged, np.ones(len(exam), np.bool_)),
         "by": {
             by: {name: made for name, mask in parts.items() if (made := figures(judged, mask))}
             for by, parts in groups(judged).items()
         },
-        "calibration": calibration(judged),
+        "calibration": {name: row for name, row in calibration(judged).items() if name != "bins"},
+        "bins": calibration(judged).get("bins", []),
         "worst": [case(judged, number) for number in worst(judged, most)],
         "failures": [
             {"number": n, "status": STATUS[int(answers.status[n])], "words": words}
@@ -189,11 +198,10 @@ def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
                 yield f"by {by}" + f" (the {SHOWN} most frequent of {len(parts)})" * (len(parts) > SHOWN)
                 yield from (_row(f"  {name}", row) for name, row in parts.items() if name in shown)
     for name, row in told["calibration"].items():
-        if name != "bins":
-            yield (
-                f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
-                f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
-            )
+        yield (
+            f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
+            f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
+        )
     for place, one in enumerate(told["worst"]):
         if not place:
             yield from ("", "The worst")
@@ -277,9 +285,9 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
         counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
         names = ["none", *(f"to {edge:g}" for edge in BINS[1:])]
         yield _bars(dict(zip(names, counts, strict=True)))
-    if told["calibration"].get("bins"):
+    if told["bins"]:
         yield "<h3>Equities said (across) and true (up), for money</h3>"
-        yield _scatter(told["calibration"]["bins"])
+        yield _scatter(told["bins"])
     if told["worst"]:
         yield '<h3>The worst</h3><div class="cards">'
         for one in told["worst"]:
