@@ -632,7 +632,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
       // a bare Position ID says no dice, no cube and no score
       await paste("#position", "CgAAEAEAAAAAAA", "?p=0,1,0,0,1/0,1,1");
       const owned = "XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10";
-      await paste("h1", owned, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
+      await paste('#die1 [value="1"]', owned, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
       const said = "what would you do here?\nxgid=--A--A----------------aa--:0:0:1:52:0:0:0:0:10\nthank you\n";
       await paste("#position", said, "?p=0,1,0,0,1/0,1,1&roll=52&beavers=false");
       const gnubg = "GNU Backgammon  Position ID: CgAAEAEAAAAAAA\n                 Match ID   : cAkAAAAAAAAE\n";

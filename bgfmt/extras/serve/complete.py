@@ -31,10 +31,12 @@ Making = Callable[[str], AbstractContextManager[Progress]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """Points and chequers of the two-sided table, points of the one-sided one of races outside the home boards."""
+    """Points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
+    fewest bytes; points of the one-sided table of races outside the home boards."""
 
     points: int = 6
     chequers: int = 15
+    few: int = 6
     far: int = 10
 
 
@@ -47,20 +49,28 @@ def tables(given: list[str], folder: Path, making: Making) -> list[str]:
     home, far = sizes.points, sizes.far
 
     def two(t: Any) -> bool:
-        whole = t.points >= home and t.chequers >= sizes.chequers
-        return isinstance(t, TwoSided) and whole and not t.exact and t.equities.shape[2] == 4
+        return isinstance(t, TwoSided) and t.points >= home and not t.exact and t.equities.shape[2] == 4
 
     wanted: list[tuple[str, Callable[[Any], bool], Callable[[Path], None]]] = [
-        (f"{home}x{sizes.chequers}.bgts", two, lambda path: _two_sided(path, sizes, making)),
+        (
+            f"{home}x{sizes.chequers}.bgts",
+            lambda t: two(t) and t.chequers >= sizes.chequers,
+            lambda path: _two_sided(path, sizes, making),
+        ),
+        (
+            "gnubg_ts0.bd",
+            lambda t: two(t) and sizes.few <= t.chequers < sizes.chequers,
+            lambda path: _solved("two-sided", path, home, sizes.few, making),
+        ),
         (
             "gnubg_os0.bd",
             lambda t: isinstance(t, OneSided) and t.points >= home and t.gammon is not None,
-            lambda path: _one_sided(path, home, making),
+            lambda path: _solved("one-sided", path, home, 15, making),
         ),
         (
             f"bgfmt_os{far}.bd",
             lambda t: isinstance(t, OneSided) and t.points >= far,
-            lambda path: _one_sided(path, far, making, compressed=False, gammon=False),
+            lambda path: _solved("one-sided", path, far, 15, making, compressed=False, gammon=False),
         ),
     ]
     with Holdings.open(given) as holdings:
@@ -92,11 +102,11 @@ def _two_sided(path: Path, sizes: Sizes, making: Making) -> None:
     remove(str(store))
 
 
-def _one_sided(path: Path, points: int, making: Making, **options: Any) -> None:
+def _solved(what: str, path: Path, points: int, chequers: int, making: Making, **options: Any) -> None:
     from bgfmt.files.solve import solve_table
 
     with making("solving") as progress:
-        solve_table("one-sided", points, 15, path, progress=progress, **options)
+        solve_table(what, points, chequers, path, progress=progress, **options)
 
 
 # -- files of a bounded size -----------------------------------------------------------------------------

@@ -36,7 +36,12 @@ POLICY = (
 POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
 SITE = FOLDER / "site"  # what only a static folder has
 INSTALLED = "; manifest-src 'self'; worker-src 'self'"
-HEAD = '<link rel="manifest" href="manifest.webmanifest">\n'
+LINKS = (
+    '<link rel="manifest" href="manifest.webmanifest">\n'
+    '<link rel="preload" href="site.json" as="fetch" crossorigin>\n'
+)
+MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
+LATER = ("packed.js",)  # modules that not every visit needs
 COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
@@ -74,7 +79,9 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
         policy = POLICY.format(connect="".join(f" {origin}" for origin in connect)) + INSTALLED
         meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
-        text = text.replace('<link rel="stylesheet"', f'{HEAD}<link rel="stylesheet"')
+        modules = [name for name in assets() if name.endswith(".js") and name not in LATER]
+        links = LINKS + "".join(MODULE.format(digest=digest(), name=name) for name in modules)
+        text = text.replace('<link rel="stylesheet"', f'{links}<link rel="stylesheet"')
         before, _, rest = text.partition("<noscript>")  # a static folder has no API to name
         told = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
         text = f"{before}<noscript>{told}</noscript>{rest.partition('</noscript>')[2]}"

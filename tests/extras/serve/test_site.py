@@ -135,7 +135,7 @@ def test_a_page_without_a_network(tmp_path: Path) -> None:
 def test_a_complete_site_goes_on_where_it_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(complete, "COMPLETE", complete.Sizes(3, 3, 4))
+    monkeypatch.setattr(complete, "COMPLETE", complete.Sizes(3, 3, 2, 4))
     words = ["site", str(tmp_path / "site"), "--complete", "--part", "66K"]
     made = complete._two_sided
 
@@ -156,7 +156,7 @@ def test_a_complete_site_goes_on_where_it_ended(
     assert run(words) == 0
     assert [file.name for file in tmp_path.iterdir()] == ["site"]
     tables = json.loads((tmp_path / "site/site.json").read_text())["tables"]
-    assert [one["name"] for one in tables] == ["3x3.bgts", "gnubg_os0.bd", "bgfmt_os4.bd"]
+    assert [one["name"] for one in tables] == ["3x3.bgts", "gnubg_ts0.bd", "gnubg_os0.bd", "bgfmt_os4.bd"]
     assert (tmp_path / "site/met/Kazaross-XG2.xml").is_file()
     with (
         bgfmt.open(tmp_path / "site/tables/3x3.bgts") as ours,
