@@ -47,6 +47,7 @@ SOUND: dict[str, list[str]] = {
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
+    "sums": [TS],
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],

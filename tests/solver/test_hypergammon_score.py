@@ -1,4 +1,4 @@
-"""Hypergammon at match scores: fractions and bgfmt's own plays, the money tables, symmetry, and a run that goes on."""
+"""Hypergammon at match scores: fractions and the plays of bgfmt.game, money tables, symmetry, a run that goes on."""
 
 from __future__ import annotations
 
