@@ -22,7 +22,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt.storage import open_source
-from bgfmt.storage.blocks import Sums, sums_of
+from bgfmt.storage.blocks import FileSums, sums_of
 from bgfmt.verifier.rungs import published
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +79,7 @@ def main(what: str, *names: str) -> None:
     sys.exit(wrong > 0)
 
 
-def made(command: str, suffix: str) -> Sums:
+def made(command: str, suffix: str) -> FileSums:
     """The sums of a table made now, in a folder of its own that is gone afterwards."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("DIGESTS_FOLDER")) as folder:
         path = Path(folder, f"table{suffix}")
@@ -89,7 +89,7 @@ def made(command: str, suffix: str) -> Sums:
             return sums_of(source)
 
 
-def append(command: str, suffix: str, found: Sums, took: float) -> None:
+def append(command: str, suffix: str, found: FileSums, took: float) -> None:
     """An entry more."""
     head = {".bd": "gnubg-", ".npz": "PK", ".bgm": "bgfmt", ".xml": "<?xml"}[suffix]
     fields: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 A file is cut into blocks of 1 MiB, the last one shorter. The sum of a block is the SHA-256 of a zero byte and its
 bytes; two neighbours make the SHA-256 of a one byte and both, level by level, an odd last one going up as it is,
-until one is left: the root (the tree of RFC 6962). Whoever trusts the root trusts a list of sums that has it, and by
-the list each block alone. A list is a file of 32 bytes a block.
+until one is left: the root (the tree of RFC 6962). A list of sums that has the root is right, and by the list
+each block is checked alone. A list is a file of 32 bytes a block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUM = 32  # bytes
 
 
 @dataclass(frozen=True)
-class Sums:
+class FileSums:
     """Hexadecimal sums of a whole file, and the sums of its blocks, one behind the other."""
 
     size: int
@@ -34,7 +34,7 @@ class Sums:
         return root_of(self.blocks)
 
 
-def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) -> Sums:
+def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) -> FileSums:
     """All sums of a source, read once."""
     md5, sha256, blocks = hashlib.md5(usedforsecurity=False), hashlib.sha256(), bytearray()
     for start in range(0, source.size, BLOCK):
@@ -45,7 +45,7 @@ def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) 
         source.release()
         if progress is not None:
             progress(min(start + BLOCK, source.size), source.size)
-    return Sums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
+    return FileSums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
 
 
 def block_sum(piece: bytes | memoryview) -> bytes:

@@ -41,7 +41,7 @@ MOST_COLUMNS = 9  # cube states at any score up to 16-away
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedScore:
     """A score solved: the chance of player a to win the match before the opening roll; steps; the last changes."""
 
     chance: float
@@ -75,7 +75,7 @@ class Scores:
     def __exit__(self, *error: object) -> None:
         self.pool.shutdown(cancel_futures=True)
 
-    def solve(self, score: Score, stepping: Stepping | None = None) -> Solved:
+    def solve(self, score: Score, stepping: Stepping | None = None) -> SolvedScore:
         """The chance of the side first in `score`, of whose match equity table only what can follow counts."""
         kept = columns.for_match(score, gammons=True)
         worth, steps, change = self.worth(kept, stepping)
@@ -84,7 +84,7 @@ class Scores:
                 worth[0, 0, 1, 0]
             )  # chances, to begin other scores with
         place = kept.states.index(CubeState(1, NOBODY))
-        return Solved(float(1 + self.opening(worth)[place]) / 2, steps, change)
+        return SolvedScore(float(1 + self.opening(worth)[place]) / 2, steps, change)
 
     def worth(self, kept: columns.Columns, stepping: Stepping | None = None) -> tuple[Array, int, float]:
         """(2, n, n, K): what [mover, own side, other side] is worth to the mover; steps, and the last changes."""
