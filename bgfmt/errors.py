@@ -33,6 +33,7 @@ through untouched.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 
@@ -230,3 +231,11 @@ class MissingExtraError(BgfmtError, ImportError):
     def __init__(self, message: str, install: str) -> None:
         super().__init__(message)
         self.install = install
+
+
+def extra(module: str, need: str, install: str) -> Any:
+    """A module that need not be installed; MissingExtraError, which says what needs it, where it is not."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(f"{need}: {install}", install) from None

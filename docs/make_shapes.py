@@ -83,6 +83,7 @@ _JS = {
     "Estimate.approximate": "true",
 }
 _NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
+_NOT_JS |= {"Insight", "CubeAnswer.insight"}
 _NOT_JS |= {f"{name}.usual_error" for name in ("Origin", "CubeAction", "CubeAnswer", "PlayAnswer")}
 _NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
 _NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}

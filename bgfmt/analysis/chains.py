@@ -108,8 +108,8 @@ class Estimator:
         points = next((p for p in (HOME, FAR) if farthest <= p), farthest)
         tables = *rows(HOME), *rows(HOME if points == HOME else FAR)
         if points not in self._kept:
-            effort, rest = self.effort, _kept(points, self.boards, self.effort.slack)
-            first = rest if effort.first_slack == effort.slack else _kept(points, 4, effort.first_slack)
+            effort, rest = self.effort, _kept(self.boards, self.effort.slack)
+            first = rest if effort.first_slack == effort.slack else _kept(4, effort.first_slack)
             self._kept[points] = first, rest, np.ascontiguousarray(board.number_terms(points))
         first, rest, terms = self._kept[points]
         rolls = ROLLS if farthest <= FAR else FAR_ROLLS
@@ -147,17 +147,13 @@ class Estimator:
         return on_roll
 
 
-def _kept(points: int, boards: int, slack: float) -> Arrays:
+def _kept(boards: int, slack: float) -> Arrays:
     """Room for the results of boards, see `kernels_chains._expand`."""
     size = 1 << (2 * boards).bit_length()
     results = 22 * MOST_RESULTS + 40 * boards
     keys, slots, ends = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros((boards, 22), np.int64)
-    numbers, means, counts = (
-        np.empty(results, np.int64),
-        np.empty(results),
-        np.empty((results, points), np.int8),
-    )
-    return keys, slots, ends, numbers, means, counts, np.zeros(2, np.int64), np.array([slack], np.float64)
+    numbers, means = np.empty(results, np.int64), np.empty(results)
+    return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
 def _space(points: int, rolls: int, room: int) -> Arrays:

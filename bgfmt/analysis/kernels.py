@@ -25,6 +25,20 @@ def _number(counts: Any, terms: Any) -> int:
 
 
 @njit()
+def _unrank(number: int, terms: Any, counts: Any) -> None:
+    """Fill counts (points,) from a position number."""
+    last, above = counts.size - 1, terms.shape[1] - 1
+    for k in range(last, -1, -1):
+        before = above
+        while terms[k, above] > number:
+            above -= 1
+        number -= terms[k, above]
+        if k < last:
+            counts[last - k - 1] = before - above
+    counts[last] = above
+
+
+@njit()
 def _may_move(counts: Any, i: int, die: int) -> bool:
     """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
     if counts[i] == 0:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis.kernels import _may_move, _number, _shift, _slot
+from bgfmt.analysis.kernels import _number, _plays, _slot, _unrank
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls
 
 HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
-MOST_PLAYS = 1024  # different results of a roll
+MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 NEAR = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
 SAME = 1e-10  # squared distance of distributions that are not told apart
@@ -86,74 +86,28 @@ def _mean(counts: Any, tables: Any, scratch: Any) -> float:
 
 
 @njit()
-def _results(
-    counts: Any,
-    high: int,
-    low: int,
-    terms: Any,
-    path: Any,
-    numbers: Any,
-    means: Any,
-    boards: Any,
-    tables: Any,
-    scratch: Any,
-) -> int:
-    """Different results of a roll: numbers, mean rolls and boards; returns how many."""
-    there: Any = np.int64(1)
-    back: Any = np.int64(-1)
-    n = 0
-    for order in range(1 if high == low else 2):
-        depth = 0
-        path[0] = counts.size  # the source tried last; the next one is below it
-        while depth >= 0:
-            die = high if order == depth or high == low else low
-            i = path[depth] - 1
-            while i >= 0 and not _may_move(counts, i, die):
-                i -= 1
-            path[depth] = i
-            if i < 0:
-                depth -= 1
-                if depth >= 0:
-                    _shift(counts, path[depth], high if order == depth or high == low else low, back)
-                continue
-            _shift(counts, i, die, there)
-            number = _number(counts, terms)
-            if number != 0 and depth < (3 if high == low else 1):
-                depth += 1
-                path[depth] = i + 1 if high == low else counts.size
-                continue
-            known: Any = n if high == low else np.int64(0)  # a double comes to each board in one way
-            while known < n and numbers[known] != number:
-                known += 1
-            if known == n and n < numbers.size:
-                numbers[n] = number
-                means[n] = _mean(counts, tables, scratch)
-                for k in range(counts.size):
-                    boards[n, k] = counts[k]
-                n += 1
-            _shift(counts, i, die, back)
-    return n
+def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, tables: Any, scratch: Any) -> int:
+    """Different results of a roll, the larger die first: numbers and mean rolls; returns how many."""
+    start: Any = np.int64(0)
+    board = scratch[32 : 32 + counts.size]
+    many = min(_plays(counts, dice, terms, scratch[64:], numbers, start), means.size)
+    for n in range(many):
+        _unrank(numbers[n], terms, board)
+        means[n] = _mean(board, tables, scratch)
+    return many  # type: ignore[no-any-return]
 
 
 @njit()
 def _expand(
-    counts: Any,
-    slack: float,
-    terms: Any,
-    tables: Any,
-    kept: Any,
-    scratch: Any,
-    found: Any,
-    worth: Any,
-    after: Any,
+    counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any, worth: Any
 ) -> int:
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
-    kept : (keys, slots, ends, numbers, means, boards, used) of the boards met so far: results of roll r of slot s are
-    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it, up to `most`.
+    kept : (keys, slots, ends, numbers, means, used) of the boards met so far: results of roll r of slot s are at
+    ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it, up to `most`.
     used (2,): slots and results used.
     """
-    keys, slots, ends, numbers, means, boards, used = kept
+    keys, slots, ends, numbers, means, used = kept
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= NEAR else 16
     number = _number(counts, terms)
     at = _slot(keys, number)
@@ -169,7 +123,7 @@ def _expand(
     roll = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
-            many = _results(counts, high, low, terms, scratch[64:], found, worth, after, tables, scratch)
+            many = _results(counts, np.array([high, low]), terms, found, worth, tables, scratch)
             best = 0
             for x in range(1, many):
                 if worth[x] < worth[best]:
@@ -182,8 +136,6 @@ def _expand(
                 x = best if y == 0 else 0 if y == best else y  # the best one first
                 if worth[x] <= limit and n < first + most:
                     numbers[n], means[n] = found[x], worth[x]
-                    for k in range(counts.size):
-                        boards[n, k] = after[x, k]
                     n += 1
             roll += 1
             ends[slot, roll] = n
@@ -230,9 +182,8 @@ def chain(
     points = start.size
     counts = start.copy()
     scratch = np.zeros(80, np.int64)
-    found = np.empty(MOST_PLAYS, np.int64)
+    found = np.empty(ANY_PLAYS, np.int64)
     worth = np.empty(MOST_PLAYS)
-    after = np.empty((MOST_PLAYS, points), np.int8)
     for k in range(points):
         boards[0, k] = start[k]
     distribution(within[0], boards[0], tables, scratch)
@@ -249,8 +200,8 @@ def chain(
                 counts[k] = boards[chosen[c], k]
             share = shares[chosen[c], 1]
             source = kept if t else root
-            slot = _expand(counts, source[7][0], terms, tables, source[:7], scratch, found, worth, after)
-            _, _, spans, those, their_means, their_boards, _ = source[:7]
+            slot = _expand(counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+            _, _, spans, those, their_means, _ = source[:6]
             for roll in range(21):
                 begin, end = spans[slot, roll], spans[slot, roll + 1]
                 if n + end - begin > numbers.size or used + end - begin > results.size:
@@ -261,8 +212,7 @@ def chain(
                     if keys[at] == 0:
                         keys[at], places[at] = key + 1, n
                         numbers[n], means[n], near[n], shares[n, 0] = those[x], their_means[x], -1, 0.0
-                        for k in range(points):
-                            boards[n, k] = their_boards[x, k]
+                        _unrank(those[x], terms, boards[n])
                         n += 1
                     if x == begin:
                         shares[places[at], 0] += share * (1 if roll in DOUBLES else 2) / 36

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis.kernels import _number, _slot
+from bgfmt.analysis.kernels import _number, _slot, _unrank
 from bgfmt.analysis.kernels_chains import (
+    ANY_PLAYS,
     HOME,
     LAYERS,
     MOST_PLAYS,
@@ -244,7 +245,7 @@ def _slopes(values: Any, wins: Any, whole: float, straight: bool, out: Any) -> N
 
 @njit()
 def _node(
-    number: int, t: int, counts: Any, few: int, tables: Any, chain: Any, store: Any, scratch: Any
+    number: int, t: int, few: int, terms: Any, tables: Any, chain: Any, store: Any, scratch: Any
 ) -> int:
     """The node of a board after t rolls of its side.
 
@@ -258,11 +259,10 @@ def _node(
     x = used[0]
     used[0] = x + 1
     keys[at], places[at] = number * LAYERS + t + 1, x
-    for k in range(counts.size):
-        boards[x, k] = counts[k]
+    _unrank(number, terms, boards[x])
     slots[x] = -1
     gains[x] = _gains(boards[x])
-    small[x] = _small(counts, few, tables[1], scratch)
+    small[x] = _small(boards[x], few, tables[1], scratch)
     if number == 0:
         rows[x, :] = 1.0
         return x  # type: ignore[no-any-return]
@@ -295,7 +295,7 @@ def _expand(
     boards, slots, ends, results, used = store[3], store[7], store[8], store[9], store[2]
     if slots[x] >= 0:
         return slots[x]  # type: ignore[no-any-return]
-    numbers, means, after = plays
+    numbers, means = plays
     counts = boards[x].astype(np.int64)
     e = used[1]
     slots[x], used[1] = e, e + 1
@@ -303,12 +303,12 @@ def _expand(
     roll = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
-            many = _results(counts, high, low, terms, scratch[64:], numbers, means, after, tables, scratch)
+            many = _results(counts, np.array([high, low]), terms, numbers, means, tables, scratch)
             least = np.min(means[:many]) + slack
             first = n
             for y in range(many):
                 if means[y] <= least and n < first + MOST_RESULTS:
-                    results[n] = _node(numbers[y], t + 1, after[y], few, tables, chain, store, scratch)
+                    results[n] = _node(numbers[y], t + 1, few, terms, tables, chain, store, scratch)
                     n += 1
             roll += 1
             ends[e, roll] = n
@@ -429,9 +429,7 @@ def play_outs(
     """
     k, s, rows = won[0].shape[0], columns.size, stores[0][4].shape[1]
     scratch, rolls = np.zeros(80, np.int64), np.empty(rows)
-    plays = (
-        np.empty(MOST_PLAYS, np.int64), np.empty(MOST_PLAYS), np.empty((MOST_PLAYS, stores[0][3].shape[1]), np.int8),
-    )  # fmt: skip
+    plays = np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
     most = np.int64(1)
     for side in range(2):
         for t in range(chains[side][2].size - 1):
@@ -456,7 +454,7 @@ def play_outs(
                 _clear(stores[side], few, terms, tables, chains[side], scratch)
         nodes[:] = 0
         if first:
-            nodes[:, 0] = _node(_number(board, terms), 1, board, few, tables, chains[0], stores[0], scratch)
+            nodes[:, 0] = _node(_number(board, terms), 1, few, terms, tables, chains[0], stores[0], scratch)
         column[:] = columns
         scale[:] = 1.0
         reached[:] = 0.0
@@ -517,9 +515,8 @@ def play_outs(
 @njit()
 def _clear(store: Any, few: int, terms: Any, tables: Any, chain: Any, scratch: Any) -> None:
     """Keep nothing of a store but its start, node 0."""
-    keys, used, boards = store[0], store[2], store[3]
-    counts = boards[0].astype(np.int64)
+    keys, used = store[0], store[2]
     keys[:] = 0
     used[:] = 0
     store[8][0, 0] = 0
-    _node(_number(counts, terms), used[0], boards[0], few, tables, chain, store, scratch)
+    _node(_number(store[3][0], terms), used[0], few, terms, tables, chain, store, scratch)

@@ -25,6 +25,8 @@ from bgfmt.analysis.answers import (
     SourcedAnswer,
 )
 from bgfmt.analysis.cube import LABELS, CubeAction, label_of
+from bgfmt.analysis.insight import Insight
+from bgfmt.analysis.insight import insight as insight_of
 from bgfmt.analysis.match import Cell, MatchCube
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
@@ -99,6 +101,9 @@ class Question:
     scores: int | None = option(
         "The cube action at all scores up to N-away.", range=(1, MOST_SCORE), metavar="N"
     )
+    insight: bool | None = option(
+        "Say also what lies behind the cube action: take points, market losers, the best and the worst rolls."
+    )
     settle: bool | None = option("Calculate exactly what no table covers or a table leaves too close.")
     oracle: bool | None = option(
         "Play out by dice, for about a second, a decision closer than the error of an estimate."
@@ -121,7 +126,7 @@ MET = ("met", "met_player", "extend_met")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "lookup": ("position", "table"),
     "race": ("position", "table"),
-    "cube": ("position", "table", *STATE, *MET, "scores", "settle", "oracle"),
+    "cube": ("position", "table", *STATE, *MET, "scores", "insight", "settle", "oracle"),
     "play": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),
     "probe": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),
 }
@@ -233,6 +238,7 @@ def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Si
 
 # -- answers ------------------------------------------------------------------------------------------------
 
+BEHIND = "With `insight`, what lies behind the action; left out where not all of it is covered."
 STATED = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
@@ -244,7 +250,7 @@ class CubeAnswer(Plain):
         STATED
         + fields_at("equities", PositionEquities.FIELDS, but="position")
         + fields_at("action", "action doubles takes beavers sure settled certainty")
-        + " centered_cube owned_cube label label_text"
+        + " centered_cube owned_cube label label_text insight?"
     )
     TITLE = "Cube"
 
@@ -253,6 +259,7 @@ class CubeAnswer(Plain):
     action: CubeAction
     centered_cube: Annotated[CubeAction, "The action with a centered cube."]
     owned_cube: Annotated[CubeAction, "The action with the side on roll owning the cube."]
+    insight: Annotated[Insight | None, BEHIND] = None
 
     @property
     def label(self) -> int:
@@ -272,12 +279,13 @@ class MatchCubeAnswer(Plain):
     FIELDS = (
         f"{STATED} away=state.away crawford=state.crawford_game "
         + fields_at("action", MatchCube.DECISION, but="error")
-        + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error"
+        + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error insight?"
     )
     TITLE = "Match cube"
 
     state: GameState
     action: MatchCube
+    insight: Annotated[Insight | None, BEHIND] = None
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
@@ -359,11 +367,11 @@ class PlayAnswer(Plain):
 
 
 def cube(
-    advisor: Advisor, state: GameState, *, scores: int | None = None
+    advisor: Advisor, state: GameState, *, scores: int | None = None, insight: bool | None = None
 ) -> CubeAnswer | MatchCubeAnswer | ScoresAnswer:
     """The cube action of a state, for money also with a centered cube and with the side on roll owning it.
 
-    With `scores`: at all scores up to that many points away.
+    With `scores`: at all scores up to that many points away. With `insight`: what lies behind it, too.
     """
     if scores is not None:
         grid = advisor.scores(state, scores)
@@ -374,16 +382,18 @@ def cube(
             max_error={"mwc": max(cell.mwc_error for cell in grid.cells.values())},
             usual_error=None if grid.usual is None else {"mwc": grid.usual},
         )
+    behind = insight_of(state, advisor) if insight else None
     if not state.money:
         decided = advisor.cube(state).match
         assert decided is not None
-        return MatchCubeAnswer(state=state, action=decided)
+        return MatchCubeAnswer(state=state, action=decided, insight=behind)
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
     played = advisor.played(state) if action.source == PLAYED else None
     equities = played or advisor.equities(state)
-    return CubeAnswer(state=state, equities=equities, action=action, centered_cube=centered, owned_cube=owned)
+    pair: dict[str, Any] = {"centered_cube": centered, "owned_cube": owned}
+    return CubeAnswer(state=state, equities=equities, action=action, insight=behind, **pair)
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:

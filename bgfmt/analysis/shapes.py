@@ -181,7 +181,7 @@ def shapes() -> dict[str, type[Plain]]:
         "Met": "MetName",
     }
     order = (
-        "Origin SideRace Estimate TwoRaces CubeAction CubeAnswer Choices Losses Met MatchCubeAnswer Cell "
+        "Origin SideRace Estimate TwoRaces CubeAction Insight CubeAnswer Choices Losses Met MatchCubeAnswer Cell "
         "ScoresAnswer RankedPlay RankedRoll PlayAnswer Described ProbeQuestion ProbeAnswer"
     )
     return {name: _everything()[names.get(name, name)] for name in order.split()}
@@ -190,9 +190,9 @@ def shapes() -> dict[str, type[Plain]]:
 @cache
 def _everything() -> dict[str, Any]:
     """What stands in the modules that the types of answers come from."""
-    from bgfmt.analysis import answers, approximate, cube, match, ondemand, questions
+    from bgfmt.analysis import answers, approximate, cube, insight, match, ondemand, questions
 
-    modules = (answers, approximate, cube, match, ondemand, questions)
+    modules = (answers, approximate, cube, insight, match, ondemand, questions)
     return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": match.Cell}
 
 

@@ -27,7 +27,8 @@ GROUP = "bgfmt.commands"
 #: the order of `bgfmt --help`; commands of other packages follow by name
 ORDER = (
     "info", "lookup", "dump", "convert", "formats", "solve", "verify", "repair", "diff", "race", "cube", "play",
-    "study", "gnubg", "gnubg-external", "matches", "annotate", "judge", "engine", "ubgi", "serve", "site",
+    "id", "met", "study", "gnubg", "gnubg-external", "matches", "annotate", "judge", "engine", "ubgi", "serve",
+    "site",
 )  # fmt: skip
 
 

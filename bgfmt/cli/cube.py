@@ -120,7 +120,12 @@ def answer_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer, *, bo
     lines.append(f"  {asking.source_line(equities)}")
     for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
         lines += action_lines(action) if action.cube != "opponent" else ["", action.action]
-    return lines
+    return [*lines, *behind(answer)]
+
+
+def behind(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> list[str]:
+    """What lies behind the action, where that was asked."""
+    return ["", *(f"  {line}" for line in answer.insight.lines)] if answer.insight else []
 
 
 def action_lines(action: CubeAction) -> list[str]:
@@ -158,7 +163,8 @@ def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     lines += [f"  {text}" for text in action.notes]
     about = action.certainty if action.approximate else "exact"
     met = action.score.met
-    return [*lines, f"  {about}; match equity table {met.name} (values {met.digest[:12]})"]
+    lines.append(f"  {about}; match equity table {met.name} (values {met.digest[:12]})")
+    return [*lines, *behind(answer)]
 
 
 # -- the action at every score ----------------------------------------------------------------------------

@@ -26,6 +26,8 @@ SWITCHES = {
 }
 
 
+BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
 # options of several commands
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 xg_option = click.option(
@@ -47,6 +49,16 @@ as_option = click.option(
     metavar="FORMAT[:KEY=VALUE,...]",
     help="Read as FORMAT; for a file without header say what it would have said.",
 )
+
+
+def bytes_of(_: Any, __: Any, text: str | None) -> int | None:
+    """A number of bytes, such as 2G."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    if match is None or not float(match.group(1)):
+        raise click.BadParameter(f"{text!r}: expected a number of bytes, such as 2G or 500M")
+    return int(float(match.group(1)) * BYTES[match.group(2)])
 
 
 def address_options(port: int) -> Callable[[F], F]:

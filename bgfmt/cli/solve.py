@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
 TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def common(function: F) -> F:
@@ -51,17 +50,7 @@ def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
 
 def memory_option(text: str) -> Callable[[F], F]:
     """`--memory SIZE`."""
-    return click.option("--memory", metavar="SIZE", callback=_bytes, help=text)
-
-
-def _bytes(_: Any, __: Any, text: str | None) -> int | None:
-    """A number of bytes, as `--memory` has it."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
-    if match is None or not float(match.group(1)):
-        raise click.BadParameter(f"{text!r}: expected a number of bytes, such as 2G or 500M")
-    return int(float(match.group(1)) * UNITS[match.group(2)])
+    return click.option("--memory", metavar="SIZE", callback=options.bytes_of, help=text)
 
 
 class Solvers(click.Group):

@@ -341,9 +341,7 @@ class Merge:
         line = room("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):
             line[order] = row
-            place = self.out[number]
-            self.sink.put(place, line)
-            if not np.array_equal(self.sink.got(place), line):
+            if not self.sink.put(self.out[number], line):
                 text = f"the row of position {number:,} is not what was written: something changed it"
                 raise SolverError(f"{self.file.path}: {text}")
         self.sink.settle()

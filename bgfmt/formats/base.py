@@ -63,10 +63,6 @@ class Outlet:
         """Leave room for `size` bytes that `write_at` fills later."""
         self.sink.skip(size)
 
-    def flush(self) -> None:
-        """Wait until everything is written."""
-        self.sink.flush()
-
 
 # ---- what formats and their callers hand each other
 
@@ -246,6 +242,8 @@ class Format(ABC, Generic[T]):
     name: ClassVar[str]
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
+    #: how its files begin, where they are told by that
+    magic: ClassVar[bytes] = b""
     carries: ClassVar[tuple[type[Table], ...]]
     options: ClassVar[tuple[Option, ...]] = ()
     #: what its files say beyond their numbers
@@ -269,9 +267,9 @@ class Format(ABC, Generic[T]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    @abstractmethod
     def recognise(self, head: Head) -> bool:
         """Whether these first bytes are this format's."""
+        return bool(self.magic) and head.bytes.startswith(self.magic)
 
     def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
         """Of the names in a folder, the files that make one table of this format, in order; None where none do.

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.formats.base import (
     ROLLS,
-    Head,
     Layout,
     Option,
     Options,
@@ -69,13 +68,11 @@ class Bgsage(RollsFormat):
     name = "bgsage"
     title = "bgsage one-sided"
     suffixes = (".db",)
+    magic = MAGIC
     carries = (OneSided,)
     options = (Option("gammon", bool, "write the gammon section"),)
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         rows = source.header(HEADER, SIZE, offset).gammon_rows

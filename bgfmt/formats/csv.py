@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.base import Head, Options, Outlet, Reading
+from bgfmt.formats.base import Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
 from bgfmt.tables import Table, flat
@@ -25,9 +25,6 @@ class Csv(AnyTable):
     title = "CSV"
     suffixes = (".csv",)
     reads = False
-
-    def recognise(self, head: Head) -> bool:
-        return False
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         raise CapabilityError(f"{source.name}: CSV files are written, not read; parquet and sqlite are read")

@@ -28,7 +28,7 @@ from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import HeaderError
-from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Sink, Source
 from bgfmt.tables import MatchScore
@@ -61,12 +61,10 @@ class BgfmtMatch(Format[MatchScore]):
     name = "bgfmt-match"
     title = "bgfmt match score"
     suffixes = (".bgm",)
+    magic = MAGIC
     carries = (MatchScore,)
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[MatchScore]:
         header = source.header(FIRST, FIXED, offset)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
-from bgfmt.formats.base import Extent, Fault, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Extent, Fault, Layout, Options, Outlet, Reading, Region
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import MemorySink, Sink, Source
 from bgfmt.storage.sink import size_of
@@ -43,11 +43,9 @@ class Npz(AnyTable):
     name = "npz"
     title = "NumPy archive"
     suffixes = (".npz",)
+    magic = archive.LOCAL
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(archive.LOCAL)
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         members = archive.members(source, offset)

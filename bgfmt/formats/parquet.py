@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CorruptError, MissingExtraError, TruncatedError
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra
 from bgfmt.formats import described, records
 from bgfmt.formats.archive import Tail
-from bgfmt.formats.base import Extent, Fault, Head, Option, Options, Outlet, Reading
+from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
 from bgfmt.storage.source import SourceFile
@@ -60,6 +60,7 @@ class Parquet(AnyTable):
     name = "parquet"
     title = "Apache Parquet"
     suffixes = (".parquet",)
+    magic = MAGIC
     options = (
         Option(
             "compression", str, f"{', '.join(COMPRESSIONS)}; zstd unless the table's own file has another"
@@ -68,9 +69,6 @@ class Parquet(AnyTable):
     )
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **description: Any) -> Reading[Table]:
         size = source.size - offset
@@ -183,13 +181,8 @@ def _text(table: Table, settings: Settings) -> bytes:
 
 def import_parquet() -> tuple[Any, Any]:
     """pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        text = "Parquet files need pyarrow, which is not installed: pip install pyarrow"
-        raise MissingExtraError(text, "pip install pyarrow") from None
-    return pyarrow.parquet, pyarrow
+    how = "Parquet files need pyarrow, which is not installed", "pip install pyarrow"
+    return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
 
 
 def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:

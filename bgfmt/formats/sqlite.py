@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, TruncatedError
 from bgfmt.formats import described, records
-from bgfmt.formats.base import Extent, Fault, Head, Options, Outlet, Reading
+from bgfmt.formats.base import Extent, Fault, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import MappedSource, Source
 from bgfmt.tables import Table, flat
@@ -49,11 +49,9 @@ class Sqlite(AnyTable):
     name = "sqlite"
     title = "SQLite"
     suffixes = (".sqlite", ".sqlite3")
+    magic = MAGIC
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         head = source.bytes(offset, HEAD, "SQLite header")

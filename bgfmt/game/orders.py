@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,20 +102,53 @@ def counts_of_ncodes(codes: ArrayLike, points: int = 6) -> NDArray[np.int8]:
     return (numbers[..., None] >> shifts & 15).astype(np.int8)
 
 
+class Peelle:
+    """The rows of all positions of up to `chequers` chequers on `points` points in his order, from 0.
+
+    With r the chequers not yet seen, a point that holds b of them is preceded by C(r + m, m) - C(r - b + m, m)
+    positions, m the points from there on. Summed up, the rows counted from the end are the position numbers of the
+    counts on points 2..P and off, so that `board` does the work.
+    """
+
+    def __init__(self, points: int, chequers: int) -> None:
+        self.points, self.chequers = points, chequers
+        self.count = board.count(points, chequers)
+
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of position numbers."""
+        counts = board.unrank_array(numbers, self.points)
+        off = self.chequers - counts.sum(axis=-1, dtype=np.int8)
+        shifted = np.concatenate([counts[..., 1:], off[..., None]], axis=-1)
+        return self.count - 1 - board.rank_array(shifted)
+
+    def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
+        """Counts of shape (..., points) of rows."""
+        shifted = board.unrank_array(self.count - 1 - rows, self.points)
+        first = self.chequers - shifted.sum(axis=-1, dtype=np.int8)
+        return np.concatenate([first[..., None], shifted[..., :-1]], axis=-1)
+
+    def numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Position numbers of rows."""
+        return board.rank_array(self.counts(rows))
+
+    def codes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Codes of rows."""
+        return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))
+
+
 @lru_cache(maxsize=8)
 def peelle_to_number(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
     """(n,) int64, read-only: position number of each row of Peelle's table."""
-    counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
-    order: NDArray[Any] = np.argsort(ncodes(counts), kind="stable")
-    order.setflags(write=False)
-    return order
+    order = Peelle(points, chequers)
+    numbers = order.numbers(np.arange(order.count))
+    numbers.setflags(write=False)
+    return numbers
 
 
 @lru_cache(maxsize=8)
 def number_to_peelle(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
     """(n,) int64, read-only: row of Peelle's table of each position number."""
-    forward = peelle_to_number(points, chequers)
-    back = np.empty_like(forward)
-    back[forward] = np.arange(len(forward))
-    back.setflags(write=False)
-    return back
+    order = Peelle(points, chequers)
+    rows = order.rows(np.arange(order.count))
+    rows.setflags(write=False)
+    return rows

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from bgfmt.errors import MissingExtraError
+from bgfmt.errors import extra
 from bgfmt.jit.compiled import Calls
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -116,11 +116,7 @@ class Kernel:
 @cache
 def import_numba() -> Any:
     """Numba; MissingExtraError, in one line what to install, where it is missing."""
-    try:
-        import numba
-    except ImportError:
-        install = "pip install numba"
-        raise MissingExtraError(f"this computation needs numba: {install}", install) from None
+    numba = extra("numba", "this computation needs numba", "pip install numba")
     from numba.extending import typeof_impl
 
     @typeof_impl.register(Kernel)

@@ -6,9 +6,10 @@ score). Case, blanks around keys and after numbers do not matter; `;` begins a c
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import NamedTuple
 
-from bgfmt.errors import CorruptError
+from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.met.model import Met, Row, chance, finished, whole
 
 
@@ -68,3 +69,26 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         raise CorruptError(source, line.offset, f"1 to {most} numbers", len(post))
     title = sections.get("current", {}).get("name", _Entry(0, "")).text
     return finished(source, short, title, rows, (post, post), extend=extend)
+
+
+def write(met: Met) -> bytes:
+    """The table as a file that `read`, and eXtreme Gammon, reads; CapabilityError where the players' rows differ."""
+    if met.post[0] != met.post[1]:
+        raise CapabilityError(
+            f"{met.name}: eXtreme Gammon's tables have one row for after the Crawford game, this one two"
+        )
+    title, numbers = " ".join((met.title or met.name).split()), range(1, met.length + 1)
+    lines = [
+        "[Current]",
+        f"Name={title}",
+        "Version=1.00",
+        "Description=Written by bgfmt",
+        "",
+        "[PostCrawford]",
+    ]
+    lines += [f"Size={met.length}", f"Data={_row(met.post[0])}", "", "[PreCrawford]", f"Size={met.length}"]
+    return "\r\n".join([*lines, *(f"{n:2d}={_row(met.pre[n - 1])}" for n in numbers), ""]).encode()
+
+
+def _row(numbers: Row) -> str:
+    return " ".join(f"{Decimal(repr(number)):f}".ljust(7, "0") for number in numbers)

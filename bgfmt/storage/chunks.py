@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, MissingExtraError, TruncatedError
+from bgfmt.errors import CorruptError, TruncatedError, extra
 from bgfmt.storage import system
 from bgfmt.storage.source import MemorySource, open_regular
 from bgfmt.storage.system import PathLike
@@ -103,14 +103,9 @@ class Remote(Folder):
     """What an fsspec address names. Its `write` is as whole as the file system's own."""
 
     def __init__(self, address: str) -> None:
-        try:
-            from fsspec.core import url_to_fs
-        except ImportError:
-            install = "pip install '.[cluster]' in a checkout of bgfmt"
-            raise MissingExtraError(
-                f"{address}: stores with an address need fsspec: {install}", install
-            ) from None
-        self.files, self.path = url_to_fs(address)
+        install = "pip install '.[cluster]' in a checkout of bgfmt"
+        fsspec = extra("fsspec.core", f"{address}: stores with an address need fsspec", install)
+        self.files, self.path = fsspec.url_to_fs(address)
 
     def _name(self, key: str) -> str:
         return f"{self.path.rstrip('/')}/{key}" if key else str(self.path)
@@ -248,12 +243,8 @@ def is_store(path: object) -> bool:
 
 def crc32c(data: Array) -> int:
     """CRC-32C of uint8 values."""
-    try:
-        import google_crc32c
-    except ImportError:
-        install = "pip install google-crc32c"
-        raise MissingExtraError(f"stores of chunks need google-crc32c: {install}", install) from None
-    return int(google_crc32c.value(data))
+    crc = extra("google_crc32c", "stores of chunks need google-crc32c", "pip install google-crc32c")
+    return int(crc.value(data))
 
 
 def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

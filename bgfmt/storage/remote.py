@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 from bgfmt.errors import (
     CapabilityError,
     ClosedError,
-    MissingExtraError,
     NetworkError,
     RangeNotSupportedError,
     SourceChangedError,
+    extra,
 )
+from bgfmt.storage.kept import KeptPages
 from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
+from bgfmt.storage.system import PathLike
 
 T = TypeVar("T")
 WHOLE_BYTES = 64 << 20
@@ -52,6 +54,7 @@ def open_url(
     timeout: float = TIMEOUT,
     retries: int = RETRIES,
     headers: Mapping[str, str] | None = None,
+    cache: PathLike | None = None,
 ) -> Source:
     """The source of an http or https address.
 
@@ -61,17 +64,26 @@ def open_url(
     whole_bytes : a file of at most this size is read whole where that is needed: from a server without ranges, or
         for a format that is not read by range.
     timeout : seconds for one request. retries : further tries after a network failure, 429 or 5xx.
+    cache : a folder in which pages are kept for other processes and later ones; by default that of the environment
+        variable BGFMT_CACHE, else none.
 
     NetworkError, RangeNotSupportedError; MissingExtraError without urllib3.
     """
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
     web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
+    kept = KeptPages.of(cache, web.name, page_bytes)
     try:
+        if kept is not None and kept.fresh():
+            web.size, web.seen = kept.size, kept.mark
+            return RemoteSource(web, b"", page_bytes, cache_pages, kept)
         first, whole = web.first(page_bytes)
         if whole is not None:
             return WholeRemote(whole, web)
-        return RemoteSource(web, web.size, first, page_bytes, cache_pages)
+        if kept is not None:
+            kept.settle(web.size, web.seen or "")
+            kept.write(0, first)
+        return RemoteSource(web, first, page_bytes, cache_pages, kept)
     except BaseException:
         web.close()
         raise
@@ -80,14 +92,19 @@ def open_url(
 class RemoteSource(RangeSource):
     """A file on a web server by pages: each kept, the least recently used let go, neighbours fetched together.
 
-    Arrays of more than a page become rows on demand.
+    Arrays of more than a page become rows on demand. first : the first page, or nothing. kept : pages on the disk.
     """
 
-    def __init__(self, web: Web, size: int, first: bytes, page_bytes: int, cache_pages: int) -> None:
-        super().__init__(web.name, size, self._through_pages)
+    far = True
+
+    def __init__(
+        self, web: Web, first: bytes, page_bytes: int, cache_pages: int, kept: KeptPages | None = None
+    ) -> None:
+        super().__init__(web.name, web.size, self._through_pages)
         self._web, self.page_bytes, self.at_once = web, page_bytes, page_bytes
         self.cache_pages = max(2, cache_pages)
-        self._pages = OrderedDict({0: first})
+        self._pages = OrderedDict({0: first} if first else {})
+        self._kept = kept
         self._lock = RLock()
         self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="bgfmt-fetch")
 
@@ -124,10 +141,24 @@ class RemoteSource(RangeSource):
         at = offset - first * self.page_bytes
         return b"".join(pages[page] for page in range(first, last + 1))[at : at + size]
 
+    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
+        wanted = [
+            range(start // self.page_bytes, (min(start + size, self.size) - 1) // self.page_bytes + 1)
+            for start, size in parts
+            if size < WALK
+        ]
+        most = max(1, self.cache_pages // 2)  # more than that would push one another out
+        self.pages(sorted({page for pages in wanted for page in pages})[:most])
+
     def pages(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """These pages, those that are missing fetched together."""
         with self._lock:
             numbers = sorted(numbers)
+            if self._kept is not None:
+                for page in [page for page in numbers if page not in self._pages]:
+                    data = self._kept.read(page)
+                    if data is not None:
+                        self._pages[page] = data
             missing = np.array([page for page in numbers if page not in self._pages], np.int64)
             groups = np.split(missing, np.flatnonzero(np.diff(missing) > GAP_PAGES + 1) + 1)
             ends = [(int(group[0]), int(group[-1]) + 1) for group in groups if len(group)]
@@ -137,6 +168,8 @@ class RemoteSource(RangeSource):
                 for page in range(first, past):
                     at = (page - first) * self.page_bytes
                     self._pages[page] = data[at : at + self.page_bytes]
+                    if self._kept is not None:
+                        self._kept.write(page, self._pages[page])
             found = {page: self._pages[page] for page in numbers}
             for page in numbers:
                 self._pages.move_to_end(page)
@@ -155,7 +188,12 @@ class RemoteSource(RangeSource):
         ]
         run = map if len(pieces) < 2 else self._pool.map
         done = iter(run(lambda piece: self._web.fetch(*piece), pieces))
-        return [b"".join(next(done) for _ in range(0, size, LONGEST)) for _, size in ranges]
+        try:
+            return [b"".join(next(done) for _ in range(0, size, LONGEST)) for _, size in ranges]
+        except SourceChangedError:
+            if self._kept is not None:
+                self._kept.forget()
+            raise
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """As of every source that is asked for ranges; the pages of many records are fetched together."""
@@ -204,9 +242,9 @@ class Web:
         self.size = 0
         self.requests = self.bytes_fetched = 0
         self.timeout, self.retries, self.whole_bytes = timeout, retries, whole_bytes
-        self._mark: str | None = None
+        self.seen: str | None = None  # what tells a replaced file
         self._lock = Lock()
-        self._urllib3 = _urllib3()
+        self._urllib3 = extra("urllib3", "reading over the network needs urllib3", "pip install urllib3")
         self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
@@ -250,7 +288,7 @@ class Web:
             _, _, total = self._sent(response)
             if total is None:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
-            self.size, self._mark = total, mark(response)
+            self.size, self.seen = total, mark(response)
             return self._body(response, 0, min(size, total)), None
         finally:
             response.release_conn()
@@ -258,7 +296,7 @@ class Web:
     def _range(self, offset: int, size: int) -> bytes:
         response = self._get(offset, size)
         try:
-            same = response.status == 206 and mark(response) == self._mark
+            same = response.status == 206 and mark(response) == self.seen
             if not same or self._sent(response)[2] not in (None, self.size):
                 raise SourceChangedError(
                     f"{self.name}: the file was replaced while it was read; open it again"
@@ -352,15 +390,6 @@ class Web:
             f"{self.name}: the server knows no byte ranges, and its {shown} bytes are more than the "
             f"{self.whole_bytes:,} that are read whole"
         )
-
-
-def _urllib3() -> Any:
-    try:
-        import urllib3
-    except ModuleNotFoundError:
-        install = "pip install urllib3"
-        raise MissingExtraError(f"reading over the network needs urllib3: {install}", install) from None
-    return urllib3
 
 
 def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:

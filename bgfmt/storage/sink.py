@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import mmap
 import zlib
-from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,7 +33,7 @@ class Sink(Protocol):
     written: int
 
     def write(self, data: Data) -> None:
-        """Append bytes, or an array's bytes in C order as they stand. Arrays must not be changed afterwards."""
+        """Append bytes, or an array's bytes in C order as they stand."""
         self.write_at(self.written, data)
         self.written += size_of(data)
 
@@ -50,13 +49,10 @@ class Sink(Protocol):
         """Append `size` bytes and return them as a writable array, for results made out of order."""
         ...
 
-    def put(self, part: NDArray[Any], values: NDArray[Any]) -> None:
-        """Give a stretch of a reserved array its values, of the same size."""
+    def put(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
+        """Give a stretch of a reserved array its values, of the same size; whether they are read again there."""
         part[...] = values
-
-    def got(self, part: NDArray[Any]) -> NDArray[Any]:
-        """A stretch of a reserved array as it lies where it goes."""
-        return part
+        return True
 
     def settle(self) -> None:
         """Bring to the disk what was put."""
@@ -77,44 +73,35 @@ def view_of(data: Data) -> memoryview:
 class FileSink(Sink):
     """A file being written.
 
-    One thread writes large pieces, another brings what is written to the disk, so that both go on while the next
-    piece is made. System errors carry `name`, not that of the hidden file. `sums` are of all that is written, without
-    what is reserved: the caller that fills it checks it.
+    What is written is brought to the disk while the next pieces are made. System errors carry `name`, not that of the
+    hidden file. `sums` are of all that is written, without what is reserved: the caller that fills it checks it.
     """
 
-    _BEHIND = 4  # pieces that may wait to be written, which bounds the memory they hold
     _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
 
     def __init__(self, fd: int, name: str) -> None:
         self.fd, self.name, self.written = fd, name, 0
         self.sums = Sums()
-        self._writer: ThreadPoolExecutor | None = None
-        self._disk: ThreadPoolExecutor | None = None
-        self._jobs: deque[Future[None]] = deque()
         self._unsynced = 0
-        self._failed: BaseException | None = None
+        self._disk: ThreadPoolExecutor | None = None
+        self._synced: Future[None] | None = None
         self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def write_at(self, offset: int, data: Data) -> None:
         view = view_of(data)
-        if len(view) < 1 << 16:
-            self._put(offset, view)
-            return
-        if self._writer is None:
+        self.sums.add(offset, view)
+        with system.said_of(self.name):
+            system.write_at(self.fd, view, offset)
+        self._unsynced += len(view)
+        if self._unsynced >= self._SYNC_EVERY:
             from concurrent.futures import ThreadPoolExecutor  # here, since readers of tables need none
 
-            self._writer, self._disk = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        while len(self._jobs) >= self._BEHIND:
-            self._await(self._jobs.popleft())
-        self._jobs.append(self._writer.submit(self._put, offset, view))
-        self._unsynced += len(view)
-        if self._disk and self._unsynced >= self._SYNC_EVERY:
-            self._jobs.append(self._disk.submit(self.settle))
-            self._unsynced = 0
+            self.flush()
+            self._disk = self._disk or ThreadPoolExecutor(1)
+            self._synced, self._unsynced = self._disk.submit(self.settle), 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """As `Sink.reserve`, mapped; the disk's room is taken now, so that a full disk is an OSError here."""
-        self.flush()
         start = self.written
         with system.said_of(self.name):
             system.reserve(self.fd, start + size)
@@ -122,45 +109,21 @@ class FileSink(Sink):
         self.written += size
         return self._map[start:]
 
-    def put(self, part: NDArray[Any], values: NDArray[Any]) -> None:
+    def put(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
         """As `Sink.put`, written: faster than page by page through the map, and takes none of its memory."""
+        at, found = int(part.ctypes.data - self._map.ctypes.data), np.empty_like(part)
         with system.said_of(self.name):
-            system.write_at(self.fd, view_of(values), self._offset(part))
-
-    def got(self, part: NDArray[Any]) -> NDArray[Any]:
-        """As `Sink.got`, read from the file."""
-        found = np.empty_like(part)
-        with system.said_of(self.name):
-            system.read_into(self.fd, view_of(found), self._offset(part))
-        return found
+            system.write_at(self.fd, view_of(values), at)
+            system.read_into(self.fd, view_of(found), at)
+        return np.array_equal(found, values)
 
     def settle(self) -> None:
         with system.said_of(self.name):
             system.sync_data(self.fd)
 
-    def _offset(self, part: NDArray[Any]) -> int:
-        return int(part.ctypes.data - self._map.ctypes.data)
-
     def flush(self) -> None:
-        jobs = [*self._jobs]
-        for pool in (self._writer, self._disk):
-            if pool is not None:
-                pool.shutdown()
-        self._jobs.clear()
-        self._writer = self._disk = None
-        self._await(*jobs)
-
-    def _await(self, *jobs: Future[None]) -> None:
-        """Raise the first failure of all jobs so far."""
-        for job in jobs:
-            self._failed = self._failed or job.exception()
-        if self._failed is not None:
-            raise self._failed
-
-    def _put(self, offset: int, view: memoryview) -> None:
-        self.sums.add(offset, view)
-        with system.said_of(self.name):
-            system.write_at(self.fd, view, offset)
+        if self._synced is not None:
+            self._synced.result()
 
 
 class _Held(Sink):
@@ -252,7 +215,7 @@ class Sums:
     """CRC-32 of each piece of a file that is written."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[int, int, int]] = []  # start, end, sum; threads append to it
+        self._pieces: list[tuple[int, int, int]] = []  # start, end, sum
 
     def add(self, offset: int, view: memoryview) -> None:
         """Bytes that are being written there."""

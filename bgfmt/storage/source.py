@@ -83,9 +83,11 @@ class Source(Protocol):
     """Bytes to read, by offset. A context manager.
 
     name : what messages call it; path : its file, if it is one; size : bytes it has. A class that derives from this
-    one gives `buffer`, `array` and `close`; the other methods follow from them.
+    one gives `buffer`, `array` and `close`; the other methods follow from them. far : whether bytes that were not
+    read before cost a request to a server.
     """
 
+    far: bool = False
     name: str
     path: Path | None
     size: int
@@ -112,8 +114,8 @@ class Source(Protocol):
         """Let mapped pages go from this process (they stay in the system's cache), to keep memory bounded."""
         return
 
-    def soon(self, start: int, size: int) -> None:
-        """Bytes that will be asked for: where a disk has them it reads them ahead, those alone."""
+    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
+        """(start, size) of bytes that will be asked for: a disk reads them ahead, a server is asked at once."""
         return
 
     def facts(self) -> dict[str, Any]:
@@ -167,9 +169,9 @@ class Source(Protocol):
 class _Whole(Source):
     """A source whose bytes are one memoryview."""
 
-    def __init__(self, view: memoryview, name: str, path: Path | None = None) -> None:
-        self.name, self.path, self.size = name, path, len(view)
-        self._buffer: memoryview | None = view
+    def __init__(self, data: Any, name: str = "<bytes>", path: Path | None = None) -> None:
+        self._buffer: memoryview | None = memoryview(data).toreadonly()
+        self.name, self.path, self.size = name, path, len(self._buffer)
 
     @property
     def buffer(self) -> memoryview:
@@ -200,15 +202,16 @@ class MappedSource(_Whole):
         finally:
             if fd is None:
                 os.close(at)
-        super().__init__(memoryview(self._map if self._map is not None else b""), os.fspath(path), Path(path))
+        super().__init__(b"" if self._map is None else self._map, os.fspath(path), Path(path))
 
     def release(self) -> None:
         if self._map is not None and self._buffer is not None:
             system.let_go(self._map)
 
-    def soon(self, start: int, size: int) -> None:
+    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
         if self._map is not None and self._buffer is not None:
-            system.will_need(self._map, start, min(size, self.size - start))
+            for start, size in parts:
+                system.will_need(self._map, start, min(size, self.size - start))
 
     def close(self) -> None:
         super().close()
@@ -220,9 +223,6 @@ class MappedSource(_Whole):
 
 class MemorySource(_Whole):
     """Bytes already in memory."""
-
-    def __init__(self, data: Piece, name: str = "<bytes>") -> None:
-        super().__init__(memoryview(data).toreadonly(), name)
 
 
 class SourceFile(io.RawIOBase):
@@ -272,7 +272,9 @@ class LocalCopy(MappedSource):
 
 NEAR = 1 << 12  # records that lie this close are read together
 #: of addresses on the network, see `bgfmt.storage.remote.open_url`
-REMOTE_OPTIONS = frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers"})
+REMOTE_OPTIONS = frozenset(
+    {"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}
+)
 
 
 def is_url(path: Any) -> bool:

@@ -7,19 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import CapabilityError, MissingExtraError
+from bgfmt.errors import CapabilityError, extra
 from bgfmt.tables.base import Table
 from bgfmt.tables.rows import Array, Rows
 
 
 def pyarrow() -> Any:
     """The module; MissingExtraError where it is not installed."""
-    try:
-        import pyarrow as found
-    except ImportError:
-        text = "Arrow needs pyarrow, which is not installed: pip install pyarrow"
-        raise MissingExtraError(text, "pip install pyarrow") from None
-    return found
+    return extra("pyarrow", "Arrow needs pyarrow, which is not installed", "pip install pyarrow")
 
 
 def arrow(table: Table) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
-from bgfmt.tables.base import ArrayRule, Column, Listing, Table
+from bgfmt.tables.base import ArrayRule, Listing, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -17,6 +17,7 @@ class Components(Table):
     """The components of a J file: `nouns` decodes component k on demand. It has no positions."""
 
     kind: ClassVar[str] = "components"
+    columns = ()
     nouns: Listing
 
     @classmethod
@@ -39,10 +40,6 @@ class Components(Table):
 
     covers_side = covers
     asked = lookup = lookup_many = entry_numbers = number
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return ()
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.zeros((len(numbers), 0))

@@ -73,13 +73,6 @@ class HyperSides(OfBothSides):
             return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
         return None
 
-    def side_number(self, side: Side) -> int:
-        return board.rank((*side.counts, *(0,) * (POINTS - 1 - len(side.counts)), side.bar))
-
-    def side(self, number: int) -> Side:
-        counts = board.unrank(number, POINTS)
-        return Side(*counts[:-1], bar=counts[-1])
-
     def lookup(self, asked: Side | Position) -> HyperOutcome:
         number = self.number(asked)
         assert isinstance(asked, Position)
@@ -91,12 +84,11 @@ class HyperSides(OfBothSides):
     @property
     def columns(self) -> tuple[Column, ...]:
         chance, money = self.printed
-        out = []
-        for k, name in enumerate(OUTCOMES):
-            out.append(Column(name, "chance", "  " * (k == 0) + f" {chance}", group="outcomes", key=name))
-        for name in self.money:
-            out.append(Column(f"equity_{name}", "equity", f" {money}", group="equities", key=name))
-        return tuple(out)
+        outcomes = {name: "  " * (name == "win") + f" {chance}" for name in OUTCOMES}
+        return (
+            *(Column(name, "chance", text, group="outcomes", key=name) for name, text in outcomes.items()),
+            *(Column(f"equity_{m}", "equity", f" {money}", group="equities", key=m) for m in self.money),
+        )
 
     @property
     def cost(self) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column
+from bgfmt.tables.base import ArrayRule, Breach
 from bgfmt.tables.rolls import OF_ROLLS, Estimate, OfRolls, Rolls, Which, rolls_values
 from bgfmt.tables.rows import Array, Rows
 
@@ -22,6 +22,8 @@ class MeanRolls(OfRolls):
 
     kind: ClassVar[str] = "mean-rolls"
     unit: ClassVar[str] = "rolls"
+    names = ("mean_rolls",)
+    columns = OF_ROLLS
     means: Rows
 
     @classmethod
@@ -38,14 +40,6 @@ class MeanRolls(OfRolls):
 
     def to_mean_rolls(self) -> MeanRolls:
         return self
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("mean_rolls",)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return OF_ROLLS
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return rolls_values(self, numbers, np.asarray(self.means[numbers]))

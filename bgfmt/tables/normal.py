@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
-from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
+from bgfmt.tables.base import ArrayRule, Breach, Coarser
 from bgfmt.tables.mean_rolls import MeanRolls
 from bgfmt.tables.rolls import DEVIATION, GAMMON, OF_ROLLS, Estimate, OfRolls, Rolls, Which, rolls_values
 from bgfmt.tables.rows import Array, LazyRows, Rows
-
-NAMES = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,6 +24,8 @@ class NormalOneSided(OfRolls):
 
     kind: ClassVar[str] = "normal-distribution"
     unit: ClassVar[str] = "rolls"
+    names = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
+    columns = (*OF_ROLLS, DEVIATION, *GAMMON)
     moments: Rows
 
     @classmethod
@@ -48,14 +48,6 @@ class NormalOneSided(OfRolls):
     def first_rolls(self, which: Which) -> Rolls:
         rows = np.asarray(self.moments[which])
         return Rolls(rows[..., 2], rows[..., 3])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return NAMES
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (*OF_ROLLS, DEVIATION, *GAMMON)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         rows = np.asarray(self.moments[numbers], np.float64)

@@ -26,6 +26,7 @@ from bgfmt.tables.rolls import (
     Rolls,
     Which,
     chances,
+    means_of,
     moments,
     rolls_of,
     rolls_values,
@@ -239,14 +240,8 @@ class OneSided(OfRolls):
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
-
-        def fetch(start: int, stop: int) -> Array:
-            rows = np.asarray(self.bearoff[start:stop])
-            if rows.dtype == np.float64:
-                return np.asarray(moments(rows)[0])
-            return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / CHANCE_WHOLE)
-
-        return self.made_into(MeanRolls, means=LazyRows((self.positions,), "f8", fetch))
+        means = LazyRows((self.positions,), "f8", lambda a, b: means_of(self.bearoff[a:b]))
+        return self.made_into(MeanRolls, means=means)
 
 
 def _distribution(name: str, label: str, rolls: int) -> list[Column]:

@@ -42,6 +42,13 @@ def moments(distribution: Array) -> tuple[Array, Array]:
     return mean, np.sqrt(np.maximum(square - mean * mean, width(0)))
 
 
+def means_of(distributions: Array) -> NDArray[np.float64]:
+    """Mean rolls, float64, of stored distributions (n, rolls); sums of integers are exact."""
+    if distributions.dtype == np.float64:
+        return moments(distributions)[0]
+    return np.asarray((distributions.astype(np.int64) @ np.arange(distributions.shape[1])) / CHANCE_WHOLE)
+
+
 class Rolls(NamedTuple):
     """Rolls that sides need: mean and standard deviation (...,), and chances (..., rolls) to need exactly i of them.
 

@@ -1,10 +1,13 @@
 import type { Counts, CubeOwner, Table } from "./bgfmt.js";
 
-export type Tables = Table | readonly Table[];
+export type Tables = Table<any> | readonly Table<any>[];
 /** Text, both sides, or one side's counts. */
 export type AskedPosition = string | ArrayLike<number> | { us: ArrayLike<number>; them?: ArrayLike<number> | null };
 /** "61", "6-1" or [6, 1]. */
 export type Roll = string | readonly [number, number];
+type Die = 1 | 2 | 3 | 4 | 5 | 6;
+/** A roll that the compiler knows to be one, not "all". */
+export type OneRoll = `${Die}${Die}` | `${Die}-${Die}` | readonly [number, number];
 export type Measure = "money" | "cubeless" | "mean" | `off:${number}`;
 
 // shapes:begin typescript, by `python docs/make_shapes.py`
@@ -322,12 +325,22 @@ export interface PlayOptions extends CubeOptions {
   top?: number;
 }
 
+/** The plays of one roll. */
+export type RollPlays = PlayAnswer & Required<Pick<PlayAnswer, "roll" | "plays">>;
+/** The plays of all rolls. */
+export type AllPlays = PlayAnswer & Required<Pick<PlayAnswer, "rolls">>;
+
 export const ROLLS: string[];
 export function parseRoll(roll: Roll): number[];
 export function plays(counts: ArrayLike<number>, roll: Roll): { notation: string; result: Counts; moves: { from: number; to: number }[] }[];
+export function race(tables: Tables, asked: ArrayLike<number> & object, options?: { signal?: AbortSignal }): Promise<SideRace>;
 export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<SideRace | TwoRaces>;
 export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions): Promise<CubeAnswer>;
+export function play(tables: Tables, asked: AskedPosition, roll: "all", options?: PlayOptions): Promise<AllPlays>;
+export function play(tables: Tables, asked: AskedPosition, roll: OneRoll, options?: PlayOptions): Promise<RollPlays>;
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
+export function probe(tables: Tables, asked: AskedPosition, options: PlayOptions & { roll: "all" }): Promise<ProbeAnswer & { play: AllPlays | null }>;
+export function probe(tables: Tables, asked: AskedPosition, options: PlayOptions & { roll: OneRoll }): Promise<ProbeAnswer & { play: RollPlays | null }>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;
 /** `more`: what the XGID says beside the position. */
 export function describe(asked: AskedPosition, more?: Parameters<typeof import("./bgfmt.js").xgid>[1]): Described;

@@ -397,11 +397,17 @@ function actionText(owner, { may, doubles, takes, beavers }) {
   return `${text}, ${beavers ? "beaver" : takes ? "take" : "pass"}`;
 }
 
+/** A number with two digits, as Python's `:.2g` writes it. */
+function short(value) {
+  const [digits, power] = value.toExponential(1).split("e");
+  return Number(power) < -4 ? `${Number(digits)}e-${power.slice(1).padStart(2, "0")}` : String(Number(value.toPrecision(2)));
+}
+
 function certaintyText({ may, sureDouble, sure, error }) {
   if (!may) return "no decision to make";
   if (sure) return "sure: further from flipping than the table can err";
   const what = sureDouble ? "the answer to it" : "the double";
-  return `too close: ${what} lies within the error of ${Number(error.toPrecision(2))}`;
+  return `too close: ${what} lies within the error of ${short(error)}`;
 }
 
 function labelOf(centered, owned) {

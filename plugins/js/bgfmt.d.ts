@@ -24,7 +24,7 @@ export interface Parsed extends Position {
 /** Text (an identifier or counts), both sides, one side's counts, or a position number. */
 export type Asked = string | { us: ArrayLike<number>; them?: ArrayLike<number> | null } | ArrayLike<number> | number | bigint;
 
-export type Kind = "one-sided" | "normal-distribution" | "two-sided";
+export type Kind = keyof Answers;
 
 export interface TwoSidedAnswer {
   position: string;
@@ -37,6 +37,18 @@ export interface TwoSidedAnswer {
   opponent: number;
 }
 
+export interface NormalAnswer {
+  side: string;
+  position_number: number;
+  pips: number;
+  mean_rolls: number;
+  std_rolls: number;
+  epc: number;
+  wastage: number;
+  gammon_mean_rolls: number;
+  gammon_std_rolls: number;
+}
+
 export interface OneSidedAnswer {
   side: string;
   position_number: number;
@@ -45,18 +57,41 @@ export interface OneSidedAnswer {
   std_rolls: number;
   epc: number;
   wastage: number;
-  /** Chances to bear off the last chequer in exactly 0 to 31 rolls; missing at run time in normal distributions. */
+  /** Chances to bear off the last chequer in exactly 0 to 31 rolls. */
   bearoff: number[];
+  /** This and the next two: where the table is of `gammon` data. */
   gammon_mean_rolls?: number;
   gammon_std_rolls?: number;
   gammon?: number[];
 }
 
+export interface HypergammonAnswer {
+  position: string;
+  position_number: number;
+  outcomes: { win: number; win_gammon: number; win_backgammon: number; lose_gammon: number; lose_backgammon: number };
+  equities: { owned: number; centered: number; centered_jacoby: number; opponent: number };
+}
+
+/** Beside these two a number for each column of the table, such as "a.centered.1": match winning chances. */
+export type MatchAnswer = { position: string; position_number: number } & Record<string, number | string>;
+
+/** What a table of each kind answers: the keys and numbers of `bgfmt lookup --json`. */
+export interface Answers {
+  "two-sided": TwoSidedAnswer;
+  "one-sided": OneSidedAnswer;
+  "normal-distribution": NormalAnswer;
+  hypergammon: HypergammonAnswer;
+  "match-score": MatchAnswer;
+}
+
 /**
- * The keys and numbers of `bgfmt lookup --json`. Which of them are there follows from the table's `kind`, which
- * the caller knows which: those of the other kind are missing at run time.
+ * The answer of a table whose kind is not known to the compiler, two-sided or one-sided: keys of the other kind are
+ * missing at run time. `open(source, {kind})` gives a table whose answers have the keys of that kind alone.
  */
 export type Answer = TwoSidedAnswer & OneSidedAnswer;
+
+/** The answers of tables of these kinds. */
+export type AnswerOf<K extends Kind> = Kind extends K ? Answer : Answers[K];
 
 export interface ReadOptions {
   signal?: AbortSignal;
@@ -70,10 +105,16 @@ export interface ByteSource {
   close?(): void;
 }
 
-export type Source = string | URL | ArrayBuffer | ArrayBufferView | Blob | ByteSource;
+/** Files that are one table, one behind the other, as `bgfmt site --part` lays them out. */
+export interface Parts {
+  parts: readonly { url: string | URL; size: number }[];
+  name?: string;
+}
+
+export type Source = string | URL | ArrayBuffer | ArrayBufferView | Blob | Parts | ByteSource;
 
 export interface Layout {
-  kind: Kind;
+  kind: "one-sided" | "normal-distribution" | "two-sided";
   points: number;
   chequers?: number;
   cubeful?: boolean;
@@ -82,7 +123,7 @@ export interface Layout {
 }
 
 export interface OpenOptions {
-  /** Size of a page, a power of two from 4096. Default 65536. */
+  /** Size of a page, a power of two from 4096. Default 65536, and 16384 of a compressed table (.bgts). */
   pageBytes?: number;
   /** Pages kept, the least recently used go first. Default 256. */
   cachePages?: number;
@@ -106,6 +147,8 @@ export interface OpenOptions {
   offset?: number;
   /** What messages and answers call the table. Default: the URL or the file's name. */
   name?: string;
+  /** The kind of table that is wanted; FormatError for another. */
+  kind?: Kind;
 }
 
 export interface Stats {
@@ -116,11 +159,11 @@ export interface Stats {
   pages: number;
 }
 
-export class Table {
+export class Table<K extends Kind = Kind> {
   private constructor();
   readonly name: string;
   readonly size: number;
-  readonly kind: Kind;
+  readonly kind: K;
   readonly points: number;
   readonly chequers: number;
   readonly positions: number;
@@ -130,17 +173,18 @@ export class Table {
   /** Counts decide; nothing is fetched. */
   covers(asked: Asked): boolean;
   /** NotCoveredError outside the table. */
-  lookup(asked: Asked, options?: ReadOptions): Promise<Answer>;
+  lookup(asked: Asked, options?: ReadOptions): Promise<AnswerOf<K>>;
   /** `null` outside the table. */
-  get(asked: Asked, options?: ReadOptions): Promise<Answer | null>;
+  get(asked: Asked, options?: ReadOptions): Promise<AnswerOf<K> | null>;
   /** The same order; all pages they need are fetched together, `gapPages` for this question alone. */
-  lookupMany(asked: ArrayLike<Asked>, options?: ReadOptions & { gapPages?: number }): Promise<(Answer | null)[]>;
+  lookupMany(asked: ArrayLike<Asked>, options?: ReadOptions & { gapPages?: number }): Promise<(AnswerOf<K> | null)[]>;
   /** Tables in memory alone. */
-  lookupSync(asked: Asked): Answer;
+  lookupSync(asked: Asked): AnswerOf<K>;
   stats(): Stats;
   close(): void;
 }
 
+export function open<K extends Kind>(source: Source, options: OpenOptions & { kind: K }): Promise<Table<K>>;
 export function open(source: Source, options?: OpenOptions): Promise<Table>;
 
 export function parse(text: string): Parsed;
@@ -177,7 +221,11 @@ export class NetworkError extends BgfmtError {
   /** Where there was an answer. */
   readonly status?: number;
 }
-export class RangeNotSupportedError extends BgfmtError { constructor(message: string); }
+export class RangeNotSupportedError extends BgfmtError {
+  constructor(message: string, size?: number);
+  /** Bytes of the file, where they are known. */
+  readonly size?: number;
+}
 export class SourceChangedError extends BgfmtError { constructor(message: string); }
 export class ClosedError extends BgfmtError { constructor(message: string); }
 export class NotInMemoryError extends BgfmtError { constructor(message: string); }

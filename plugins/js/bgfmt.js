@@ -1,5 +1,5 @@
-// Reads GNU Backgammon's bearoff tables where they lie: in memory, in a file, or on a web server, by byte range.
-// No dependencies, no build step; browsers and Node >= 18. Python's `bgfmt` gives the same numbers to the last bit.
+// Reads bearoff tables where they lie: in memory, in a file, or on a web server, by byte range. Compressed tables need
+// `packed.js` beside this file. No dependencies, no build step; browsers and Node >= 18. Python's `bgfmt` gives the same numbers to the last bit.
 //
 //     import { open } from "./bgfmt.js";
 //     const table = await open("https://example.org/ts_06x15.bd");
@@ -45,9 +45,12 @@ export class NetworkError extends BgfmtError {
     this.status = status;
   }
 }
-/** The server sends whole files only, and this one is too large to read whole. */
+/** The server sends whole files only, and this one is too large to read whole; `size` where it is known. */
 export class RangeNotSupportedError extends BgfmtError {
-  constructor(message) { super(message, "no_ranges"); }
+  constructor(message, size = undefined) {
+    super(message, "no_ranges");
+    this.size = size;
+  }
 }
 /** The file was replaced, and again while it was opened anew. */
 export class SourceChangedError extends BgfmtError {
@@ -377,25 +380,71 @@ function atoi(text, at) {
   return found ? Number(found[1]) : 0;
 }
 
-/** What a header says, read as leniently as gnubg reads it: [kind, points, chequers, flags at 15, 17 and 19]. */
+/** What the first bytes of a file say: form, kind, sizes; gnubg's headers as leniently as gnubg reads them. */
 function readHeader(head, name) {
   const text = String.fromCharCode(...head.subarray(0, HEADER));
+  if (text.startsWith("bgfmt-ts")) return { form: "bgfmt-ts" };
+  if (text.startsWith("RAEB")) return bgsageHeader(head, name);
+  if (text.startsWith("BGMATCH\x1a")) return matchHeader(head, name);
   const kind = text.startsWith("gnubg") ? text.slice(6, 8) : "";
-  if (kind[0] === "H") throw new FormatError(`${name}: a hypergammon table; this reader does not know those`);
-  if (kind !== "OS" && kind !== "TS") {
+  if (kind !== "OS" && kind !== "TS" && kind[0] !== "H") {
     const start = head.length ? `it begins with '${text.slice(0, 8).replace(/[^ -~]/g, "?")}'` : "the file is empty";
     throw new FormatError(`${name}: no table that this reader knows; ${start}`);
   }
-  if (head.length < HEADER) throw new TruncatedError(`${name}: cut short at byte ${head.length}: the header needs 40 bytes`);
+  cutShort(head, HEADER, name);
+  if (kind[0] === "H") {
+    const chequers = Number(kind[1]);
+    if (![1, 2, 3].includes(chequers)) throw new FormatError(`${name}: hypergammon has 1 to 3 chequers, not '${kind[1]}'`);
+    return { ...NONE, kind: "hypergammon", points: PLACES, chequers };
+  }
   const [points, chequers, ...flags] = [9, 12, 15, 17, 19].map((at) => atoi(text, at));
   if (points < 1 || points > 23) throw new FormatError(`${name}: points at byte 9: expected 1 to 23, found ${points}`);
   if (chequers < 1 || chequers > 15) {
     throw new FormatError(`${name}: chequers at byte 12: expected 1 to 15, found ${chequers}`);
   }
   const [a, b, c] = flags.map(Boolean);
-  if (kind === "TS") return { kind: "two-sided", points, chequers, cubeful: a, gammon: false, compressed: false };
-  if (c) return { kind: "normal-distribution", points, chequers, cubeful: false, gammon: true, compressed: false };
-  return { kind: "one-sided", points, chequers, cubeful: false, gammon: a, compressed: b };
+  if (kind === "TS") return { ...NONE, kind: "two-sided", points, chequers, cubeful: a };
+  if (c) return { ...NONE, kind: "normal-distribution", points, chequers, gammon: true };
+  return { ...NONE, kind: "one-sided", points, chequers, gammon: a, compressed: b };
+}
+
+const NONE = { form: "gnubg", cubeful: false, gammon: false, compressed: false };
+
+function cutShort(head, size, name) {
+  if (head.length < size) throw new TruncatedError(`${name}: cut short at byte ${head.length}: the header needs ${size} bytes`);
+}
+
+function bgsageHeader(head, name) {
+  cutShort(head, 28, name);
+  const [version, points, chequers, columns, positions, rows] = [4, 8, 12, 16, 20, 24].map((at) => u32(head, at));
+  if ([version, points, chequers, columns].join() !== "1,6,15,32" || positions !== count(6, 15) || rows > positions) {
+    throw new FormatError(`${name}: a bgsage header of another version or size`);
+  }
+  return { ...NONE, form: "bgsage", kind: "one-sided", points, chequers, gammon: rows > 0, rows };
+}
+
+function matchHeader(head, name) {
+  cutShort(head, 24, name);
+  const [version, columns, results, block] = [u16(head, 8), u16(head, 16), u16(head, 18), u32(head, 20)];
+  const [points, chequers] = [head[10], head[11]];
+  const within = (n, most) => n >= 1 && n <= most;
+  if (version !== 1 || !within(columns, 64) || !within(results, 64) || !within(points, 24) || !within(chequers, 15)
+    || !within(block, count(points, chequers))) {
+    throw new FormatError(`${name}: a bgfmt-match header of another version or sizes that cannot be`);
+  }
+  const header = 120 + 4 * columns + 20 * results + 4;
+  return { ...NONE, form: "bgfmt-match", kind: "match-score", points, chequers, columns, header, block };
+}
+
+/** The names of a match table's columns: who is on roll where that matters, who owns the cube, its value. */
+function matchColumns(bytes, columns) {
+  const alike = bytes[15] % 2 === 1;
+  return Array.from({ length: columns }, (_, k) => {
+    const [roller, owner] = bytes.subarray(120 + 4 * k, 122 + 4 * k);
+    if (owner === 255) return "cubeless";
+    const whose = owner === 2 ? "centered" : owner === roller ? "owned" : "opponent";
+    return `${alike ? "" : `${"ab"[roller]}.`}${whose}.${u16(bytes, 122 + 4 * k)}`;
+  });
 }
 
 function described(layout) {
@@ -405,7 +454,7 @@ function described(layout) {
   if (!whole(points, 23) || !whole(chequers, 15)) throw new FormatError("a layout needs 1 to 23 points and 1 to 15 chequers");
   const one = kind === "one-sided";
   return {
-    kind, points, chequers,
+    form: "gnubg", kind, points, chequers,
     cubeful: kind === "two-sided" && Boolean(cubeful),
     gammon: kind === "normal-distribution" || (one && Boolean(gammon)),
     compressed: one && Boolean(compressed),
@@ -414,6 +463,32 @@ function described(layout) {
 
 const u16 = (bytes, at) => bytes[at] + bytes[at + 1] * 256;
 const u32 = (bytes, at) => u16(bytes, at) + u16(bytes, at + 2) * 65536;
+
+const HYPERGAMMON = 28;
+
+/** Bytes of one entry, of tables that are not compressed. */
+function recordBytes({ form, kind, cubeful, gammon, columns }) {
+  if (form === "bgfmt-match") return 4 * columns;
+  if (kind === "hypergammon") return HYPERGAMMON;
+  if (kind === "two-sided") return cubeful ? 8 : 2;
+  if (kind === "normal-distribution") return 16;
+  return form === "gnubg" && gammon ? 128 : 64;
+}
+
+/** Bytes behind the header, of tables that are not compressed. */
+function sizeOf(facts) {
+  const n = count(facts.points, facts.chequers);
+  if (facts.form === "bgsage") return 72 * n + 64 * facts.rows;
+  const entries = facts.kind === "one-sided" || facts.kind === "normal-distribution" ? n : n * n;
+  return entries * recordBytes(facts) + (facts.form === "bgfmt-match" ? 4 * Math.ceil(n / facts.block) : 0);
+}
+
+/** Run a generator that yields ranges and is sent what holds their bytes. */
+async function run(steps, fetch) {
+  let step = steps.next();
+  while (!step.done) step = steps.next(await fetch(step.value));
+  return step.value;
+}
 
 /** Where everything lies: the header's facts, first byte of the records, bytes of one, end of the table. */
 async function readLayout(fetch, size, name, options) {
@@ -428,17 +503,25 @@ async function readLayout(fetch, size, name, options) {
     const there = size === null ? length : Math.max(0, Math.min(length, size - offset));
     return (await fetch([[offset, there]])).bytes(offset, there);
   };
-  const facts = options.layout ? described(options.layout) : readHeader(await within(at, HEADER), name);
-  const start = at + (options.layout ? 0 : HEADER);
+  const head = options.layout ? null : await within(at, 64);
+  const facts = options.layout ? described(options.layout) : readHeader(head, name);
+  if (facts.form === "bgfmt-ts") {
+    const { openPacked } = await import("./packed.js"); // only those who open such a table load it
+    const opened = await run(openPacked(head, at, name, (end) => short(end, "table")), fetch);
+    return { ...NONE, ...facts, ...opened, kind: "two-sided", compressed: true, start: at, record: 0 };
+  }
+  const start = at + (options.layout ? 0 : { bgsage: 28, "bgfmt-match": Math.ceil(facts.header / 64) * 64 }[facts.form] ?? HEADER);
   const positions = count(facts.points, facts.chequers);
   const what = `${facts.points}x${facts.chequers} ${facts.kind} table`;
   const layout = { ...facts, positions, start };
-  if (facts.kind === "two-sided") {
-    layout.record = facts.cubeful ? 8 : 2;
-    layout.end = start + positions * positions * layout.record;
-  } else if (!facts.compressed) {
-    layout.record = facts.kind === "one-sided" ? (facts.gammon ? 128 : 64) : 16;
-    layout.end = start + positions * layout.record;
+  if (facts.form === "bgfmt-match") {
+    const bytes = await within(at, facts.header);
+    cutShort(bytes, facts.header, name);
+    layout.names = matchColumns(bytes, facts.columns);
+  }
+  if (!facts.compressed) {
+    layout.record = recordBytes(facts);
+    layout.end = start + sizeOf(facts);
   } else {
     const first = await within(start, 12);
     // gammonless files made before March 2009 have entries of 8 bytes, too; position 1's values begin at 1
@@ -473,10 +556,40 @@ function moments(chances) {
   return [mean, f(Math.sqrt(Math.max(f(square - f(mean * mean)), 0)))];
 }
 
-function answer2(layout, entry, bytes) {
+/** `values`: the stored integers of a two-sided table's columns. */
+function answer2(layout, entry, values) {
   const out = { position: countsText(entry), position_number: entry.number, win: 0 };
-  for (let k = 0; k < (layout.cubeful ? 4 : 1); k++) out[EQUITIES[k]] = f(f(u16(bytes, 2 * k) * EQUITY_SCALE) - 1);
+  for (let k = 0; k < (layout.cubeful ? 4 : 1); k++) out[EQUITIES[k]] = f(f(values[k] * EQUITY_SCALE) - 1);
   out.win = out.cubeless / 2 + 0.5;
+  return out;
+}
+
+const OUTCOMES = ["win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon"];
+const HYPER_EQUITIES = ["owned", "centered", "centered_jacoby", "opponent"];
+const PART = new Float32Array(new Uint32Array([0x33800001]).buffer)[0]; // of 16777215
+
+function hyperAnswer(entry, bytes) {
+  const parts = Array.from({ length: 9 }, (_, k) => f((u16(bytes, 3 * k) + bytes[3 * k + 2] * 65536) * PART));
+  const outcomes = Object.fromEntries(OUTCOMES.map((name, k) => [name, parts[k]]));
+  const equities = Object.fromEntries(HYPER_EQUITIES.map((name, k) => [name, f(f(parts[5 + k] - 0.5) * 6)]));
+  return { position: countsText(entry), position_number: entry.number, outcomes, equities };
+}
+
+function matchAnswer(layout, entry, bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const chances = layout.names.map((name, k) => [name, (1 + view.getFloat32(4 * k, true)) / 2]);
+  return { position: countsText(entry), position_number: entry.number, ...Object.fromEntries(chances) };
+}
+
+/** bgsage's gammon part: from chances that no chequer is off after k rolls to those of the first at exactly k. */
+function firstOff(bytes) {
+  const out = new Array(ROLLS).fill(0);
+  out[0] = 1;
+  if (!bytes) return out;
+  for (let k = 0; k < ROLLS; k++) {
+    const before = k ? u16(bytes, 2 * k - 2) : 65535;
+    out[k] = f(((before - u16(bytes, 2 * k) + 65536) % 65536) / 65535);
+  }
   return out;
 }
 
@@ -518,6 +631,55 @@ function indexEntry(layout, bytes, number, name) {
   return { offset: layout.data + 2 * start, many, first, gammonMany, gammonFirst };
 }
 
+/** The answers for entries: yields the ranges that they need, is sent what holds their bytes. */
+function* answersOf(layout, entries, name) {
+  if (layout.packed) {
+    const records = yield* layout.packed.records(entries.map((e) => e.number));
+    return entries.map((entry, k) => answer2(layout, entry, records[k]));
+  }
+  const { kind, record } = layout;
+  const places = entries.map((e) => [layout.start + e.number * record, record]);
+  if (layout.form === "bgsage" && layout.gammon) return yield* bgsageAnswers(layout, entries, places, name);
+  const held = yield places;
+  const bytes = (k) => held.bytes(...places[k]);
+  if (layout.compressed) {
+    const spans = entries.map(({ number }, k) => indexEntry(layout, bytes(k), number, name));
+    const values = yield spans.map((s) => [s.offset, 2 * (s.many + s.gammonMany)]);
+    return entries.map((entry, k) => {
+      const { offset, first, many, gammonFirst, gammonMany } = spans[k];
+      const at = values.bytes(offset, 2 * (many + gammonMany));
+      const gammon = layout.gammon ? chancesAt(at, 2 * many, gammonFirst, gammonMany) : null;
+      return answer1(layout, entry, [chancesAt(at, 0, first, many), gammon]);
+    });
+  }
+  const decode = {
+    "two-sided": (entry, at) => answer2(layout, entry, Array.from({ length: record / 2 }, (_, k) => u16(at, 2 * k))),
+    "one-sided": (entry, at) => answer1(layout, entry, [chancesAt(at, 0), layout.gammon ? chancesAt(at, 64) : null]),
+    hypergammon: hyperAnswer,
+    "match-score": (entry, at) => matchAnswer(layout, entry, at),
+    "normal-distribution": (entry, at) => {
+      const view = new DataView(at.buffer, at.byteOffset, 16);
+      return answer1(layout, entry, [0, 4, 8, 12].map((k) => view.getFloat32(k, true)));
+    },
+  }[kind];
+  return entries.map((entry, k) => decode(entry, bytes(k)));
+}
+
+function* bgsageAnswers(layout, entries, places, name) {
+  const { start, positions, rows } = layout;
+  const index = entries.map((e) => [start + 68 * positions + 4 * e.number, 4]);
+  const held = yield [...places, ...index];
+  const ranges = index.map(([offset, length], k) => {
+    const row = u32(held.bytes(offset, length), 0);
+    if (row === 0xffffffff) return null;
+    if (row >= rows) throw new CorruptError(`${name}: byte ${offset} (position ${entries[k].number}): expected -1 or a row below ${rows}, found ${row}`);
+    return [start + 72 * positions + 64 * row, 64];
+  });
+  const gammons = yield ranges.filter(Boolean);
+  return entries.map((entry, k) =>
+    answer1(layout, entry, [chancesAt(held.bytes(...places[k]), 0), firstOff(ranges[k] && gammons.bytes(...ranges[k]))]));
+}
+
 // -- where bytes come from --------------------------------------------------------------------------------------
 
 class Memory {
@@ -555,6 +717,17 @@ class Pages {
     Object.assign(this, { pageBytes: options.pageBytes, most: options.cachePages, gap: options.gapPages });
     this.free = options.concurrency;
     this.queue = [];
+  }
+
+  /** Smaller pages, as many bytes of them; what is there stays. */
+  refine(pageBytes) {
+    const parts = this.pageBytes / pageBytes;
+    const before = [...this.cache];
+    this.cache.clear();
+    Object.assign(this, { pageBytes, most: this.most * parts });
+    for (const [page, bytes] of before) {
+      for (let k = 0; k * pageBytes < bytes.length; k++) this.keep(page * parts + k, bytes.slice(k * pageBytes, (k + 1) * pageBytes));
+    }
   }
 
   keep(page, bytes) {
@@ -700,6 +873,30 @@ class Reader {
   }
 }
 
+/** Files of a web server that are one table, one behind the other: [{url, size}, ...]. */
+class Parts {
+  constructor(parts, name, web) {
+    this.name = name;
+    this.size = 0;
+    this.parts = parts.map(({ url, size }) => {
+      const part = { first: this.size, end: this.size + size, web: web(url) };
+      part.web.size = size;
+      this.size = part.end;
+      return part;
+    });
+  }
+
+  async read(offset, length, { signal }) {
+    const end = Math.min(offset + length, this.size);
+    const touched = this.parts.filter((part) => part.first < end && part.end > offset);
+    const pieces = await Promise.all(touched.map(({ web, first, end: past }) => {
+      const from = Math.max(offset, first);
+      return web.read(from - first, Math.min(end, past) - from, { signal });
+    }));
+    return joined(pieces, end - offset);
+  }
+}
+
 function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -752,6 +949,11 @@ class Web {
 
   async read(offset, length, { signal }) {
     return this.ask(offset, length, signal, async (response, limited) => {
+      if (this.seen === null && response.status === 200) {
+        discard(response);
+        throw new RangeNotSupportedError(`${this.name}: the server knows no byte ranges, and a part of a table is not read whole`);
+      }
+      if (response.status === 206) this.seen ??= this.mark(response); // of a part, which nothing was read of before
       const changed = () => {
         discard(response);
         return new SourceChangedError(`${this.name}: the file was replaced while it was read`);
@@ -852,16 +1054,17 @@ class Web {
     const said = Number(response.headers.get("Content-Length") ?? 0);
     const refused = (size) => {
       discard(response);
+      const text = size ? big(size) : `more than ${big(most)}`;
       return new RangeNotSupportedError(
-        `${this.name}: the server knows no byte ranges, and its ${size} bytes are more than the ${big(most)} that are read whole`,
+        `${this.name}: the server knows no byte ranges, and its ${text} bytes are more than the ${big(most)} that are read whole`, size,
       );
     };
-    if (said > most) throw refused(big(said));
+    if (said > most) throw refused(said);
     const bytes = await drain(response, most, limited, this.stats, (head) => {
       const size = promised(head, this.name, this.options);
-      if (size > most) throw refused(big(size));
+      if (size > most) throw refused(size);
     });
-    if (bytes === null) throw refused(`more than ${big(most)}`);
+    if (bytes === null) throw refused();
     return bytes;
   }
 }
@@ -869,10 +1072,9 @@ class Web {
 /** Size that the header of a file promises, as far as it can be told from the header alone; 0 otherwise. */
 function promised(head, name, options) {
   if (options.layout || options.offset) return 0;
-  const { kind, points, chequers, cubeful, compressed, gammon } = readHeader(head, name);
-  const n = count(points, chequers);
-  if (kind === "two-sided") return HEADER + n * n * (cubeful ? 8 : 2);
-  return HEADER + n * (kind !== "one-sided" ? 16 : compressed ? 6 : gammon ? 128 : 64);
+  const facts = readHeader(head, name);
+  if (facts.form === "bgfmt-ts") return u32(head, 24) + u32(head, 28) * 2 ** 32;
+  return HEADER + (facts.compressed ? 6 * count(facts.points, facts.chequers) : sizeOf(facts));
 }
 
 const discard = (response) => response.body?.cancel?.().catch(() => {});
@@ -928,9 +1130,9 @@ function joined(pieces, length) {
 // -- tables -----------------------------------------------------------------------------------------------------
 
 const DEFAULTS = {
-  pageBytes: 65536, cachePages: 256, gapPages: 1, concurrency: 4, wholeBytes: 64 * 1024 * 1024,
+  pageBytes: undefined, cachePages: 256, gapPages: 1, concurrency: 4, wholeBytes: 64 * 1024 * 1024,
   retries: 2, timeout: 30000, headers: undefined, fetch: undefined, cache: undefined, signal: undefined,
-  layout: undefined, offset: 0, name: undefined,
+  layout: undefined, offset: 0, name: undefined, kind: undefined,
 };
 
 function settings(options) {
@@ -939,7 +1141,8 @@ function settings(options) {
     if (!(key in DEFAULTS)) throw new TypeError(`open() has no option '${key}'`);
     if (value !== undefined) out[key] = value;
   }
-  const { pageBytes } = out;
+  out.finer = out.pageBytes === undefined; // of compressed tables
+  const pageBytes = (out.pageBytes ??= 65536);
   if (!Number.isSafeInteger(pageBytes) || pageBytes < 4096 || 2 ** Math.round(Math.log2(pageBytes)) !== pageBytes) {
     throw new TypeError("pageBytes is a power of two from 4096");
   }
@@ -962,8 +1165,20 @@ function opener(source, options, stats) {
   const data = memoryOf(source);
   if (data) return { name: options.name ?? "<bytes>", start: async () => ({ memory: new Memory(data) }) };
   const pagesOf = (reader) => new Pages(reader, options, stats);
+  const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+  if (Array.isArray(source?.parts)) {
+    const sound = source.parts.length && source.parts.every(({ url, size }) => url && Number.isSafeInteger(size) && size > 0);
+    if (!sound) throw new TypeError("parts are [{url, size}, ...], in order");
+    const name = options.name ?? source.name ?? new URL(source.parts[0].url, base).href;
+    const start = async (reload) => {
+      const parts = new Parts(source.parts, name, (url) => new Web(new URL(url, base).href, options, stats, reload));
+      const pages = pagesOf(parts);
+      pages.size = parts.size;
+      return { pages };
+    };
+    return { name, start };
+  }
   if (typeof source === "string" || source instanceof URL) {
-    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
     const url = new URL(source, base);
     if (url.username || url.password) { // fetch refuses them in a URL
       options.headers = new Headers(options.headers);
@@ -983,7 +1198,7 @@ function opener(source, options, stats) {
   }
   const isBlob = typeof Blob !== "undefined" && source instanceof Blob;
   if (!isBlob && (typeof source?.read !== "function" || !Number.isSafeInteger(source.size) || source.size < 0)) {
-    throw new TypeError("open() takes a URL, bytes, a Blob or an object with size and read()");
+    throw new TypeError("open() takes a URL, bytes, a Blob, {parts} or an object with size and read()");
   }
   const read = isBlob
     ? async (offset, length) => new Uint8Array(await source.slice(offset, offset + length).arrayBuffer())
@@ -997,6 +1212,8 @@ function opener(source, options, stats) {
   return { name, start, close: () => (isBlob ? undefined : source.close?.()) };
 }
 
+const FINER = 16384; // a record of a compressed table is three short pieces of the file
+const SCATTERED = 3; // pages between two that are fetched together of such a table at most, whatever is asked
 const UNMADE = Symbol("made by open()");
 
 /** One table; made by `open`. */
@@ -1027,7 +1244,14 @@ export class Table {
     const { memory, pages } = await this.#opener.start(reload, life ?? new AbortController().signal);
     const size = memory ? memory.size : pages.size;
     const fetch = async (ranges) => memory ?? pages.need(ranges, { signal: life });
+    if (pages && this.#options.finer && !this.#options.layout) {
+      const [at, magic] = [this.#options.offset, "bgfmt-ts"];
+      const there = Math.max(0, Math.min(magic.length, (pages.size ?? Infinity) - at));
+      if (String.fromCharCode(...(await fetch([[at, there]])).bytes(at, there)) === magic) pages.refine(FINER);
+    }
     const layout = await readLayout(fetch, size, this.#opener.name, this.#options);
+    const wanted = this.#options.kind ?? layout.kind;
+    if (layout.kind !== wanted) throw new FormatError(`${this.name}: a ${layout.kind} table, where a ${wanted} one is wanted`);
     if (pages) pages.size ??= pages.source.size ?? layout.end;
     return { memory, pages, layout, size: memory ? memory.size : pages.size };
   }
@@ -1054,7 +1278,7 @@ export class Table {
   /** The entry asked for: its sides and number; PositionError or NotCoveredError. */
   #entry(asked) {
     const { kind, points, positions } = this.#state.layout;
-    const two = kind === "two-sided";
+    const two = kind !== "one-sided" && kind !== "normal-distribution";
     if (typeof asked === "number" || typeof asked === "bigint") {
       const number = Number(asked);
       if (!Number.isInteger(number)) throw new PositionError(`${asked} is no position number`);
@@ -1076,10 +1300,10 @@ export class Table {
       if (why) throw new NotCoveredError(why);
       return { us, them, number: number1(us, points) };
     }
-    if (!them) throw new PositionError("a two-sided table needs both sides, the one on roll first (side / side)");
+    if (!them) throw new PositionError(`a ${kind} table needs both sides, the one on roll first (side / side)`);
     const why = this.#outside(us) ?? this.#outside(them);
     if (why) throw new NotCoveredError(why);
-    if (contact({ us, them })) throw new NotCoveredError(`${countsText({ us, them })}: the sides have not passed each other`);
+    if (kind !== "hypergammon" && contact({ us, them })) throw new NotCoveredError(`${countsText({ us, them })}: the sides have not passed each other`);
     return { us, them, number: number1(us, points) * positions + number1(them, points) };
   }
 
@@ -1132,8 +1356,10 @@ export class Table {
     this.#check();
     const { memory, layout } = this.#state;
     if (!memory) throw new NotInMemoryError(`${this.name} does not lie in memory; await lookup()`);
-    const entry = this.#entry(asked);
-    return this.#decode(layout, entry, memory, this.#span(layout, entry, memory));
+    const steps = answersOf(layout, [this.#entry(asked)], this.name);
+    let step = steps.next();
+    while (!step.done) step = steps.next(memory);
+    return step.value[0];
   }
 
   /** Requests, bytes fetched, pages found and not found in the cache, pages in it, since the table was opened. */
@@ -1181,51 +1407,36 @@ export class Table {
 
   async #answers(state, entries, more) {
     const { memory, pages, layout } = state;
+    if (memory) return run(answersOf(layout, entries, this.name), () => memory);
+    const fetch = (ranges) => pages.need(ranges, more);
+    if (layout.packed) {
+      more = { ...more, gap: Math.min(more.gap ?? pages.gap, SCATTERED) };
+      const many = Math.max(1, Math.floor(pages.most / 4));
+      const out = [];
+      for (let at = 0; at < entries.length; at += many) {
+        out.push(...(await run(answersOf(layout, entries.slice(at, at + many), this.name), fetch)));
+      }
+      return out;
+    }
     const out = [];
-    const room = memory ? Infinity : Math.max(1, pages.most);
+    const room = Math.max(1, pages.most);
     for (let start = 0; start < entries.length;) {
       const batch = [];
       const touched = new Set();
       for (; start < entries.length && touched.size < room; start++) {
-        const entry = entries[start];
-        const range = [layout.start + entry.number * layout.record, layout.record];
-        if (!memory) for (const page of pages.pagesOf([range])) touched.add(page);
-        batch.push({ entry, range });
+        const range = [layout.start + entries[start].number * layout.record, layout.record];
+        for (const page of pages.pagesOf([range])) touched.add(page);
+        batch.push(entries[start]);
       }
-      const held = memory ?? (await pages.need(batch.map((b) => b.range), more));
-      let spans = batch.map((b) => this.#span(layout, b.entry, held));
-      let from = held;
-      if (layout.compressed && !memory) {
-        from = await pages.need(spans.map((s) => [s.offset, 2 * (s.many + s.gammonMany)]), more);
-      }
-      batch.forEach((b, k) => out.push(this.#decode(layout, b.entry, from, spans[k])));
+      out.push(...(await run(answersOf(layout, batch, this.name), fetch)));
     }
     return out;
-  }
-
-  #span(layout, { number }, held) {
-    const offset = layout.start + number * layout.record;
-    if (!layout.compressed) return { offset };
-    return indexEntry(layout, held.bytes(offset, layout.record), number, this.name);
-  }
-
-  #decode(layout, entry, held, span) {
-    if (layout.compressed) {
-      const bytes = held.bytes(span.offset, 2 * (span.many + span.gammonMany));
-      const gammon = layout.gammon ? chancesAt(bytes, 2 * span.many, span.gammonFirst, span.gammonMany) : null;
-      return answer1(layout, entry, [chancesAt(bytes, 0, span.first, span.many), gammon]);
-    }
-    const bytes = held.bytes(span.offset, layout.record);
-    if (layout.kind === "two-sided") return answer2(layout, entry, bytes);
-    if (layout.kind === "one-sided") return answer1(layout, entry, [chancesAt(bytes, 0), layout.gammon ? chancesAt(bytes, 64) : null]);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, 16);
-    return answer1(layout, entry, [0, 4, 8, 12].map((at) => view.getFloat32(at, true)));
   }
 }
 
 /**
- * Open a table: a URL, bytes (ArrayBuffer, typed array, DataView, Buffer), a Blob or File, or an object
- * {size, read(offset, length, {signal})}. See README.md for the options.
+ * Open a table: a URL, bytes (ArrayBuffer, typed array, DataView, Buffer), a Blob or File, several files {parts:
+ * [{url, size}, ...]}, or an object {size, read(offset, length, {signal})}. docs/hosts/js.md has the options.
  */
 export async function open(source, options = {}) {
   return Table[UNMADE](source, settings(options));

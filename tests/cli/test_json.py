@@ -99,6 +99,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data[4000] ^= 1
     (folder / "bad.bd").write_bytes(data)
     (folder / "none.bd").write_bytes(b"no database")
+    (folder / "bad.py").write_text("def answer(question):\n    return 0 if question.number % 9 else 'x'\n")
+    (folder / "labels.csv").write_text("position,win\n1 / 1,100\n1 1 1 / 1,0.2\n")
+    (folder / "right.csv").write_text("position,win\n1 / 1,1\n")
     (folder / "evening.mat").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat").read_bytes())
     (folder / "evening.xg").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
     (folder / "money.mat").write_bytes((ROOT / "fixtures/matches/gnubg107-beaver.mat").read_bytes())
@@ -135,6 +138,10 @@ CASES = [
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --away 2-3"),
     ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1 --top 2"),
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --top 1 --jacoby"),
+    ("Identified", "id XGID=-DCA------------------bcc-:1:1:1:D:0:0:1:0:10 --table 6x8"),
+    ("Met shown", "met"),
+    ("Met shown", "met g11"),
+    ("Met shown", "met g11 mec26"),
     ("Report", "verify ts_06x04.bd"),
     ("Report", "verify --exact ts_06x04.bd os_p06.bd"),
     ("Report", "verify bad.bd two.bd"),
@@ -148,6 +155,10 @@ CASES = [
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Exam", "exam rule:keith --sample 300 --against bgfmt:limit=0"),
+    ("Exam", "exam bad.py:answer --set matches --kind play"),
+    ("Checked labels", "check-labels labels.csv"),
+    ("Checked labels", "check-labels right.csv"),
     ("Rule study", "study rules os_p06.bd --chequers 1-2 --away 2-5"),
     ("bgfmt articles", "articles ace 3 2"),
     ("bgfmt articles", "articles ace 3 2 --exact"),

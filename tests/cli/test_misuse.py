@@ -51,6 +51,8 @@ SOUND: dict[str, list[str]] = {
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],
+    "id": ["1 / 1"],
+    "met": ["g11", "-o", "OUT.met"],
     "study rules": [TS],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],
@@ -69,6 +71,8 @@ SOUND: dict[str, list[str]] = {
     "label": ["-", "-o", "OUT.jsonl"],
     "judge": [TS, "1 / 1", "--roll", "31", "--played", "1/off"],
     "engine": ["bkg", "explain", "--json"],
+    "check-labels": ["LABELS.csv"],
+    "exam": ["rule:keith", "--set", "traps", "--kind", "take", "--count", "9"],
     "ubgi": [TS],
     "serve": [TS, "--port", "0"],
     "site": ["OUT", TS],
@@ -101,6 +105,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "FOLDER").mkdir()
     (tmp_path / "empty.bd").touch()
+    (tmp_path / "LABELS.csv").write_text("position,win\n1 / 1,1\n")
     (tmp_path / "text.bd").write_text("no table of any kind\n" * 9)
     os.mkfifo(tmp_path / "pipe.bd")
 

@@ -117,8 +117,8 @@ def test_a_format_that_must_be_said(tmp_path: Path) -> None:
 
 
 def test_means_of_exact_rows_do_not_depend_on_the_machine() -> None:
-    from bgfmt.formats.j.layout import means
+    from bgfmt.tables.rolls import means_of
 
     rows = np.random.default_rng(1).random((50, 17))
     one_by_one = [sum(k * float(v) for k, v in enumerate(row)) for row in rows]
-    assert means(rows).tolist() == one_by_one
+    assert means_of(rows).tolist() == one_by_one

@@ -311,9 +311,9 @@ def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
     bgfmt.save(table(), path, format=NAME)
     with bgfmt.open(path) as db:
         found, asked = db.table.equities, []  # type: ignore[attr-defined]
-        monkeypatch.setattr(found.reader.source, "soon", lambda start, size: asked.append((start, size)))
+        monkeypatch.setattr(found.reader.source, "soon", asked.extend)
         assert np.array_equal(found[100, 7], stored[100, 7])
-        assert len(asked) == 3  # what stands before the rows, a row's segment, a column's factors
+        assert len(asked) == 4  # the strip's head and index, a row's segment, a column's factors
         asked.clear()
         assert np.array_equal(found[101, 8], stored[101, 8])
         assert len(asked) == 2

@@ -17,12 +17,12 @@ import pytest
 import bgfmt
 from bgfmt import Side
 from bgfmt.errors import CapabilityError, CorruptError, NotCoveredError
+from bgfmt.formats.j import layout
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import Container
 from bgfmt.formats.j.noun import E3, as_json
 from bgfmt.formats.j.write import compact
-from bgfmt.game import board
+from bgfmt.game import board, orders
 from bgfmt.storage import MemorySink
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
 from tests.conftest import GOLDEN
@@ -151,7 +151,7 @@ def test_a_table_that_j_changed_is_proved(path: Path, tmp_path: Path) -> None:
 
 
 def test_peelles_order() -> None:
-    order = jo.order(6, 15)
+    order = orders.Peelle(6, 15)
     rows = np.arange(order.count)
     numbers = order.numbers(rows)
     sums = {
@@ -165,12 +165,12 @@ def test_peelles_order() -> None:
 
 @pytest.mark.parametrize(("points", "chequers"), [(1, 1), (1, 15), (2, 7), (5, 3), (9, 4), (15, 2), (16, 1)])
 def test_order_of_other_sizes(points: int, chequers: int) -> None:
-    order = jo.Order(points, chequers)
+    order = orders.Peelle(points, chequers)
     rows = np.arange(order.count)
     codes = order.codes(rows)
     assert (np.diff(codes) > 0).all()
     assert np.array_equal(order.rows(order.numbers(rows)), rows)
-    assert (points, chequers) in jo.sizes_of(order.count)
+    assert (points, chequers) in layout.sizes_of(order.count)
     assert order.count == board.count(points, chequers)
 
 

@@ -69,7 +69,7 @@ def test_extras_import_public_names_of_the_core() -> None:
 
 
 def test_extras_do_not_know_each_other() -> None:
-    """But for the lab: games that engines play become recorded matches."""
+    """But for the lab, whose games become recorded matches, and exams, which ask its rules, programs and matches."""
     extras = {path.name for path in (ROOT / "bgfmt/extras").iterdir() if (path / "__init__.py").exists()}
     found = set()
     for path in (ROOT / "bgfmt/extras").rglob("*.py"):
@@ -78,7 +78,12 @@ def test_extras_do_not_know_each_other() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bgfmt.extras"):
                 names = [f"{node.module}.{alias.name}" for alias in node.names]
                 found |= {(own, name.split(".")[2]) for name in names}
-    assert {(a, b) for a, b in found if a != b and b in extras} == {("lab", "matches")}
+    assert {(a, b) for a, b in found if a != b and b in extras} == {
+        ("lab", "matches"),
+        ("exam", "hosts"),
+        ("exam", "lab"),
+        ("exam", "matches"),
+    }
 
 
 def test_doors_are_read_as_pythons_own_reader_reads_them(

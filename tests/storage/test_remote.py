@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -18,6 +19,7 @@ from bgfmt.cli import run
 from bgfmt.errors import (
     CapabilityError,
     ClosedError,
+    CorruptError,
     FormatError,
     NetworkError,
     NotCoveredError,
@@ -25,8 +27,9 @@ from bgfmt.errors import (
     SourceChangedError,
     TruncatedError,
 )
+from bgfmt.formats.compressed import layout
 from bgfmt.game import board
-from bgfmt.storage import remote
+from bgfmt.storage import kept, remote
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import Handler, serving
 
@@ -337,3 +340,104 @@ def test_local_files_need_no_urllib3() -> None:
         "assert 'urllib3' not in sys.modules and 'starlette' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+# -- compressed tables, and pages on the disk ------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compressed table of four strips."""
+    path = tmp_path_factory.mktemp("packed") / "ts_06x05.bgts"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "MOST_GROUP", 120)
+        bgfmt.save(bgfmt.solver.two_sided(6, 5), path)
+    return path
+
+
+def test_a_record_of_a_compressed_table_takes_three_requests(packed: Path) -> None:
+    random = np.random.default_rng(3)
+    with bgfmt.open(packed) as here, serving(packed) as server:
+        n = here.table.positions
+        strips = set[int]()
+        place = np.empty(n, np.int64)
+        place[here.table.equities.order] = np.arange(n)
+        for us, them in random.integers(0, n, (80, 2)).tolist():
+            with bgfmt.open(server.url, page_bytes=4096, cache_pages=8) as far:
+                far.lookup_many([us], [them])  # the head of a strip, once
+                there, strip = len(server.asked), int(place[us] * 4 // n)
+                other = int(here.table.equities.order[strip * n // 4 + 7])
+                found = far.lookup_many([other], [us])
+                assert len(server.asked) - there <= 3 + (strip not in strips)
+                assert np.array_equal(found, here.lookup_many([other], [us]))
+                assert np.array_equal(far.lookup_many([us], [them]), here.lookup_many([us], [them]))
+        with bgfmt.open(server.url, page_bytes=4096) as far:
+            us, them = random.integers(0, n, (2, 3000))
+            assert np.array_equal(far.lookup_many(us, them), here.lookup_many(us, them))
+            some = np.full(40, 7)
+            assert np.array_equal(far.lookup_many(some, them[:40]), here.lookup_many(some, them[:40]))
+
+
+def test_an_index_that_points_elsewhere_is_found_without_its_sum(packed: Path, tmp_path: Path) -> None:
+    with bgfmt.open(packed) as here:
+        reader, us = here.table.equities.reader, 100
+        reader._need(0)
+        (row,) = reader.places[[us]]
+        strip = int(reader._group[row])
+        reader._need(strip)
+        entry = int(reader._index[strip] + 8 * (row - reader.edges[strip]) * reader.shape.groups)
+        them = int(here.table.equities.order[0])
+    good = packed.read_bytes()
+    for change in (8, -8, 1, 1 << 40):
+        bad = bytearray(good)
+        bad[entry : entry + 8] = (int.from_bytes(good[entry : entry + 8], "little") + change).to_bytes(
+            8, "little"
+        )
+        path = tmp_path / "bad.bgts"
+        path.write_bytes(bad)
+        with (
+            serving(path) as server,
+            bgfmt.open(server.url, page_bytes=4096) as far,
+            pytest.raises(CorruptError),
+        ):
+            far.lookup_many([us], [them])
+
+
+def test_pages_are_kept_on_the_disk(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    with serving(packed) as server:
+        with bgfmt.open(server.url, cache=cache) as far:
+            first = far.lookup_many([3, 400], [5, 100])
+        before = len(server.asked)
+        monkeypatch.setenv("BGFMT_CACHE", str(cache))
+        with bgfmt.open(server.url) as far:
+            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
+        assert len(server.asked) == before
+        (folder,) = cache.iterdir()
+        page = next(file for file in folder.iterdir() if file.name == "1")
+        page.write_bytes(page.read_bytes()[:-1])  # cut short: fetched again
+        with bgfmt.open(server.url) as far:
+            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
+        assert len(server.asked) == before + 1
+        server.tag = '"two"'
+        page.unlink()
+        with bgfmt.open(server.url) as far, pytest.raises(SourceChangedError):
+            far.lookup_many([3, 400], [5, 100])
+        assert not list(cache.iterdir())
+        with bgfmt.open(server.url) as far:
+            assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)
+        os.utime(
+            next(cache.glob("*/facts.json")), (0, 0)
+        )  # long ago: the server is asked whether it is the same
+        before = len(server.asked)
+        with bgfmt.open(server.url) as far:
+            far.lookup_many([3, 400], [5, 100])
+        assert server.asked[before:] == ["GET bytes=0-65535"]
+        monkeypatch.setattr(kept, "MOST", 65536 * 3)
+        os.utime(next(cache.glob("*/facts.json")), (0, 0))
+        with bgfmt.open(server.url):
+            assert sum(file.stat().st_size for file in cache.glob("*/[0-9]*")) <= 65536 * 3
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with serving(packed) as server, bgfmt.open(server.url, cache=blocked) as far:  # nothing can be kept there
+        assert np.array_equal(far.lookup_many([3, 400], [5, 100]), first)

@@ -279,7 +279,7 @@ def test_a_tolerance_holds_for_every_entry(
 
 def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of two chequers are: without the iteration, wrong entries apart from what follows from them."""
-    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.QUICK", 0)
+    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.QUICK", 0)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)
@@ -324,7 +324,7 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
 
 
 def test_what_is_no_number_in_a_chance_is_found() -> None:
-    from bgfmt.verifier.proofs.exact_hypergammon import ExactCheck
+    from bgfmt.verifier.proofs.hypergammon import ExactCheck
 
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
@@ -337,8 +337,8 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
 def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.RUN_AGAIN_MOST", 0)
-    monkeypatch.setattr("bgfmt.verifier.proofs.exact_hypergammon.GLANCED", 200)
+    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.RUN_AGAIN_MOST", 0)
+    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.GLANCED", 200)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)

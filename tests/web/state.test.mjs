@@ -15,7 +15,7 @@ cpSync(`${root}bgfmt/extras/serve/web/state.js`, join(folder, "state.js"));
 cpSync(`${root}plugins/js/bgfmt.js`, join(folder, "bgfmt.js"));
 cpSync(`${root}plugins/js/package.json`, join(folder, "package.json"));
 const { positionId } = await import(join(folder, "bgfmt.js"));
-const { after: played, blank, fromAddress, put, questionOf, read, room, swapped, textOf, toAddress, width } = await import(join(folder, "state.js"));
+const { after: played, blank, fromAddress, identifiers, put, questionOf, read, room, swapped, textOf, toAddress } = await import(join(folder, "state.js"));
 
 const of = (text) => ({ ...blank(), ...read(text) });
 
@@ -92,11 +92,29 @@ test("no more chequers than fit", () => {
   assert.equal(put(state, "them", 24, 99).them[23], 14);
 });
 
-test("as many points as are needed", () => {
-  assert.equal(width(of("1/1"), []), 6);
-  assert.equal(width(of("1/1"), [{ points: 8 }]), 12);
-  assert.equal(width(of("1/0,0,0,0,0,0,0,0,0,0,0,0,1"), []), 18);
-  assert.equal(width(put(blank(), "us", 24, 1), [{ points: null }]), 24);
+test("a chequer on the bar is the 25th count", () => {
+  const state = of("XGID=a-----------------------BA:0:0:1:00:0:0:0:0:10");
+  assert.deepEqual([state.us[24], state.us[23], state.them[24]], [1, 2, 1]);
+  assert.deepEqual(of(textOf(state)).us, state.us);
+  assert.equal(played(of("1/0,1"), "0 0 0 0 0 0 bar 1 / 0 1").them[24], 1);
+  assert.throws(() => of(`${"0,".repeat(25)}1/1`), /24 points and the bar/);
+});
+
+test("identifiers say all of a state, and are read again", () => {
+  const queries = ["?p=0,1,0,0,1/0,1,1", "?p=0,1/1&roll=61&cube=owned&jacoby=true", "?p=1/0,2&cube=opponent&roll=22",
+    "?p=1/1,1&roll=43&cube=owned&away=3-5&cube_value=4", "?p=1/1&away=1-7&crawford=true"];
+  for (const query of queries) {
+    const { state } = fromAddress(query);
+    const { xgid, gnubg } = identifiers(state);
+    const at = ["us", "them", "dice", "cube", "cube_value", "away", "crawford"];
+    for (const id of [xgid, gnubg]) {
+      const again = of(id);
+      for (const name of at) assert.deepEqual(again[name], state[name], `${query} ${id} ${name}`);
+    }
+    assert.equal(of(xgid).jacoby ?? false, state.jacoby ?? false, xgid);
+  }
+  // as `bgfmt` and gnubg write it
+  assert.equal(identifiers(of("XGID=--A--A----------------aa--:1:1:1:61:0:4:0:7:10")).gnubg, "CgAAEAEAAAAAAA:UQnnAEAAAAAE");
 });
 
 test("what is asked", () => {

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, MissingExtraError
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, extra
 from bgfmt.solver.workers import Workers
 
 VERSION: str = import_module("bgfmt").__version__
@@ -53,12 +53,8 @@ class DaskWorkers(Workers):
 
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         self._wanted = self.count(address) or 0
-        try:
-            distributed: Any = import_module("distributed")
-            dask: Any = import_module("dask")
-        except ImportError:
-            install = "pip install '.[cluster]' in a checkout of bgfmt"
-            raise MissingExtraError(f"a cluster needs Dask: {install}", install) from None
+        how = "a cluster needs Dask", "pip install '.[cluster]' in a checkout of bgfmt"
+        distributed, dask = extra("distributed", *how), extra("dask", *how)
         self.address = address
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(_quiet())

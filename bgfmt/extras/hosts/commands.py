@@ -303,9 +303,18 @@ def gnubg_external(
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @_engine_option
+@click.option(
+    "--check", metavar="COMMAND", help="Ask another engine the questions of a corpus, and tell what it fails."
+)
 @asking.engine_options
 @options.as_option
-def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, **calculation: Any) -> int:
+def ubgi(
+    databases: tuple[str, ...],
+    engine: str | None,
+    check: str | None,
+    described: str | None,
+    **calculation: Any,
+) -> int:
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
@@ -316,6 +325,8 @@ def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, 
     Example:
       printf 'ubgi\\nposition gnubgid tw8AANg7AAAAAA\\ndice 2 1\\ngo role chequer\\nquit\\n' | bgfmt ubgi t.bd
     """
+    if check is not None:
+        return _check_engine(check)
     from bgfmt.extras.hosts.ubgi import Engine
 
     def write(line: str) -> None:
@@ -328,3 +339,22 @@ def ubgi(databases: tuple[str, ...], engine: str | None, described: str | None, 
     with asking.opened(list(databases), described, None) as library:
         Engine(asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
     return 0
+
+
+def _check_engine(command: str) -> int:
+    """Print how an engine answers the corpus; 1 where it fails a case."""
+    from bgfmt.extras.hosts import conformance
+
+    outcomes = conformance.check(command)
+    for one in outcomes:
+        click.echo(
+            f"{one.verdict:8} level {one.case.level}  {one.case.name}"
+            + (f": {printable(one.why)}" if one.why else "")
+        )
+    for level in sorted({one.case.level for one in outcomes}):
+        of = [one.verdict for one in outcomes if one.case.level == level]
+        click.echo(
+            f"level {level}: {of.count('ok')} of {len(of)}, {of.count('refused')} refused, "
+            f"{of.count('failed')} failed"
+        )
+    return int(any(one.verdict == "failed" for one in outcomes))

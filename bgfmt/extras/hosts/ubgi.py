@@ -1,14 +1,20 @@
-"""UBGI, an engine protocol of text lines on standard input and output: level 0 and cube actions, from tables.
+"""UBGI, an engine protocol of text lines on standard input and output, from tables.
 
     ubgi                            id name ..., id author ..., id version ..., option ..., ubgiok
     isready                         readyok
     newgame                         (nothing)
+    newsession [length N]           (nothing); money, or a match to N points, for positions that say no score
+    score 3 1                       (nothing); points of the side on roll and of the other
+    cube 2 owned                    (nothing); centered, owned or opponent, as the side on roll sees it
+    crawford on | off, turn         (nothing); turn puts the other side on roll
     position gnubgid ID | xgid ID   (nothing, or an error)
     dice 6 1                        (nothing, or an error)
     go role chequer                 bestmove 6/off 6/5
     go role cube                    bestcube double | nodouble; take | drop while a double is pending
     go role turn                    bestturn, with whichever of these is due
+    eval                            eval win W cubeless C equity E; in a match eval mwc M equity E
     setoption name Outside value rule | refuse
+    setoption name Info value on    info lines before bestmove, bestcube, bestturn
     stop, quit
 
 What no table covers is refused with `error not_covered REASON`, unless the option Outside is "rule": then the rule of
@@ -19,18 +25,25 @@ board line or XGID, the whole of an older draft of the protocol, is answered by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import IO
+from typing import IO, Any
 
 from bgfmt import __version__
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import BgfmtError, NotCoveredError
-from bgfmt.extras.hosts.external import spoken
+from bgfmt.extras.hosts.external import format_play, spoken
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
 
 LONGEST = 4096  # bytes of a command
+INFO = 3  # plays that info lines tell
+OPTIONS = (
+    "option name Outside type combo default refuse var refuse var rule",
+    "option name Info type combo default off var off var on",
+)
 
 
 class Refused(Exception):
@@ -43,7 +56,8 @@ class Engine:
     def __init__(self, advisor: Decider, name: str = "") -> None:
         self.advisor, self.name = advisor, name
         self.state: GameState | None = None
-        self.over = False
+        self.session: dict[str, Any] = {}  # what positions are asked with that do not say it themselves
+        self.info = self.over = False
 
     def reply(self, line: str) -> list[str]:
         """The lines that answer one command."""
@@ -84,13 +98,84 @@ class Engine:
             f"id name {' '.join(filter(None, ('bgfmt', self.name)))}",
             "id author the bgfmt authors",
             f"id version {__version__}",
-            *([] if self.name else ["option name Outside type combo default refuse var refuse var rule"]),
+            *([] if self.name else OPTIONS),
             "ubgiok",
         ]
 
     def do_newgame(self, words: list[str]) -> list[str]:
         self.state = None
         return []
+
+    def do_newsession(self, words: list[str]) -> list[str]:
+        lower = [word.lower() for word in words]
+        if lower and (len(lower) != 2 or lower[0] != "length" or not re.fullmatch(r"\d{1,2}", lower[1])):
+            raise Refused("bad_argument expected newsession or newsession length N")
+        self.state, self.session = None, {"length": int(lower[1])} if lower else {}
+        return []
+
+    def do_score(self, words: list[str]) -> list[str]:
+        if len(words) != 2 or not all(re.fullmatch(r"\d{1,2}", word) for word in words):
+            raise Refused("bad_argument expected score A B")
+        return self._set(score=(int(words[0]), int(words[1])))
+
+    def do_cube(self, words: list[str]) -> list[str]:
+        if (
+            not words
+            or not words[0].isdigit()
+            or words[1:] not in ([], ["centered"], ["owned"], ["opponent"])
+        ):
+            raise Refused("bad_argument expected cube VALUE centered, owned or opponent")
+        return self._set(cube=(int(words[0]), words[1] if words[1:] else "centered"))
+
+    def do_crawford(self, words: list[str]) -> list[str]:
+        if words not in (["on"], ["off"]):
+            raise Refused("bad_argument expected crawford on or crawford off")
+        return self._set(crawford=words == ["on"])
+
+    def do_turn(self, words: list[str]) -> list[str]:
+        if self.state is None:
+            raise Refused("no_position say position first")
+        self.state = replace(self.state.before_roll(), turn=1 - self.state.turn)
+        return []
+
+    def do_eval(self, words: list[str]) -> list[str]:
+        if self.state is None:
+            raise Refused("no_position say position first")
+        if not isinstance(self.advisor, Advisor):
+            raise Refused("unsupported_feature eval")
+        state = self.state.before_roll()
+        try:
+            if not state.money:
+                match = self.advisor.cube(state).match
+                assert match is not None
+                return [f"eval mwc {match.mwc.best!r} equity {match.emg.best!r}"]
+            equities, best = self.advisor.equities(state), self.advisor.cube(state).best
+        except BgfmtError as error:
+            raise Refused(_refusal(state, error)) from None
+        win = "" if equities.win is None else f" win {float(equities.win)!r}"
+        return [f"eval{win} cubeless {float(equities.cubeless)!r} equity {float(best)!r}"]
+
+    def _set(self, **facts: Any) -> list[str]:
+        """Keep facts of the session, and put them into the position there is."""
+        before = self.session
+        self.session = {**before, **facts}
+        try:
+            self.state = self.state and self._placed(self.state)
+        except (Refused, BgfmtError) as error:
+            self.session = before
+            raise Refused(f"bad_argument {_plain(str(error))}") from None
+        return []
+
+    def _placed(self, state: GameState) -> GameState:
+        """A position with what the session says of score and cube."""
+        length, (mine, other) = self.session.get("length", 0), self.session.get("score", (0, 0))
+        if length and max(mine, other) >= length:
+            raise Refused(f"no match to {length} stands at {mine} to {other}")
+        value, owner = self.session.get("cube", (1, "centered"))
+        return GameState.of(
+            state.position, state.dice, cube=owner, cube_value=value, doubled=state.doubled,
+            away=(length - mine, length - other) if length else None, crawford=self.session.get("crawford", False),
+        )  # fmt: skip
 
     def do_quit(self, words: list[str]) -> list[str]:
         self.over = True
@@ -100,8 +185,15 @@ class Engine:
         readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
         if len(words) < 2 or words[0].lower() not in readers:
             raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
-        self.state = None
-        self.state = _state(readers[words[0].lower()], " ".join(words[1:]))
+        self.state, text = None, " ".join(words[1:])
+        state = _state(readers[words[0].lower()], text)
+        alone = words[0].lower() == "gnubgid" and ":" not in text and len(words) == 2
+        if alone and self.session:
+            try:
+                state = self._placed(state)
+            except BgfmtError as error:
+                raise Refused(f"bad_position {_plain(str(error))}") from None
+        self.state = state
         return []
 
     def do_dice(self, words: list[str]) -> list[str]:
@@ -115,6 +207,9 @@ class Engine:
 
     def do_setoption(self, words: list[str]) -> list[str]:
         lower = [word.lower() for word in words]
+        if lower[:3] == ["name", "info", "value"] and lower[3:] in (["on"], ["off"]) and not self.name:
+            self.info = lower[3:] == ["on"]
+            return []
         wrong = lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"])
         if wrong or not isinstance(self.advisor, Outside):
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
@@ -129,7 +224,26 @@ class Engine:
             raise Refused(f"unsupported_feature go_role_{_plain(role)}")
         if self.state is None:
             raise Refused("no_position say position first")
-        return [self._act(self.state, role)]
+        told = self._info(self.state, role) if self.info else []
+        return [*told, self._act(self.state, role)]
+
+    def _info(self, state: GameState, role: str) -> list[str]:
+        """What the answer goes by: the best plays, or the worths of a cube action."""
+        if not isinstance(self.advisor, Advisor):
+            return []
+        try:
+            if state.dice and role != "cube":
+                ranked = self.advisor.plays(state).plays[:INFO]
+                return [
+                    f"info multipv {k} equity {play.value!r} pv {format_play(play.moves)}"
+                    for k, play in enumerate(ranked, 1)
+                    if play.value is not None
+                ]
+            action = self.advisor.cube(state.before_roll())
+        except BgfmtError:
+            return []  # the answer says why
+        doubled = f"double_take {float(action.double_take)!r} double_pass {float(action.double_pass)!r}"
+        return [f"info no_double {float(action.no_double)!r} {doubled} source {action.source}"]
 
     # -- answers -----------------------------------------------------------------------------------------
 
@@ -152,11 +266,8 @@ class Engine:
     def _decide(self, state: GameState) -> str:
         try:
             decision = self.advisor.decide(state)
-        except NotCoveredError:
-            where = "the sides have not passed each other" if state.position.contact else "no table covers it"
-            raise Refused(f"not_covered {where}") from None
         except BgfmtError as error:
-            raise Refused(f"bad_position {_plain(str(error))}") from None
+            raise Refused(_refusal(state, error)) from None
         return spoken(decision)
 
 
@@ -165,6 +276,13 @@ def _state(read: Callable[[str], GameState], text: str) -> GameState:
         return read(text.strip())
     except BgfmtError as error:
         raise Refused(f"bad_position {_plain(str(error))}") from None
+
+
+def _refusal(state: GameState, error: BgfmtError) -> str:
+    if not isinstance(error, NotCoveredError):
+        return f"bad_position {_plain(str(error))}"
+    where = "the sides have not passed each other" if state.position.contact else "no table covers it"
+    return f"not_covered {where}"
 
 
 def _plain(text: str) -> str:

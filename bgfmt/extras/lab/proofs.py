@@ -84,9 +84,7 @@ class GilloglyProof(Proof[Gillogly]):
 
 def _means_of(ids: Array) -> Array:
     """(54264,) float64 mean rolls of these sides, among which every play stays; 0 of others."""
-    keys = np.zeros((board.count(POINTS, board.MAX_CHEQUERS), 1))
-    means.means_off(plays.numbering(POINTS), np.array(ids), keys, np.zeros(len(keys)), True)
-    return keys[:, 0]
+    return means.means_among(POINTS, board.MAX_CHEQUERS, ids)
 
 
 def rows_of_millionths(ids: Array) -> Array:
@@ -95,9 +93,7 @@ def rows_of_millionths(ids: Array) -> Array:
     keys, chances = np.zeros((len(mean), 2)), np.zeros((len(mean), 1 + ROLLS))
     keys[:, 0], chances[0, 0] = mean, 1
     none = np.zeros((0, 1 + ROLLS))
-    pips = plays.pips(POINTS, board.MAX_CHEQUERS)[ids]
-    for left in range(1, int(pips.max()) + 1):
-        some = ids[pips == left]
+    for some in plays.by_pips(POINTS, board.MAX_CHEQUERS, ids[ids > 0]):
         out, unused = np.zeros((len(some), 1 + ROLLS)), np.zeros((len(some), 1 + ROLLS))
         means.float64_rows(plays.numbering(POINTS), some, keys, chances, none, len(mean), out, unused)
         chances[some] = out

@@ -21,6 +21,7 @@ from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfOneSide, OfRaces, Table
+from bgfmt.tables.rolls import OneSideAnswer
 from bgfmt.tables.rows import Array, Rows
 
 MILLION = 1_000_000
@@ -109,18 +110,13 @@ def domain_of(chequers: int) -> Domain:
 
 
 @dataclass(frozen=True)
-class BkgRow:
+class BkgRow(OneSideAnswer):
     """What the table says of one side. chances : of needing exactly 1, 2, ... 8 rolls."""
 
     side: Side
     number: int
     mean_rolls: float
     chances: tuple[float, ...]
-
-    @property
-    def pips(self) -> int:
-        """Pip count."""
-        return self.side.pips
 
     def as_dict(self) -> dict[str, Any]:
         """The row as plain values."""
@@ -134,10 +130,7 @@ class BkgRow:
 
     def describe(self, who: str = "") -> str:
         """Lines of text; `who` names the side."""
-        lines = [
-            f"{self.side}  (number {self.number}{', ' + who if who else ''})",
-            f"ENR     {self.mean_rolls:9.6f}",
-        ]
+        lines = [self.title(who), f"ENR     {self.mean_rolls:9.6f}"]
         lines += [f"P({n})    {chance:9.6f}" for n, chance in enumerate(self.chances, 1)]
         return "\n".join(lines) + "\n"
 
@@ -153,6 +146,8 @@ class Gillogly(Millionths, OfOneSide):
 
     kind: ClassVar[str] = "bkg"
     unit: ClassVar[str] = "rolls"
+    names = NAMES
+    cost = 4.0
     rows: Rows
 
     @classmethod
@@ -197,10 +192,6 @@ class Gillogly(Millionths, OfOneSide):
         return BkgRow(asked, number, row[0], tuple(row[1:]))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return NAMES
-
-    @property
     def columns(self) -> tuple[Column, ...]:
         chances = [
             Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
@@ -227,10 +218,6 @@ class Gillogly(Millionths, OfOneSide):
         least = (rows[:, 1:] * np.arange(1, ROLLS + 1)).sum(axis=1)
         wrong = rows[:, 0] < least - ROLLS * ROLLS / MILLION
         yield Breach("mean", wrong, "its ENR is less than its chances say")
-
-    @property
-    def cost(self) -> float:
-        return 4.0
 
 
 def sizes(points: int, chequers: int) -> str | None:
@@ -289,6 +276,11 @@ class ExpectedPoints(Millionths, OfRaces):
 
     kind: ClassVar[str] = "expected-points"
     unit: ClassVar[str] = "equity"
+    names = ("expected_points",)
+    columns = (
+        Column("win", "chance", "  win %7.3f", percent=True),
+        Column("expected_points", "equity", "  points %+9.6f"),
+    )
     worth: Rows
 
     @classmethod
@@ -314,17 +306,6 @@ class ExpectedPoints(Millionths, OfRaces):
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
         return Points(asked, number, float(self.decoded(np.asarray(self.worth[us])[them : them + 1])[0]))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("expected_points",)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return (
-            Column("win", "chance", "  win %7.3f", percent=True),
-            Column("expected_points", "equity", "  points %+9.6f"),
-        )
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
         worth = self.decoded(np.asarray(self.at(self.worth, numbers)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from bgfmt.game.state import GameState
 
 FORMS = ("sgf", "html", "json", "text", "csv", "sums")
+
+
+def _address(_: click.Context, option: click.Parameter, url: str) -> str:
+    if url and not re.fullmatch(r"https?://[!-~]+", url):
+        raise click.BadParameter(f"{url!r} is no address, such as http://localhost:8753/", param=option)
+    return url.partition("?")[0]
 
 
 @click.command()
@@ -46,6 +53,13 @@ FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 @click.option(
     "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
 )
+@click.option(
+    "--page",
+    default="",
+    metavar="URL",
+    callback=_address,
+    help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
+)
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
@@ -60,6 +74,7 @@ def annotate(
     form: str | None,
     databases: tuple[str, ...],
     worst: int,
+    page: str,
     limit: int | None,
     settle: bool | None,
     oracle: bool | None,
@@ -106,7 +121,7 @@ def annotate(
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
         storage.check_output(output, force=force)
-    report, written = Report(), 0
+    report, written = Report(page=page), 0
     with (
         asking.opened([*more, *databases], described, None) as library,
         Judge(
@@ -128,7 +143,7 @@ def annotate(
             found = list(find(paths))
             each = annotate_all(found, judge, report, progress=progress)
         if output is not None and into_folder:
-            written = write_folder(each, output, form, worst, force=force)
+            written = write_folder(each, output, form, worst, force=force, page=page)
         data = b"".join(one.sgf() if single and form == "sgf" else b"" for one in each)
     if not (report.matches or report.unread):
         raise click.UsageError(f"{', '.join(paths)}: no match in it")
@@ -215,8 +230,8 @@ def judge(
       bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
+    from bgfmt.analysis.insight import insight
     from bgfmt.extras.matches.annotate import judge as judged
-    from bgfmt.extras.matches.annotate.insight import insight
 
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:

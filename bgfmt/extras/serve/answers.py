@@ -53,14 +53,20 @@ class Answers:
     ----------
     settle
         Most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands do.
-    calculation
-        Seconds of calculation a minute for one client, as `OneAtATime` has it.
+    calculation, told
+        Seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has them.
     """
 
-    def __init__(self, holdings: Holdings, settle: int | None = None, calculation: int | None = None) -> None:
+    def __init__(
+        self,
+        holdings: Holdings,
+        settle: int | None = None,
+        calculation: int | None = None,
+        told: Callable[[str, float], None] = lambda *_: None,
+    ) -> None:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
-        self._one = OneAtATime(calculation)
+        self._one = OneAtATime(calculation, told)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}

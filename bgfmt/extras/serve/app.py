@@ -23,7 +23,7 @@ from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import Workers
+from bgfmt.extras.serve.work import Workers, compiling
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
@@ -37,12 +37,12 @@ Ask = Callable[[Request], Awaitable[Response]]
 class Service:
     """The tables, the adviser and the counters behind the routes."""
 
-    def __init__(self, holdings: Holdings, settings: Settings) -> None:
+    def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings, self.settings = holdings, settings
-        self.answers = Answers(holdings, settings.settle, settings.calculation)
+        self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
+        self.answers = Answers(holdings, settings.settle, settings.calculation, self.metrics.calculated)
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
-        self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings])
         self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
 
     async def _reply(
@@ -205,6 +205,12 @@ class Service:
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
+    async def ready(self, request: Request) -> Response:
+        """`/readyz`: as `/healthz` once nothing is being compiled any more."""
+        if self.answers.compiling:
+            raise compiling()
+        return await self.health(request)
+
     async def counters(self, _: Request) -> Response:
         """`/metrics`."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
@@ -246,8 +252,10 @@ class Service:
             "/eval": self.foreign(wildbg.evaluate, wildbg.EVAL),
             "/move": self.foreign(wildbg.moves, wildbg.MOVE),
             "/healthz": self.health,
+            "/readyz": self.ready,
             "/metrics": self.counters,
             "/openapi.json": self.description,
+            "/v1/openapi.json": self.description,
             "/": self.front,
             "/assets/{hash}/{name}": self.asset,
         }.items():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -76,6 +80,13 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
     "table has an answer).",
 )
 @_limits
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that answer; each has limits and counters of its own.",
+)
 @_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
@@ -87,6 +98,7 @@ def serve(
     no_download: bool,
     quiet: bool,
     described: str | None,
+    workers: int,
     **settings: Any,
 ) -> None:
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
@@ -110,7 +122,7 @@ def serve(
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
-        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet)
+        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet, workers=workers)
 
 
 def _standing() -> list[str]:
@@ -131,8 +143,28 @@ def _standing() -> list[str]:
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @click.option("--link", multiple=True, metavar="NAME=URL", help="A table that lies elsewhere (repeatable).")
 @click.option("--title", default="", help="Goes before the page's own name in the title.")
+@click.option(
+    "--complete",
+    is_flag=True,
+    help="With the complete table of six points and fifteen chequers (2.0 GB; made in OUT.tables where no DB is it) "
+    "and what goes with it.",
+)
+@click.option(
+    "--part",
+    metavar="SIZE",
+    callback=options.bytes_of,
+    help="Most bytes of a file, such as 100M or 2G: larger ones are cut into parts (default: 100M with --complete).",
+)
 @options.force_option
-def site(out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str, force: bool) -> None:
+def site(
+    out: str,
+    databases: tuple[str, ...],
+    link: tuple[str, ...],
+    title: str,
+    complete: bool,
+    part: int | None,
+    force: bool,
+) -> None:
     """Write the page of `bgfmt serve` and the tables DB into the folder OUT, for any web server.
 
     All addresses in it are relative, so it works in any folder of a site. The page reads tables by byte range; a
@@ -140,11 +172,44 @@ def site(out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str
     other origins.
 
     \b
-    Example:
+    Examples:
       bgfmt site public gnubg_ts0.bd gnubg_os0.bd
+      bgfmt site public --complete --part 2G 6x15.bgts
     """
+    from bgfmt.cli.terminal import Progress
     from bgfmt.extras.serve import page
+    from bgfmt.extras.serve.complete import PART, TABLES, part_size
 
-    links = [page.Link.parse(text) for text in link]
-    size = page.write(out, databases, links, title=title, force=force)
-    click.echo(f"{out}: the page and {many(len(databases) + len(links), 'table')}, {size:,} bytes")
+    links, files = [page.Link.parse(text) for text in link], list(databases)
+    page.check(out, force)
+    part = part_size(part or PART) if part or complete else None
+    made = Path(f"{os.fspath(out)}{TABLES}")
+    if complete:
+        files = _complete(files, made)
+    with Progress("copying", always=True) as progress:
+        size = page.write(
+            out, files, links, title=title, force=force, part=part, met=complete, progress=progress
+        )
+    if complete and made.is_dir():
+        shutil.rmtree(made)
+    click.echo(f"{out}: the page and {many(len(files) + len(links), 'table')}, {size:,} bytes")
+
+
+def _complete(files: list[str], folder: Path) -> list[str]:
+    """The files of a complete site, those that lack made in a folder, from which an interrupted command goes on."""
+    from bgfmt import jit
+    from bgfmt.cli.terminal import Progress, say
+    from bgfmt.extras.serve import complete
+
+    @contextmanager
+    def making(what: str) -> Iterator[Progress]:
+        with Progress(what, always=True) as progress, jit.watching(progress.compiling):
+            yield progress
+
+    try:
+        return complete.tables(files, folder, making)
+    except KeyboardInterrupt:
+        if not folder.is_dir():
+            raise
+        say(f"bgfmt: interrupted; what is finished is kept in {folder}; the same command goes on", err=True)
+        raise click.exceptions.Exit(130) from None

@@ -83,7 +83,7 @@ class Door:
             seconds = time.perf_counter() - begun
             route = scope.get("bgfmt.route", "other")
             self.metrics.answered(route, _method(scope), answer.status, seconds, answer.sent)
-            if self.log is not None and scope["path"] != "/healthz":
+            if self.log is not None and scope["path"] not in ("/healthz", "/readyz"):
                 self.log(_line(scope, answer, seconds))
 
     async def _failed(self, answer: _Answer) -> None:
@@ -195,6 +195,8 @@ FAMILIES = {
     "bgfmt_request_seconds": ("histogram", "Time from a request to the end of its answer."),
     "bgfmt_positions_total": ("counter", "Positions asked, each of a bulk question."),
     "bgfmt_not_covered_total": ("counter", "Of them not covered."),
+    "bgfmt_calculations_total": ("counter", "Calculations asked for, by what became of them."),
+    "bgfmt_calculation_seconds": ("histogram", "Time of a calculation."),
     "bgfmt_in_flight": ("gauge", "Requests under way."),
     "bgfmt_sent_bytes_total": ("counter", "Bytes of bodies sent."),
     "bgfmt_table_bytes": ("gauge", "Size of each table served."),
@@ -202,9 +204,13 @@ FAMILIES = {
 
 
 class Metrics:
-    """What has been asked and answered since the start. Routes are templates, never text of a client."""
+    """What has been asked and answered since the start. Routes are templates, never text of a client.
 
-    def __init__(self, version: str, tables: Iterable[tuple[str, int]]) -> None:
+    worker : which of several processes this is, told in every line; None for the only one.
+    """
+
+    def __init__(self, version: str, tables: Iterable[tuple[str, int]], worker: int | None = None) -> None:
+        self._of = () if worker is None else (("worker", worker),)
         #: by family, then by what its name ends in and its labels
         self._values: dict[str, dict[tuple[Any, ...], float]] = {
             family: defaultdict(int) for family in FAMILIES
@@ -214,8 +220,8 @@ class Metrics:
         for name, size in tables:
             self._add("bgfmt_table_bytes", size, table=name)
 
-    def _add(self, family: str, number: float, suffix: str = "", **labels: str | int) -> None:
-        self._values[family][suffix, *labels.items()] += number
+    def _add(self, family: str, number: float, suffix: str = "", **labels: str | float) -> None:
+        self._values[family][suffix, *self._of, *labels.items()] += number
 
     def in_flight(self, change: int) -> None:
         """Count a request that begins or ends."""
@@ -225,11 +231,19 @@ class Metrics:
         """Count one answer."""
         self._add("bgfmt_requests_total", 1, route=route, method=method, status=status)
         self._add("bgfmt_sent_bytes_total", sent, route=route)
-        times = self._values["bgfmt_request_seconds"]
+        self._took("bgfmt_request_seconds", seconds, route=route)
+
+    def _took(self, family: str, seconds: float, **labels: str) -> None:
         for bound in BOUNDS:
-            times["_bucket", ("route", route), ("le", bound)] += seconds <= bound
-        self._add("bgfmt_request_seconds", seconds, "_sum", route=route)
-        self._add("bgfmt_request_seconds", 1, "_count", route=route)
+            self._add(family, seconds <= bound, "_bucket", **labels, le=bound)
+        self._add(family, seconds, "_sum", **labels)
+        self._add(family, 1, "_count", **labels)
+
+    def calculated(self, outcome: str, seconds: float) -> None:
+        """Count a calculation, and time one that was done."""
+        self._add("bgfmt_calculations_total", 1, outcome=outcome)
+        if outcome == "done":
+            self._took("bgfmt_calculation_seconds", seconds)
 
     def asked(self, route: str, positions: int, not_covered: int = 0) -> None:
         """Count positions asked."""

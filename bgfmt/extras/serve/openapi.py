@@ -28,6 +28,17 @@ NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
 TRUTH: Schema = {"type": "boolean"}
+#: by parameter; a test asks every route by them
+EXAMPLES = {
+    "position": "0,1,0,0,1/0,1,1",
+    "roll": "61",
+    "die1": 6,
+    "die2": 1,
+    "p2": 1,
+    "p5": 1,
+    "p22": -1,
+    "p23": -1,
+}
 BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
@@ -112,9 +123,14 @@ def _parameters(names: Iterable[str]) -> list[Schema]:
     """The options of a question, in the query."""
     out: list[Schema] = []
     for name in names:
-        one = {"name": name, "in": "query", "required": name == "position"}
+        one = {"name": name, "in": "query", "required": name == "position"} | _example(name)
         out.append(one | {"description": options()[name].about, "schema": options()[name].schema})
     return out
+
+
+def _example(name: str) -> Schema:
+    """What may be asked by a parameter, under `example`; nothing for one that is better left out."""
+    return {"example": EXAMPLES[name]} if name in EXAMPLES else {}
 
 
 def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
@@ -149,6 +165,7 @@ def _many(route: str, settings: Settings) -> Schema:
             schema = {**TEXT, "enum": words.split()}
             parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
     one_body = shape(positions, {n: options()[n].schema for n in names})
+    example = {"positions": [EXAMPLES["position"]]} | ({"roll": EXAMPLES["roll"]} if "roll" in names else {})
     content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
     return {
         "summary": f"{SUMMARIES[route]}, many at once",
@@ -158,7 +175,7 @@ def _many(route: str, settings: Settings) -> Schema:
         "parameters": parameters,
         "requestBody": {
             "required": True,
-            "content": _content({JSON: one_body, LINES: lines, **binary}),
+            "content": _content({JSON: one_body | {"examples": [example]}, LINES: lines, **binary}),
         },
         "responses": _responses(content, 400, 404, 413, 415, about="An entry an item, in order"),
     }
@@ -176,8 +193,10 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
         paths |= dict(_question(route, settings))
     add("/v1/tables", "The tables", _responses(_content({JSON: ref("Tables")}), 400, kept=True))
     add("/healthz", "Whether it serves", _responses(_content({JSON: ref("Health")})))
+    add("/readyz", "Whether all that answers is compiled", _responses(_content({JSON: ref("Health")})))
     add("/metrics", "Counters for Prometheus", _responses(_content({"text/plain": TEXT})))
-    add("/openapi.json", "This document", _responses(_content({JSON: {"type": "object"}}), kept=True))
+    for path in ("/openapi.json", "/v1/openapi.json"):
+        add(path, "This document", _responses(_content({JSON: {"type": "object"}}), kept=True))
     add("/", "The probe page", _responses(_content({"text/html": TEXT}), kept=True))
     named: Schema = {"name": "name", "in": "path", "required": True, "schema": TEXT}
     file = _responses(_content({BYTES: BINARY}), 404, 416, kept=True, about="The file")
@@ -190,9 +209,11 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     point = {**WHOLE, "minimum": -15, "maximum": 15}
     board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
     board |= dict.fromkeys((f"p{k}" for k in range(26)), point)
-    counts = [{"name": name, "in": "query", "schema": schema} for name, schema in board.items()]
+    counts = [
+        {"name": name, "in": "query", "schema": schema} | _example(name) for name, schema in board.items()
+    ]
     die = {"in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
-    dice = [{"name": one, **die} for one in ("die1", "die2")]
+    dice = [{"name": one, **die} | _example(one) for one in ("die1", "die2")]
     for path, answer, asked in (("/eval", "Eval", counts), ("/move", "Moves", [*dice, *counts])):
         responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
         add(path, "wildbg's question of that name", responses, *asked)
@@ -203,8 +224,9 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
         "info": {
             "title": "bgfmt",
             "version": __version__,
-            "description": "Backgammon bearoff tables. Equities are points for a cube at 1, seen by the side on "
-            "roll; chances run from 0 to 1; null is not known. HEAD works wherever GET does.",
+            "description": "Backgammon bearoff tables. Routes below /v1 keep their parameters, and their answers "
+            "gain fields at most; what cannot keep them will be below /v2. Equities are points for a cube at 1, "
+            "seen by the side on roll; chances run from 0 to 1; null is not known. HEAD works wherever GET does.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "x-limits": limits,

@@ -14,20 +14,37 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from bgfmt.errors import CapabilityError, OutputExistsError
+from bgfmt.extras.serve import complete
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
+from bgfmt.storage.source import Progress
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
-READER = ("bgfmt.js", "ask.js")  # those of plugins/js; a wheel carries them beside the page's own
+READER = (
+    "bgfmt.js",
+    "ask.js",
+    "packed.js",
+)  # those of plugins/js; a wheel carries them beside the page's own
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
     "base-uri 'none'; form-action 'none'"
 )
 POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
+SITE = FOLDER / "site"  # what only a static folder has
+INSTALLED = "; manifest-src 'self'; worker-src 'self'"
+LINKS = (
+    '<link rel="manifest" href="manifest.webmanifest">\n'
+    '<link rel="preload" href="site.json" as="fetch" crossorigin>\n'
+)
+MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
+LATER = ("packed.js",)  # modules that not every visit needs
+COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
+#: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
+READ = (b"bgfmt-ts", b"RAEB")
 
 
 @cache
@@ -59,9 +76,12 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
     if title:
         text = text.replace("<title>Bearoff", f"<title>{escape(title)} · Bearoff")
     if mode == "site":
-        policy = POLICY.format(connect="".join(f" {origin}" for origin in connect))
+        policy = POLICY.format(connect="".join(f" {origin}" for origin in connect)) + INSTALLED
         meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
+        modules = [name for name in assets() if name.endswith(".js") and name not in LATER]
+        links = LINKS + "".join(MODULE.format(digest=digest(), name=name) for name in modules)
+        text = text.replace('<link rel="stylesheet"', f'{links}<link rel="stylesheet"')
         before, _, rest = text.partition("<noscript>")  # a static folder has no API to name
         told = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'
         text = f"{before}<noscript>{told}</noscript>{rest.partition('</noscript>')[2]}"
@@ -96,21 +116,9 @@ class Link:
         return f"{parts.scheme}://{parts.netloc}"
 
 
-def write(
-    out: str | os.PathLike[str],
-    databases: Sequence[str],
-    links: Iterable[Link] = (),
-    *,
-    title: str = "",
-    force: bool = False,
-) -> int:
-    """Write the folder, which appears whole or not at all; its size in bytes.
-
-    Raises
-    ------
-    OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
-    """
-    target, links, title = Path(out), list(links), legible(title)
+def check(out: str | os.PathLike[str], force: bool) -> Path:
+    """The folder to write; OutputExistsError or CapabilityError where it cannot be."""
+    target = Path(out)
     settle(target)
     if os.path.lexists(target) and not force:
         raise OutputExistsError(f"{target}: exists already")
@@ -118,6 +126,29 @@ def write(
         raise CapabilityError(f"{target}: is not a folder")
     if target.is_dir() and any(target.iterdir()) and not (target / "site.json").is_file():
         raise CapabilityError(f"{target}: the folder holds no site, and is not replaced by one")
+    return target
+
+
+def write(
+    out: str | os.PathLike[str],
+    databases: Sequence[str],
+    links: Iterable[Link] = (),
+    *,
+    title: str = "",
+    force: bool = False,
+    part: int | None = None,
+    met: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> int:
+    """Write the folder, which appears whole or not at all; its size in bytes.
+
+    part : tables of more bytes are cut into files of at most that many. met : with a match equity table.
+
+    Raises
+    ------
+    OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
+    """
+    target, links, title = check(out, force), list(links), legible(title)
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
     far = [text for text in databases if is_url(text)]
@@ -132,22 +163,31 @@ def write(
         for one in holdings:
             _check_readable(one)
         with new_folder(target, force=True) as made, system.said_of(target):
-            _fill(made, holdings, databases, links, title)
+            _fill(made, holdings, links, title, part, progress)
+            if met:
+                (made / "met").mkdir()
+                complete.put_met(made / "met")
+            _installable(made, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
 
 def _check_readable(held: Holding) -> None:
     """CapabilityError for a table that the page's own reader, plugins/js, does not read."""
-    head = read_header(held.database.source.bytes(0, min(SIZE, held.database.source.size)))
+    first = held.database.source.bytes(0, min(SIZE, held.database.source.size))
+    if first.startswith(READ):
+        return
+    head = read_header(first)
     if head is None or head.kind == "H":
         raise CapabilityError(
             f"{held.name}: the page cannot read this table ({held.database.format.name}); it reads one-sided and "
-            "two-sided databases of gnubg's with their header: `bgfmt convert` writes such a .bd file, and `bgfmt "
-            "serve` answers from every table"
+            "two-sided databases of gnubg's with their header, .bgts files and bgsage's: `bgfmt convert` writes a "
+            ".bd file, and `bgfmt serve` answers from every table"
         )
 
 
-def _fill(made: Path, holdings: Holdings, databases: Sequence[str], links: list[Link], title: str) -> None:
+def _fill(
+    made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Progress
+) -> None:
     origins = tuple(sorted({link.origin for link in links}))
     (made / "index.html").write_bytes(html("site", title=title, connect=origins))
     folder = made / "assets" / digest()
@@ -158,11 +198,35 @@ def _fill(made: Path, holdings: Holdings, databases: Sequence[str], links: list[
     if len(holdings):
         (made / "tables").mkdir()
     for held in holdings:
-        shutil.copyfile(held.database.source.path or held.database.name, made / "tables" / held.name)
+        source = Path(held.database.source.path or held.database.name)
+        if part is not None and held.size > part:
+            found = complete.cut(source, made / "tables", held.name, part, progress)
+            parts = [{"url": f"tables/{quote(name)}", "size": size} for name, size in found["parts"]]
+            entries.append(held.entry(None) | {"sha256": found["sha256"], "parts": parts})
+            continue
+        shutil.copyfile(source, made / "tables" / held.name)
         entries.append(held.entry(f"tables/{quote(held.name)}"))
     entries += [_linked(link) for link in links]
     text = json.dumps({"title": title, "tables": entries}, indent=1, ensure_ascii=False)
     (made / "site.json").write_text(text + "\n", "utf-8")
+
+
+def _installable(made: Path, title: str) -> None:
+    """What a browser needs to install the page, and to show it without a network."""
+    (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
+    name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
+    facts = {"name": name, "short_name": title[:24] or "Bearoff", "start_url": "./", "display": "standalone"}
+    icon = {"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}
+    text = json.dumps(facts | COLOURS | {"icons": [icon]}, indent=1, ensure_ascii=False)
+    (made / "manifest.webmanifest").write_text(text + "\n", "utf-8")
+    shell = ["index.html", "site.json", "manifest.webmanifest", "icon.svg"]
+    shell += [f"assets/{digest()}/{name}" for name in assets()]
+    every = hashlib.sha256()
+    for one in shell:
+        every.update((made / one).read_bytes())
+    shell[0] = "./"  # as which the page is asked for
+    text = (SITE / "sw.js").read_text("utf-8").replace("@DIGEST@", every.hexdigest()[:16])
+    (made / "sw.js").write_text(text.replace("@FILES@", json.dumps(shell)), "utf-8")
 
 
 def _linked(link: Link) -> dict[str, object]:

@@ -22,6 +22,7 @@ from typing import Any
 
 import uvicorn
 
+from bgfmt.errors import CapabilityError
 from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.bulk import BODY_SECONDS
 from bgfmt.extras.serve.door import LOOPBACK
@@ -204,6 +205,29 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*LOOPBACK, *allowed) if own else allowed or None
 
 
+def fork(workers: int) -> tuple[int, list[int]]:
+    """Which of the processes this is, from 0, and the ids of those made, which end with this one however it ends."""
+    if workers > 1 and not hasattr(os, "fork"):
+        raise CapabilityError("this system cannot fork, so there is one worker at most")
+    if workers == 1:
+        return 0, []
+    watched, held = os.pipe()
+    made: list[int] = []
+    for worker in range(1, workers):
+        made.append(os.fork())
+        if not made[-1]:
+            os.close(held)
+
+            def end() -> None:
+                os.read(watched, 1)  # nobody writes: this comes back once the first process has gone
+                os.kill(os.getpid(), signal.SIGTERM)
+
+            threading.Thread(target=end, daemon=True).start()
+            return worker, []
+    os.close(watched)
+    return 0, made
+
+
 def serve(
     holdings: Holdings,
     settings: Settings,
@@ -212,11 +236,16 @@ def serve(
     port: int,
     say: Callable[[str], None],
     quiet: bool = False,
+    workers: int = 1,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken."""
+    """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken.
+
+    workers : how many processes answer, this one among them.
+    """
     system.allow_files(2 * settings.connections + 256)
     listener = listen(host, port)
-    service = Service(holdings, settings)
+    worker, others = fork(workers)
+    service = Service(holdings, settings, None if workers == 1 else worker)
     for name in ("uvicorn.error", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
@@ -256,15 +285,24 @@ def serve(
     ends = (signal.SIGINT, signal.SIGTERM) if main else ()
     before = {number: signal.signal(number, stop) for number in ends}
     # a client that connects from now on is answered soon
-    say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
+    if not worker:
+        say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
     try:
         server.run(sockets=[listener])
     finally:
+        for other in others:
+            with contextlib.suppress(OSError):
+                os.kill(other, signal.SIGTERM)
         for number, handler in before.items():
             signal.signal(number, handler)
         working = bool(service.workers.under_way) or service.answers.compiling
         service.close()
-        if working:  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
+        for other in others:
+            with contextlib.suppress(OSError):
+                os.waitpid(other, 0)
+        if (
+            working or worker
+        ):  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)

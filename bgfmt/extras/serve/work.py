@@ -87,11 +87,14 @@ def compiling() -> Refusal:
 class OneAtATime:
     """The one exact calculation at a time.
 
-    seconds : of calculation a minute for one client; None for `CALCULATION`, and for no limit on this machine.
+    seconds : of calculation a minute for one client; None for `CALCULATION`, and for no limit on this machine. told :
+    is told what becomes of each, "done", "busy", "share" (used up) or "compiling", and the seconds that it took.
     """
 
-    def __init__(self, seconds: int | None = None) -> None:
-        self.seconds = seconds
+    def __init__(
+        self, seconds: int | None = None, told: Callable[[str, float], None] = lambda *_: None
+    ) -> None:
+        self.seconds, self.told = seconds, told
         #: of each client: seconds of calculation, and when that was
         self._spent: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
@@ -118,18 +121,23 @@ class OneAtATime:
         """The result of a calculation; Refusal "compiling" or "busy" where it cannot be done now."""
         client = CLIENT.get()
         if not self._ready.wait(LONGEST):
+            self.told("compiling", 0.0)
             raise compiling()
         if (wait := self._too_much(client)) > 0:
             retry = (("Retry-After", str(int(wait) + 1)),)
+            self.told("share", 0.0)
             used = "your share of calculation is used up for now (--calculation)"
             raise Refusal("busy", used, headers=retry)
         if not self._lock.acquire(timeout=PATIENCE):
+            self.told("busy", 0.0)
             raise Refusal("busy", "another calculation is under way", headers=RETRY)
         begun = time.monotonic()
         try:
             return exact()
         finally:
-            self._spend(client, time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            self._spend(client, seconds)
+            self.told("done", seconds)
             self._lock.release()
 
     def _too_much(self, client: str) -> float:

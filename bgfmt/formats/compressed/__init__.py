@@ -13,7 +13,7 @@ from typing import Any
 from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
-from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Outlet, Reading
+from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.formats.compressed.layout import (
     GAMMONS,
     JACOBY,
@@ -44,11 +44,9 @@ class BgfmtTwoSided(Format[StoredEquities]):
     name = "bgfmt-ts"
     title = "bgfmt two-sided, compressed"
     suffixes = (".bgts",)
+    magic = MAGIC
     carries = tuple(VERSIONS)
     by_range = True
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[StoredEquities]:
         shape = read_shape(source, offset)

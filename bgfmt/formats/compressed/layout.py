@@ -32,7 +32,7 @@ import numpy as np
 from construct import Bytes, Const, Int8ul, Int16ul, Int32ul, Int64ul, Struct
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.game import board
 from bgfmt.storage import Source
 
@@ -166,8 +166,7 @@ def read_shape(source: Source, offset: int) -> Shape:
     )
     if shape.size < shape.first_strip:
         raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)
-    if offset + shape.size > source.size:
-        raise TruncatedError(source.name, offset + shape.size, source.size, "table")
+    source.need(offset + shape.size, "table")
     return shape
 
 

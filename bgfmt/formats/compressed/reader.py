@@ -49,9 +49,12 @@ class Reader:
         self.places[directory.order] = np.arange(n)
         self._slots, self._low_bits = directory.classes.slots.reshape(-1), directory.classes.shifts
         self._group = np.repeat(np.arange(groups, dtype=np.int64), self._widths)
-        self._known = np.zeros(groups, bool)  # strips whose head and index have been read
+        self._heads, self._known = np.zeros((2, groups), bool)  # strips whose head, whose index has been read
         #: where the segments of each row begin, tile by tile, and where the row ends
         self._begins = np.zeros((n, groups + 1), np.int64)
+        self._entries = np.zeros((n, groups), bool)  # of them known, where the whole index is not
+        #: where the index of each strip begins, and its first segment
+        self._index, self._first = np.zeros((2, groups), np.int64)
         #: of every tile: its model, where the factors of its columns begin, their bytes, their parts, its width
         self._models: dict[int, TileModel] = {}
         self._beside, self._factors = np.zeros((2, groups**2), np.int64)
@@ -70,45 +73,87 @@ class Reader:
 
     def model(self, g: int, j: int) -> TileModel:
         """How the factors of a tile are stored."""
-        self._need(g)
+        self._need_heads([g])
         return self._models[g * self.shape.groups + j]
+
+    def _need_heads(self, strips: list[int]) -> None:
+        """Read the heads of strips, once."""
+        with self._lock:
+            missing = [g for g in strips if not self._heads[g]]
+            begins = [self.offset + self.directory.strips[g] for g in missing]
+            self.source.soon([(begin, HEAD) for begin in begins])
+            for g, begin in zip(missing, begins, strict=True):
+                self._read_head(g, begin)
+                self._heads[g] = True
 
     def _need(self, g: int) -> None:
         """Read what stands before the row segments of a strip, once."""
+        self._need_heads([g])
         with self._lock:
             if not self._known[g]:
-                self._read_strip(g)
+                self._read_index(g)
                 self._known[g] = True
 
-    def _read_strip(self, g: int) -> None:
-        shape, source, groups = self.shape, self.source, self.shape.groups
-        begin, end = (self.offset + at for at in self.directory.strips[g : g + 2])
-        rows = int(self._widths[g])
-        many = rows * groups + 1
-        source.soon(begin, HEAD + 8 * many)
-        models, size = read_strip_head(source, begin, shape)
-        at = begin + size
-        data = read_sealed(source, at, 8 * many + 4, "index")
-        index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
-        at += len(data)
+    def _read_head(self, g: int, begin: int) -> None:
+        groups, rows = self.shape.groups, int(self._widths[g])
+        models, size = read_strip_head(self.source, begin, self.shape)
+        at = begin + size + 8 * (rows * groups + 1) + 4
         factors = np.array([tile.factor_bytes for tile in models], np.int64)
         sizes = self._widths * (factors + 4)
-        beside = at + np.cumsum(sizes) - sizes
-        at += int(sizes.sum())
-        least = np.array([shape.entry_bytes(width) for width in self._widths.tolist()]) + factors + 4
-        right = index[0] == at and index[-1] == end
-        if not right or (np.diff(index).reshape(rows, groups) < least).any():
-            raise CorruptError(source.name, begin + size, f"segments from {at} to {end}", "others")
-        ours = self._begins[self._edges[g] : self._edges[g + 1]]
-        ours[:, :-1], ours[:, -1] = index[:-1].reshape(rows, groups), index[groups::groups]
         mine = slice(g * groups, (g + 1) * groups)
-        self._beside[mine], self._factors[mine] = beside, factors
+        self._beside[mine] = at + np.cumsum(sizes) - sizes
+        self._index[g], self._first[g], self._factors[mine] = begin + size, at + sizes.sum(), factors
         shifts = [self._shifts]
         for t, tile in enumerate(models, mine.start):
             self._models[t] = tile
             self._parts[t] = tile.parts(sum(map(len, shifts)))
             shifts.append(tile.shifts)
         self._shifts = np.concatenate(shifts)
+
+    def _least(self, tiles: Numbers) -> Numbers:
+        """The fewest bytes that row segments of these tiles have."""
+        kept = 3 if self.shape.columns == 4 else 2
+        return -(-self._tile_widths[tiles] // self.shape.block) * kept + self._factors[tiles] + 4
+
+    def _read_index(self, g: int) -> None:
+        groups, rows = self.shape.groups, int(self._widths[g])
+        at, many = int(self._index[g]), rows * groups + 1
+        self.source.soon([(at, 8 * many + 4)])
+        data = read_sealed(self.source, at, 8 * many + 4, "index")
+        index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
+        first, end = int(self._first[g]), self.offset + self.directory.strips[g + 1]
+        right = index[0] == first and index[-1] == end
+        least = self._least(np.arange(g * groups, (g + 1) * groups))
+        if not right or (np.diff(index).reshape(rows, groups) < least).any():
+            raise CorruptError(self.source.name, at, f"segments from {first} to {end}", "others")
+        ours = self._begins[self._edges[g] : self._edges[g + 1]]
+        ours[:, :-1], ours[:, -1] = index[:-1].reshape(rows, groups), index[groups::groups]
+
+    def _need_some(self, ours: Numbers, theirs: Numbers) -> None:
+        """Of the index what says where the segments of a few records are, without the whole of it and so without its
+        sum: a segment has to be of a possible size and within its strip, and has a sum of its own.
+
+        The factors of the columns are asked for in the same breath.
+        """
+        g, j = self._group[ours], self._group[theirs]
+        tiles, groups = g * self.shape.groups + j, self.shape.groups
+        at = self._index[g] + 8 * ((ours - self.edges[g]) * groups + j)
+        sizes = self._factors[tiles] + 4
+        beside = self._beside[tiles] + (theirs - self.edges[j]) * sizes
+        new = ~(self._entries[ours, j] | self._known[g])
+        parts = [(a, 16) for a in at[new].tolist()]
+        unread = ~self._beside_checked[g, theirs]
+        self.source.soon(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
+        for start, row, tile, k in zip(
+            at[new].tolist(), ours[new].tolist(), tiles[new].tolist(), j[new].tolist(), strict=True
+        ):
+            pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
+            strip = tile // groups
+            least, end = int(self._least(np.array([tile]))[0]), self.offset + self.directory.strips[strip + 1]
+            if not (self._first[strip] <= pair[0] <= pair[1] - least and pair[1] <= end):
+                raise CorruptError(self.source.name, start, f"a segment before {end}", str(pair.tolist()))
+            self._begins[row, k : k + 2] = pair
+            self._entries[row, k] = True
 
     def _checked(self, starts: Numbers, ends: Numbers, known: NDArray[np.bool_]) -> tuple[Bytes, Numbers]:
         """Bytes that hold these parts of the file, and where each begins in them.
@@ -233,8 +278,14 @@ class Reader:
             return np.empty((0, shape.columns), np.uint16)
         ours, theirs = self.places[us], self.places[them]
         groups, group = shape.groups, self._group
-        for strip in np.flatnonzero(np.bincount(group[ours], minlength=groups)).tolist():
-            self._need(strip)
+        strips = np.flatnonzero(np.bincount(group[ours], minlength=groups)).tolist()
+        self._need_heads(strips)
+        by_entry = self.source.far and len(np.unique(ours * groups + group[theirs])) <= FEW
+        if by_entry:
+            self._need_some(ours, theirs)
+        else:
+            for strip in strips:
+                self._need(strip)
         order = np.argsort(((group[ours] * groups + group[theirs]) << 32) + ours)
         ours, theirs = ours[order], theirs[order]
         g, j = group[ours], group[theirs]
@@ -243,10 +294,10 @@ class Reader:
         beside = self._beside[tiles] + places * (self._factors[tiles] + 4)
         known, beside_known = self._rows_checked[ours, j], self._beside_checked[g, theirs]
         parts = (starts, ends, known), (beside, beside + self._factors[tiles] + 4, beside_known)
-        if len(us) <= FEW:
+        if by_entry or len(us) <= FEW:
             for begins, stops, right in parts:
-                for a, b in zip(begins[~right].tolist(), stops[~right].tolist(), strict=True):
-                    self.source.soon(a, b - a)
+                sizes = (stops - begins)[~right].tolist()
+                self.source.soon(list(zip(begins[~right].tolist(), sizes, strict=True)))
         (data, at), (side, side_at) = (self._checked(*part) for part in parts)
         if not (known.all() and beside_known.all()):
             self._rows_checked[ours, j] = self._beside_checked[g, theirs] = True

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import MissingExtraError
+from bgfmt.errors import extra
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
@@ -90,12 +90,7 @@ def _strip(
 
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        install = "pip install threadpoolctl"
-        raise MissingExtraError(f"compressing a table needs threadpoolctl: {install}", install) from None
-
+    threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", "pip install threadpoolctl")
     edges = shape.edges()
     models, beside, segments, sizes = [], [], [], []
 
@@ -107,7 +102,7 @@ def _strip(
         bare = _packed(tile, shape, *model.without_factors(tile))  # blocks by themselves, plain where need be
         return min(factored, bare, key=lambda one: one[1].nbytes + len(one[2]))
 
-    with _one_thread, threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
+    with _one_thread, threads.threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
         for j, (tile_model, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
             models.append(tile_model)
             beside.append(factors)

@@ -48,16 +48,7 @@ def _spans() -> NDArray[np.bool_]:
 class CompressedRows:
     """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
 
-    def __init__(
-        self,
-        source: Source,
-        offset: int,
-        positions: int,
-        *,
-        entry: int,
-        gammon: bool,
-        total: int | None = None,
-    ) -> None:
+    def __init__(self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool) -> None:
         self.source, self.offset, self.entry, self.gammon = source, offset, entry, gammon
         self.index = source.array(index_dtype(entry), (positions,), offset, "index")
         self.data_offset = offset + positions * entry

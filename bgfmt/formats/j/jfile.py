@@ -32,12 +32,12 @@ from bgfmt.formats.base import (
 )
 from bgfmt.formats.j import audit, layout
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
 from bgfmt.formats.j.layout import JLayout
 from bgfmt.formats.j.noun import Form, Noun, form_of
 from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import AsRead, as_read
+from bgfmt.game.orders import Peelle
 from bgfmt.storage import Source
 from bgfmt.tables import Components, MeanRolls, OneSided
 
@@ -126,7 +126,7 @@ class JFile(Format[Kind]):
     # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: Kind, options: Options) -> str | None:
-        if table.arrays() and not jo.holds(table.points, table.chequers):
+        if table.arrays() and not layout.holds(table.points, table.chequers):
             return (
                 f"the ncodes of {table.points} points and {table.chequers} chequers exceed J's 64-bit integers; "
                 "npz holds this table"
@@ -189,7 +189,7 @@ class JFile(Format[Kind]):
             regions += [Region("container", at, start - at), Region(name, start, size, numbers=True)]
             at = start + size
         regions.append(Region("container", at, end - at))
-        order = jo.order(table.points, table.chequers) if table.arrays() else None
+        order = Peelle(table.points, table.chequers) if table.arrays() else None
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(own))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -24,11 +25,13 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.formats.base import ROLLS
 from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j import order as jo
 from bgfmt.formats.j.container import VERSIONS, Container
 from bgfmt.formats.j.noun import JType, Noun
 from bgfmt.formats.records import Fact, Record
+from bgfmt.game import board
+from bgfmt.game.orders import Peelle
 from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
+from bgfmt.tables.rolls import means_of
 
 TITLE = "bgfmt one-sided"
 SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
@@ -72,7 +75,7 @@ def nouns_of(table: Table) -> Sequence[Noun]:
 
 
 def _reordered(
-    order: jo.Order,
+    order: Peelle,
     rows: Any,
     dtype: str,
     release: Callable[[], None] | None,
@@ -100,20 +103,20 @@ def _reordered(
     return LazyRows((order.count, *shape), dtype, lambda a, b: pick(np.arange(a, b)), pick)
 
 
-def _codes(order: jo.Order) -> Noun:
+def _codes(order: Peelle) -> Noun:
     return jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
 
 
 def _of_means(table: MeanRolls) -> Sequence[Noun]:
-    order = jo.order(table.points, table.chequers)
+    order = Peelle(table.points, table.chequers)
     return [_codes(order), jn.floats(_reordered(order, table.means, "f8", table.release, False))]
 
 
 def _of_distributions(table: OneSided) -> Sequence[Noun]:
-    order = jo.order(table.points, table.chequers)
+    order = Peelle(table.points, table.chequers)
     bearoff, gammon = table.bearoff, table.gammon
     rolls = LazyRows(
-        (order.count,), "f8", lambda a, b: means(bearoff[a:b]), lambda k: means(np.asarray(bearoff[k]))
+        (order.count,), "f8", lambda a, b: means_of(bearoff[a:b]), lambda k: means_of(bearoff[k])
     )
     plain = jn.floats if table.exact else jn.integers
     ns, first = (_reordered(order, rows, "f8", table.release, False) for rows in (rolls, bearoff))
@@ -129,16 +132,6 @@ NOUNS: dict[str, Callable[[Any], Sequence[Noun]]] = {
     OneSided.kind: _of_distributions,
     Components.kind: lambda table: table.nouns,
 }
-
-
-def means(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean rolls, float64, of distributions: parts of 65535, or chances when they are floats (added in order)."""
-    if rows.dtype.kind == "f":
-        total = np.zeros(rows.shape[:-1])
-        for roll in range(rows.shape[-1]):
-            total += roll * rows[..., roll]
-        return total
-    return np.asarray((rows.astype(np.int64) @ np.arange(rows.shape[1])) / 65535)
 
 
 def _describe(table: OneSided) -> str:
@@ -162,6 +155,18 @@ def _text(fact: Fact) -> str:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
+def holds(points: int, chequers: int) -> bool:
+    """Whether the ncodes of this size fit in J's 64-bit integers."""
+    return chequers << 4 * (points - 1) < 1 << 63
+
+
+@lru_cache(maxsize=64)
+def sizes_of(count: int) -> tuple[tuple[int, int], ...]:
+    """Every (points, chequers) whose table has `count` rows, and whose ncodes J can hold."""
+    every = ((p, c) for c in range(1, board.MAX_CHEQUERS + 1) for p in range(1, board.MAX_POINTS + 1))
+    return tuple((p, c) for p, c in every if board.count(p, c) == count and holds(p, c))
+
+
 def size_of(file: Container) -> tuple[int, int] | None:
     """(points, chequers) when components 0 and 1 are ncodes and a float for each; None for any other file.
 
@@ -176,8 +181,8 @@ def size_of(file: Container) -> tuple[int, int] | None:
         return None
     rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED))
     rows[-1] = codes.count - 1
-    for size in jo.sizes_of(codes.count):
-        agree = float((jo.order(*size).codes(rows) == codes.data[rows]).mean())
+    for size in sizes_of(codes.count):
+        agree = float((Peelle(*size).codes(rows) == codes.data[rows]).mean())
         if agree == 1.0 or (agree > MOSTLY and len(rows) >= SAMPLED // 2):
             return size  # a wrong ncode among many right ones is damage, which `Codes` names
     return None
@@ -240,7 +245,7 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
     return OneSided(points=size[0], chequers=size[1], bearoff=bearoff, gammon=gammon, **fields, **more)
 
 
-def _check_codes(file: Container, order: jo.Order, rows: NDArray[np.int64]) -> None:
+def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> None:
     """Compare the ncodes of some rows with what they must be."""
     noun, expected = file.noun(0), order.codes(rows)
     wrong = np.flatnonzero(expected != noun.data[rows])
@@ -252,7 +257,7 @@ def _check_codes(file: Container, order: jo.Order, rows: NDArray[np.int64]) -> N
 
 def _check_some(file: Container, size: tuple[int, int]) -> None:
     """Compare all ncodes of a small table, a thousand of a large one."""
-    order = jo.order(*size)
+    order = Peelle(*size)
     _check_codes(file, order, np.arange(0, order.count, 1 if order.count <= EAGER else order.count // 1000))
 
 
@@ -263,7 +268,7 @@ def _ordered(
 
     Of a large table the ncodes of all rows that are read are compared; those of a small one were, by `_check_some`.
     """
-    order, data = jo.order(*size), noun.data
+    order, data = Peelle(*size), noun.data
     small = order.count <= EAGER
 
     def take(rows: NDArray[np.int64]) -> NDArray[Any]:

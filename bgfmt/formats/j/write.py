@@ -95,7 +95,6 @@ class Writer:
         items = [jn.integers(version.number), no, no, jn.integers(length), *pairs, no, no]
         for block, pieces in ((AREA, jn.pieces(jn.boxes(items), form)), (size, []), (FREE, writer._rows())):
             writer._place(block, pieces)
-        writer._flush()  # what is written behind must not overtake what is later written over it
         return writer
 
     def append(self, nouns: Sequence[Noun]) -> None:
@@ -119,10 +118,6 @@ class Writer:
     def _put(self, at: int, data: jn.Piece) -> None:
         if self.store is not None and len(data):
             self.store.write_at(at, data)
-
-    def _flush(self) -> None:
-        if self.store is not None:
-            self.store.flush()
 
     def _place(self, size: int, pieces: Iterable[jn.Piece]) -> Row:
         """Pieces into a block of `size` bytes, a free one, or one at the end, whose rest is blank; the block."""
@@ -168,7 +163,6 @@ class Writer:
         """Count the call and write the header; what stands behind it stays."""
         self.calls += 1
         self._put(0, self._header())
-        self._flush()
 
 
 def groups(sizes: Iterable[int]) -> Iterator[int]:

@@ -5,6 +5,9 @@ that it is damaged throughout. Then the iteration is run again in that way, rest
 two chequers included, and the table must equal it after some sweep, to the last bit. What equals no state is held to
 one step from its own entries, which tells damage from another threshold or build, and proves nothing: a converged
 file holds numbers cut off to 24 bits of an iteration that stopped while they changed by up to its threshold.
+
+A table in float64, of recipe exact, is where the iteration leads. With one and two chequers that is run again, to the
+last bit; with three each record must reproduce itself in one step to the threshold at which the iteration stops.
 """
 
 from __future__ import annotations
@@ -15,11 +18,11 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.tables import Hypergammon, Table, same_numbers
+from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, tell
+from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, many, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
 from bgfmt.verifier.recurrence.plays import Array
@@ -36,6 +39,11 @@ GLANCED = 20_000  # entries that are looked at where no more than a description 
 FEW = 20  # one wrong record in this number, and this number in any case, are damage
 SMALL = 0.05  # an equity that nearly all records of another build or threshold differ less by
 SETTLED = 5000  # wrong records that are told apart from those that follow from them
+
+ROUNDING = 1e-14  # what one step in float64 adds
+FEW_EXACT = 50  # one wrong record in this number, beyond which it is another table rather than damage
+RUN_AGAIN_MOST = 2  # chequers with which the iteration is run again
+QUICK = 1  # chequers up to which it takes no time
 
 
 @dataclass
@@ -178,6 +186,62 @@ class Check:
         return tuple(out)
 
 
+class ExactCheck(Check):
+    """A table in float64: held to one step first, and with one or two chequers run again."""
+
+    exact = True
+    recipe = "exact"
+    threshold = 1e-12
+    limit = 1e-12 + ROUNDING
+    fields = (*FIELDS[:5], "cubeless", *FIELDS[5:])
+
+    def _stored(self) -> Array:
+        return np.ascontiguousarray(self.table.float64, np.float64).reshape(-1, 10).view(np.int64)
+
+    def _run_again(self) -> Outcome:
+        entries, chequers = len(self.stored), self.table.chequers
+        if chequers > RUN_AGAIN_MOST and self.work.tolerance is None:
+            first = self.one_step(np.arange(0, entries, max(1, entries // GLANCED)))
+            if many(first.failing, first.checked):
+                return first
+        if chequers > QUICK:
+            step = self.one_step(None)
+            if chequers > RUN_AGAIN_MOST or 0 < step.failing <= max(FEW, entries // FEW_EXACT):
+                return step
+        return super()._run_again()
+
+    def _described(self) -> Outcome:
+        where = self.iteration.differ(self.stored)
+        right = self.iteration.values[where]
+        step = self.one_step(None)
+        if step.failing:
+            return step
+        return self._outcome(len(self.stored), where, right, self._off(where, right), False, own=None)
+
+    def _of_step(self, outcome: Outcome, where: Array, right: Array, sizes: Array) -> Outcome:
+        if outcome.failing > SETTLED or outcome.checked < outcome.entries:
+            return self._judged(outcome, where, right, None)
+        stored = self.stored.view(np.float64)
+        right, mine = recurrence.settled(self.iteration, stored, where, self.limit)
+        return self._judged(outcome, where[mine], right[mine], int(mine.sum()))
+
+    def _outcome(
+        self, checked: int, where: Array, right: Array, off: Array, small: bool, *, own: int | None,
+        spread: bool = False,
+    ) -> Outcome:  # fmt: skip
+        outcome = Outcome(
+            len(self.stored), checked, failing=len(where), largest=float(off.max()), unit="of an equity"
+        )
+        return self._judged(outcome, where, right, own)
+
+    def _judged(self, outcome: Outcome, where: Array, right: Array, own: int | None) -> Outcome:
+        few = outcome.failing <= max(FEW, outcome.checked // FEW_EXACT)
+        if outcome.largest <= 100 * self.threshold and not few:
+            return replace(outcome, systematic=True, likely=Likely(Cause.THRESHOLD))
+        inherited = 0 if own is None else outcome.failing - own
+        return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
+
+
 def _spread(off: Array) -> dict[str, float]:
     return {f"{q:.1%} within": float(np.quantile(off, q)) for q in (0.5, 0.99, 0.999)} if len(off) else {}
 
@@ -226,3 +290,13 @@ class HypergammonProof(HyperProof[Hypergammon]):
         records = np.array(table.records)
         records.reshape(-1, 28)[search.differ] = recurrence.encode(search.right)
         return replace(table, records=records), len(search.differ)
+
+
+class ExactHypergammonProof(HyperProof[ExactHypergammon]):
+    """The iteration in float64."""
+
+    solved_by = "exact"
+    check = ExactCheck
+    recipes = (
+        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+    )

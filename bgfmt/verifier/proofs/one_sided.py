@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
-from bgfmt.verifier.recurrence.plays import Array, pip_order
+from bgfmt.verifier.recurrence.plays import Array, by_pips
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -140,9 +139,8 @@ def _exact_put_right(table: OneSided) -> tuple[Table, int]:
     )
     changed: set[int] = set()
     keys = means.keys_of(table)
-    _, order, begins = pip_order(table.points, table.chequers)
-    for a, b in pairwise(begins):  # positions of one pip count: none leads to another
-        for some, right in means.expected_distributions(work, which=np.sort(order[a:b]), keys=keys):
+    for part in by_pips(table.points, table.chequers, np.arange(table.positions)):
+        for some, right in means.expected_distributions(work, which=part, keys=keys):
             for name, rows in right.items():
                 stored = work.arrays()[name]
                 differ = (np.asarray(stored[some]).view(np.int64) != rows.view(np.int64)).any(axis=1)

@@ -6,26 +6,23 @@ Each rule fixes the order of the additions, so that a number that follows does s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided
-from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, add_rolls, first_full_of, in_threads
+from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, add_rolls, first_full_of, in_parts
 from bgfmt.verifier.recurrence.plays import (
     WEIGHTS,
     Array,
     Numbering,
     Progress,
     best_plays,
+    by_pips,
     numbering,
     workspace,
 )
-
-BLOCK = 1 << 14
-
 
 # -- mean rolls --------------------------------------------------------------------------------------------------
 
@@ -37,22 +34,29 @@ def check_means(
     keys = np.array(np.asarray(table.means), np.float64).reshape(-1, 1)
     numbers, off = numbering(table.points), np.zeros(table.positions)
 
-    def kernel(some: Array) -> None:
-        means_off(numbers, some, keys, off, False)
+    def hold(some: Array) -> None:
+        off[some] = np.abs(keys[some, 0] - expected_means(numbers, some, keys))
 
-    in_threads(np.arange(table.positions) if which is None else which, threads, kernel, progress)
+    looked = np.arange(table.positions) if which is None else which
+    for _ in in_parts(looked, threads, hold, progress):
+        pass
     if keys.view(np.int64)[0, 0]:
         off[0] = abs(keys[0, 0]) or np.inf  # minus nought is not nought
-        off[0] = off[0] if off[0] == off[0] else np.inf
+    off[np.isnan(off)] = np.inf
     return off
 
 
 def means_of(points: int, chequers: int, *, gammon: bool = False) -> Array:
     """(n,) float64 mean rolls to the last chequer off (`gammon`: to the first), from the rule alone."""
-    n = board.count(points, chequers)
     first = first_full_of(points, chequers) if gammon else 1
-    keys = np.zeros((n, 1))
-    means_off(numbering(points), np.arange(first, n), keys, np.zeros(n), True)
+    return means_among(points, chequers, np.arange(first, board.count(points, chequers)))
+
+
+def means_among(points: int, chequers: int, which: Array) -> Array:
+    """(n,) float64 mean rolls of the positions `which`, until play leads to another one; 0 of the others."""
+    keys = np.zeros((board.count(points, chequers), 1))
+    for some in by_pips(points, chequers, which):
+        keys[some, 0] = expected_means(numbering(points), some, keys)
     return keys[:, 0]
 
 
@@ -68,18 +72,16 @@ def sum36(v: Array) -> float:
 
 
 @njit()
-def means_off(numbering: Numbering, which: Array, keys: Array, off: Array, put_right: bool) -> None:
-    """off[x] = |stored mean - what follows from the smaller stored means|; keys : (n, 1) the means, float64.
-
-    With put_right the means are corrected as it goes, in order.
-    """
+def expected_means(numbering: Numbering, which: Array, keys: Array) -> Array:
+    """(m,) float64: the means that follow for the positions `which` from the means keys (n, 1); 0 for position 0."""
     space = workspace(numbering)
     best = space.best
     v = np.zeros(36)
-    for x in which:
-        if x == 0:
+    out = np.zeros(len(which))
+    for i in range(len(which)):
+        if which[i] == 0:
             continue
-        best_plays(space, x, keys, False)
+        best_plays(space, which[i], keys, False)
         at = 6
         for a in range(6):
             v[a] = keys[best[a * (a + 3) // 2, 0], 0]
@@ -87,11 +89,8 @@ def means_off(numbering: Numbering, which: Array, keys: Array, off: Array, put_r
                 v[at] = keys[best[b * (b + 1) // 2 + a, 0], 0]
                 v[at + 1] = v[at]
                 at += 2
-        mean = 1 + sum36(v) / 36
-        gap = abs(keys[x, 0] - mean)
-        off[x] = gap if gap >= 0 else np.inf  # a stored NaN makes no number
-        if put_right:
-            keys[x, 0] = mean
+        out[i] = 1 + sum36(v) / 36
+    return out
 
 
 # -- normal distributions ----------------------------------------------------------------------------------------
@@ -105,17 +104,26 @@ def check_moments(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
-    """(fails (n,) bool, off (n,) float64) of a normal-distribution table; see `moments_off`."""
-    moments = np.array(np.asarray(table.moments), np.float32)
-    n, full = table.positions, first_full_of(table.points, table.chequers)
-    keys = np.ascontiguousarray(moments[:, [0, 2]])
-    off, numbers = np.zeros(n), numbering(table.points)
+    """(fails (n,) bool, off (n,) float64) of a normal-distribution table.
 
-    def kernel(some: Array) -> None:
-        moments_off(numbers, some, keys, moments, full, divide, off, False)
+    off : the greatest difference of stored means, and of squares of deviations, from what follows.
+    """
+    moments = np.array(np.asarray(table.moments), np.float32)
+    n, off = table.positions, np.zeros(table.positions)
+
+    def hold(some: Array) -> None:
+        stored, right = (
+            x.astype(np.float64)
+            for x in (moments[some], _expected_moments(table.points, table.chequers, moments, some, divide))
+        )
+        stored[:, 1::2] **= 2
+        right[:, 1::2] **= 2
+        off[some] = np.abs(stored - right).max(axis=1)
 
     looked = np.arange(n) if which is None else which
-    in_threads(looked, threads, kernel, progress)
+    for _ in in_parts(looked, threads, hold, progress):
+        pass
+    off[np.isnan(off)] = np.inf  # a stored NaN makes no number
     bits = moments.view(np.uint32)
     if bits[0].any():
         off[0] = np.inf
@@ -128,10 +136,17 @@ def check_moments(
 
 def remade_moments(points: int, chequers: int, *, divide: bool = False) -> Array:
     """The whole normal-distribution table, (n, 4) float32, from the rule alone."""
-    n, full = board.count(points, chequers), first_full_of(points, chequers)
-    moments, keys = np.zeros((n, 4), np.float32), np.zeros((n, 2), np.float32)
-    moments_off(numbering(points), np.arange(1, n), keys, moments, full, divide, np.zeros(n), True)
+    n = board.count(points, chequers)
+    moments = np.zeros((n, 4), np.float32)
+    for some in by_pips(points, chequers, np.arange(n)):
+        moments[some] = _expected_moments(points, chequers, moments, some, divide)
     return moments
+
+
+def _expected_moments(points: int, chequers: int, moments: Array, some: Array, divide: bool) -> Array:
+    out, full = np.zeros((len(some), 4), np.float32), first_full_of(points, chequers)
+    expected_moments(numbering(points), some, moments[:, ::2], moments, full, divide, out)
+    return out
 
 
 def moments_of(rows: Distributions) -> Array:
@@ -148,7 +163,7 @@ def moments_of(rows: Distributions) -> Array:
 
 
 @njit()
-def expected_moments(best: Array, moments: Array, column: int, choice: int, divide: bool, out: Array) -> None:
+def moments_after(best: Array, moments: Array, column: int, choice: int, divide: bool, out: Array) -> None:
     """out[0:2], float32: mean and deviation that follow from the plays best[:, choice], in gnubg's float32 steps.
 
     Times the reciprocal of 36, as the common build does it, or, `divide`, divided by 36.
@@ -178,34 +193,21 @@ def expected_moments(best: Array, moments: Array, column: int, choice: int, divi
 
 
 @njit()
-def moments_off(
-    numbering: Numbering, which: Array, keys: Array, moments: Array, first_full: int, divide: bool, off: Array,
-    put_right: bool,
-) -> None:  # fmt: skip
-    """off[x] = the greatest difference of stored means, and of squares of deviations, from what follows; float64.
+def expected_moments(
+    numbering: Numbering, which: Array, keys: Array, moments: Array, first_full: int, divide: bool, out: Array
+) -> None:
+    """out (m, 4) float32, noughts at first: what follows for the positions `which` from `moments`.
 
-    With put_right the moments and keys are corrected as it goes, in order.
+    keys (n, 2) : the means among them.
     """
     space = workspace(numbering)
-    out = np.zeros(2, np.float32)
-    for x in which:
+    for i in range(len(which)):
+        x = which[i]
         if x == 0:
             continue
-        full = x >= first_full
-        best_plays(space, x, keys, full)
-        for part in range(2):
-            if part == 1 and not full:
-                out[:] = 0
-            else:
-                expected_moments(space.best, moments, 2 * part, part, divide, out)
-            of_mean = abs(np.float64(moments[x, 2 * part]) - np.float64(out[0]))
-            of_square = abs(np.float64(moments[x, 2 * part + 1]) ** 2 - np.float64(out[1]) ** 2)
-            gap = max(of_mean, of_square)
-            off[x] = max(off[x], gap) if of_mean + of_square >= 0 else np.inf  # a stored NaN makes no number
-            if put_right:  # also where they are equal: minus zero equals zero
-                moments[x, 2 * part] = out[0]
-                moments[x, 2 * part + 1] = out[1]
-                keys[x, part] = out[0]
+        best_plays(space, x, keys, x >= first_full)
+        for part in range(2 if x >= first_full else 1):
+            moments_after(space.best, moments, 2 * part, part, divide, out[i, 2 * part : 2 * part + 2])
 
 
 # -- float64 distributions ---------------------------------------------------------------------------------------
@@ -241,21 +243,15 @@ def expected_distributions(
         gammon = np.ascontiguousarray(np.asarray(table.gammon)[full:], np.float64)
     looked = np.arange(n) if which is None else which
 
-    def work(some: Array) -> tuple[Array, dict[str, Array]]:
+    def work(some: Array) -> dict[str, Array]:
         out, second = np.zeros((len(some), stored.shape[1])), np.zeros((len(some), stored.shape[1]))
         second[some < full, 0] = 1
         if len(some) and some[0] == 0:
             out[0, 0] = 1
         float64_rows(numbering(points), some, keys, stored, gammon, full, out, second)
-        return some, {"bearoff": out} if table.gammon is None else {"bearoff": out, "gammon": second}
+        return {"bearoff": out} if table.gammon is None else {"bearoff": out, "gammon": second}
 
-    done = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for some, expected in pool.map(work, (looked[a : a + BLOCK] for a in range(0, len(looked), BLOCK))):
-            done += len(some)
-            if progress is not None:
-                progress(done, len(looked))
-            yield some, expected
+    yield from in_parts(looked, threads, work, progress)
 
 
 @njit()

@@ -7,10 +7,10 @@ ranks plays by numbers that the file does not hold (sums before rounding, floats
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,14 +23,17 @@ from bgfmt.verifier.recurrence.plays import (
     Numbering,
     Progress,
     best_plays,
+    by_pips,
     numbering,
     workspace,
 )
 
+T = TypeVar("T")
 ROLLS = 32  # of a row
 FULL = 15
 WHOLE = 65535
 LABEL_BITS = 32
+BLOCK = 1 << 14  # positions looked at together, at most
 
 
 # -- rows --------------------------------------------------------------------------------------------------------
@@ -71,20 +74,30 @@ class Distributions:
     race: bool
     idle_wrong: Array
 
-    def keys(self, rule: RowRule) -> tuple[Array, Array]:
-        """(n, 2) ranks of the stored rows: sum of i * row[i], tie labels beneath where the rule has them; labels."""
-        n = len(self.bearoff)
-        labels = lexicographic(self.points, self.chequers) if rule.lexicographic else np.zeros(0, np.uint64)
-        out = np.zeros((n, 2), np.uint64 if len(labels) else np.uint32)
-        weights = np.arange(ROLLS, dtype=np.uint32)
-        for start in range(0, n, 1 << 18):
-            rows = slice(start, min(n, start + (1 << 18)))
-            out[rows, 0] = self.bearoff[rows].astype(np.uint32) @ weights
+    def keys(self, rule: RowRule) -> Array:
+        """(n, 2) ranks of the stored rows, see `ranks`; where the rule has tie labels, these beneath."""
+        out = np.zeros((len(self.bearoff), 2), np.uint64 if rule.lexicographic else np.uint32)
+        out[:, 0] = ranks(self.bearoff)
         if len(self.gammon) and not self.race:
-            out[self.first_full :, 1] = self.gammon.astype(np.uint32) @ weights
-        if len(labels):
-            out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | labels
-        return out, labels
+            out[self.first_full :, 1] = ranks(self.gammon)
+        if rule.lexicographic:
+            out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | lexicographic(self.points, self.chequers)
+        return out
+
+    def parts(self, some: Array) -> Iterator[tuple[int, Array, Array, Array]]:
+        """Of the race (0) and of the gammon (1): the rows, which of the positions `some` have one, and where."""
+        for part, rows, first in ((0, self.bearoff, 0), (1, self.gammon, self.first_full)):
+            here = np.flatnonzero(some >= first) if len(rows) else np.zeros(0, np.int64)
+            yield part, rows, here, some[here] - first
+
+    def follow(self, rule: RowRule, some: Array, keys: Array) -> tuple[Array, Array]:
+        """What the rule gives for the positions `some`, (m, 2, 32) int32, and 36 times that before the rounding."""
+        right, sums = np.zeros((2, len(some), 2, ROLLS), np.int32)
+        expected_rows(
+            numbering(self.points), some, keys, self.bearoff, self.gammon, self.first_full, rule.lexicographic,
+            self.race, sums, right,
+        )  # fmt: skip
+        return right, sums
 
     def gammon_rows(self) -> Array:
         """The gammon part of all positions as distributions, (n, 32) uint16."""
@@ -94,6 +107,11 @@ class Distributions:
             full = self.gammon
             out[self.first_full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.race else full
         return out
+
+
+def ranks(rows: Array) -> Array:
+    """(m,) uint32 sums of i * row[i]."""
+    return np.asarray(np.einsum("ij,j", rows, np.arange(ROLLS, dtype=np.uint32)))
 
 
 def lexicographic(points: int, chequers: int) -> Array:
@@ -131,19 +149,20 @@ def rows_of(table: OneSided, *, race: bool = False) -> Distributions:
     return Distributions(table.points, table.chequers, bearoff, gammon, full, race, np.concatenate(idle))
 
 
-def in_threads(
-    which: Array, threads: int, kernel: Callable[[Array], None], progress: Progress | None
-) -> None:
-    """Run kernel(some) over all of `which` on threads, later and costlier positions first."""
+def in_parts(
+    which: Array, threads: int, work: Callable[[Array], T], progress: Progress | None
+) -> Iterator[tuple[Array, T]]:
+    """(some, work(some)) for all of `which` in order, on threads."""
     n = len(which)
-    step = max(64, min(20000, n // (8 * threads) + 1))
-    parts = [which[a : a + step] for a in range(0, n, step)][::-1]
+    step = max(64, min(BLOCK, n // (32 * threads) + 1))
+    parts = [which[a : a + step] for a in range(0, n, step)]
     done = 0
     with ThreadPoolExecutor(threads) as pool:
-        for part, _ in zip(parts, pool.map(kernel, parts), strict=True):
+        for part, found in zip(parts, pool.map(work, parts), strict=True):
             done += len(part)
             if progress is not None:
                 progress(done, n)
+            yield part, found
 
 
 # -- held against the rule ---------------------------------------------------------------------------------------
@@ -163,13 +182,24 @@ def check(
     """
     n = len(rows.bearoff)
     fails, largest = np.zeros(n, np.uint8), np.zeros(n, np.uint16)
-    keys, labels = rows.keys(rule)
+    keys = rows.keys(rule)
 
-    def kernel(some: Array) -> None:
-        _check(rows, rule, some, keys, labels, False, fails, largest)
+    def hold(some: Array) -> None:
+        right, sums = rows.follow(rule, some, keys)
+        for part, stored, here, at in rows.parts(some):
+            values, wanted, looked = stored[at].astype(np.int32), right[here, part], some[here]
+            off = np.abs(values - wanted).max(axis=1, initial=0)
+            bad = off > 0
+            if rule.halves:
+                remainder = part == 0 or not rows.race
+                bad &= (looked == 0) | ~halves_apart(values, sums[here, part], wanted, remainder)
+            fails[looked[bad]] |= 1 << part
+            most = np.where(looked > 0, np.minimum(off, WHOLE), WHOLE)[bad]
+            largest[looked[bad]] = np.maximum(largest[looked[bad]], most)
 
     looked = np.arange(n) if which is None else which
-    in_threads(looked, threads, kernel, progress)
+    for _ in in_parts(looked, threads, hold, progress):
+        pass
     idle = np.intersect1d(rows.idle_wrong, looked)
     fails[idle] |= 2
     largest[idle] = WHOLE
@@ -178,22 +208,20 @@ def check(
 
 def settle(rows: Distributions, first: int, rule: RowRule = GNUBG) -> Array:
     """Put every row from `first` on right, in place; (n,) uint8 bits of the rows that were wrong."""
-    n = len(rows.bearoff)
+    n, keys = len(rows.bearoff), rows.keys(rule)
     wrong = np.zeros(n, np.uint8)
-    keys, labels = rows.keys(rule)
-    _check(rows, rule, np.arange(first, n), keys, labels, True, wrong, np.zeros(n, np.uint16))
+    for some in by_pips(rows.points, rows.chequers, np.arange(first, n)):
+        right, _ = rows.follow(rule, some, keys)
+        for part, stored, here, at in rows.parts(some):
+            wanted, looked = right[here, part].astype(np.uint16), some[here]
+            wrong[looked] |= (stored[at] != wanted).any(axis=1).astype(np.uint8) << part
+            stored[at] = wanted
+            key = ranks(wanted)
+            if rule.lexicographic and part == 0:
+                key = (key.astype(np.uint64) << LABEL_BITS) | (keys[looked, 0] & (1 << LABEL_BITS) - 1)
+            keys[looked, part] = key
     wrong[rows.idle_wrong] |= 2
     return wrong
-
-
-def _check(
-    rows: Distributions, rule: RowRule, which: Array, keys: Array, labels: Array, put_right: bool, fails: Array,
-    largest: Array,
-) -> None:  # fmt: skip
-    check_rows(
-        numbering(rows.points), which, keys, labels, rows.bearoff, rows.gammon, rows.first_full, rule.lexicographic,
-        rows.race, rule.halves and not put_right, put_right, fails, largest,
-    )  # fmt: skip
 
 
 def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
@@ -241,90 +269,50 @@ def finish(sums: Array, by_sums: bool, out: Array) -> None:
     out[mode] -= total - WHOLE
 
 
-@njit()
-def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> bool:
-    """Whether a stored row differs from the right one by exact halves rounded down alone.
+def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> Array:
+    """(m,) whether a stored row (m, 32) differs from the right one by exact halves rounded down alone.
 
     sums / 36 is what was rounded. A program that divides floats rounds 36 k + 18 either way. What is left over goes,
     with `remainder`, to the most likely roll all the same, among equally likely ones to any.
     """
-    most_rounded = 0
-    most_sum = 0
-    for i in range(ROLLS):
-        most_rounded = max(most_rounded, (sums[i] + 18) // 36)
-        most_sum = max(most_sum, sums[i])
-    left = 0
-    taken = 0
-    for i in range(ROLLS):
-        value = np.int64(stored[i])
-        left += right[i] - value
-        if sums[i] % 36 == 18 and value == (sums[i] - 18) // 36:
-            continue
-        if value != (right[i] if not remainder else (sums[i] + 18) // 36):
-            if not remainder or ((sums[i] + 18) // 36 + 1 < most_rounded and sums[i] < most_sum):
-                return False
-            taken += 1
-    return not remainder or (left == 0 and taken <= 1)
+    rounded = (sums + 18) // 36
+    down = (sums % 36 == 18) & (stored == rounded - 1)
+    other = (stored != (rounded if remainder else right)) & ~down
+    if not remainder:
+        return np.asarray(~other.any(axis=1))
+    likely = (rounded + 1 >= rounded.max(axis=1)[:, None]) | (sums >= sums.max(axis=1)[:, None])
+    taken = other.sum(axis=1)
+    return np.asarray(((right - stored).sum(axis=1) == 0) & (taken <= 1) & ~(other & ~likely).any(axis=1))
 
 
 @njit()
 def expected_rows(
-    x: int, best: Array, rows: Array, gammon: Array, first_full: int, by_sums: bool, race: bool, sums: Array,
-    out: Array,
+    numbering: Numbering, which: Array, keys: Array, rows: Array, gammon: Array, first_full: int, by_sums: bool,
+    race: bool, sums: Array, out: Array,
 ) -> None:  # fmt: skip
-    """out[0], out[1] (32 int64): what the rule gives for position x > 0 from `rows` and `gammon`; sums likewise.
+    """out[i, 0], out[i, 1] (32 int32): what the rule gives for position which[i] from `rows` and `gammon`.
 
-    The arrays are those of `Distributions`.
-    """
-    add_rolls(best, 0, rows, 0, 0, sums[0])
-    finish(sums[0], by_sums, out[0])
-    if len(gammon) == 0 or x < first_full:
-        return
-    if race:
-        add_rolls(best, 0, gammon, first_full, 0, sums[1])
-        out[1, 0] = WHOLE
-        for i in range(1, ROLLS):
-            out[1, i] = (sums[1, i] + 18) // 36
-    else:
-        add_rolls(best, 1, gammon, first_full, WHOLE, sums[1])
-        finish(sums[1], by_sums, out[1])
-
-
-@njit()
-def check_rows(
-    numbering: Numbering, which: Array, keys: Array, labels: Array, rows: Array, gammon: Array, first_full: int,
-    by_sums: bool, race: bool, halves: bool, put_right: bool, fails: Array, largest: Array,
-) -> None:  # fmt: skip
-    """Set bits of fails[x] (1 bearoff, 2 gammon) where a stored row is not what the rule gives, x in `which`.
-
-    keys, labels : as `Distributions.keys` gives them. largest[x] : greatest difference of one number, 65535 for
-    x = 0. halves : rows that differ by exact halves alone are let pass; see `halves_apart`. With put_right the rows
-    and their keys are corrected as it goes, in order.
+    keys : as `Distributions.keys` gives them; the other arrays are those of `Distributions`. sums : 36 times `out`
+    before the rounding. Both are noughts at first.
     """
     space = workspace(numbering)
-    sums = np.zeros((2, ROLLS), np.int64)
-    out = np.zeros((2, ROLLS), np.int64)
-    for x in which:
-        parts = 2 if len(gammon) and x >= first_full else 1
-        if x:
-            best_plays(space, x, keys, parts == 2 and not race)
-            expected_rows(x, space.best, rows, gammon, first_full, by_sums, race, sums, out)
-        else:
-            out[0, 0], out[0, 1:] = WHOLE, 0
-        for part in range(parts):
-            stored = rows[x] if part == 0 else gammon[x - first_full]
-            most = rank = 0
-            for i in range(ROLLS):
-                most = max(most, abs(np.int64(stored[i]) - out[part, i]))
-                rank += i * out[part, i]
-            remainder = part == 0 or not race
-            if most and not (halves and x and halves_apart(stored, sums[part], out[part], remainder)):
-                fails[x] |= 1 << part
-                largest[x] = max(largest[x], min(most, WHOLE)) if x else WHOLE
-            if put_right:
-                for i in range(ROLLS):
-                    stored[i] = out[part, i]
-                keys[x, part] = rank if part or len(labels) == 0 else (rank << LABEL_BITS) | labels[x]
+    for i in range(len(which)):
+        x = which[i]
+        full = len(gammon) > 0 and x >= first_full
+        if x == 0:
+            out[i, 0, 0] = WHOLE
+            continue
+        best_plays(space, x, keys, full and not race)
+        add_rolls(space.best, 0, rows, 0, 0, sums[i, 0])
+        finish(sums[i, 0], by_sums, out[i, 0])
+        if full and race:
+            add_rolls(space.best, 0, gammon, first_full, 0, sums[i, 1])
+            out[i, 1, 0] = WHOLE
+            for k in range(1, ROLLS):
+                out[i, 1, k] = (sums[i, 1, k] + 18) // 36
+        elif full:
+            add_rolls(space.best, 1, gammon, first_full, WHOLE, sums[i, 1])
+            finish(sums[i, 1], by_sums, out[i, 1])
 
 
 # -- other programs' rules ---------------------------------------------------------------------------------------

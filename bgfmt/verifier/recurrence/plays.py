@@ -9,7 +9,7 @@ dice a + 1 >= b + 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from math import comb
 from typing import Any, NamedTuple
@@ -311,3 +311,10 @@ def pip_order(points: int, chequers: int) -> tuple[Array, Array, Array]:
     counted = pips(points, chequers)
     order = np.argsort(counted, kind="stable")
     return counted, order, np.searchsorted(counted[order], np.arange(counted.max() + 2))
+
+
+def by_pips(points: int, chequers: int, which: Array) -> Iterator[Array]:
+    """The positions `which` by rising pips, those of one pip count together: none of these leads to another."""
+    counted = pips(points, chequers)[which]
+    order = np.argsort(counted, kind="stable")
+    yield from np.split(which[order], np.flatnonzero(np.diff(counted[order])) + 1)

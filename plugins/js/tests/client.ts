@@ -28,8 +28,16 @@ export async function local(path: string, bytes: Uint8Array): Promise<void> {
   const answer = await race([table, memory], "0 2 2 2 0 4");
   const mean: number = "mean_rolls" in answer ? answer.mean_rolls : answer.on_roll.mean_rolls;
   const action = (await cube(memory, "1/1")).centered_cube?.action ?? "";
-  const values: number[] = (await play(memory, "1/1", [6, 1])).plays?.map((p) => p.value) ?? [];
-  console.log(mean, action, values, plays([1, 2], "21")[0]?.moves[0]?.from, rank(unrank(5, 6), 6), table.stats().bytes);
+  const values: number[] = (await play(memory, "1/1", [6, 1])).plays.map((p) => p.value);
+  const rolls: string[] = (await play(memory, "1/1", "all")).rolls.map((r) => r.roll);
+  const side: number = (await race(memory, [1, 2])).mean_rolls;
+  const two = await open({ parts: [{ url: "a.000", size: 1 }] }, { kind: "two-sided" });
+  const equity: number = (await two.lookup("1/1")).centered;
+  // @ts-expect-error a two-sided table has no distributions
+  (await two.lookup("1/1")).bearoff;
+  const hyper: number = (await openFile(path, { kind: "hypergammon" })).lookupSync("1/1").outcomes.win_gammon;
+  await probe([two, memory], "1/1", { roll: "61" }).then((said) => said.play?.plays.length);
+  console.log(rolls, side, equity, hyper, mean, action, values, plays([1, 2], "21")[0]?.moves[0]?.from, rank(unrank(5, 6), 6), table.stats().bytes);
 }
 
 // @ts-expect-error a table is made by open

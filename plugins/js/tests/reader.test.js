@@ -190,7 +190,3 @@ test("a small cache answers many questions", async () => {
   numbers.forEach((n, k) => assert.deepEqual(answers[k], whole.lookupSync(n)));
   assert.ok(paged.stats().pages <= 3);
 });
-
-test("a table of hypergammon is refused in words", async () => {
-  await assert.rejects(openFile(path("hyper1.bd")), (error) => of("format")(error) && /a hypergammon table; this reader does not know those/.test(error.message));
-});

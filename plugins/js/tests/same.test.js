@@ -42,6 +42,66 @@ test("every golden file, every way of reading it", { skip }, async (t) => {
   }
 });
 
+const compressed = () => lines("files.jsonl").filter(({ path }) => path.endsWith(".bgts"));
+
+test("a record of a compressed table costs three short requests, also where the file is in parts", { skip }, async (t) => {
+  const { path, answers } = compressed().find((one) => /06x04_22/.test(one.path));
+  const bytes = readFileSync(path);
+  const cuts = [0, 100000, 100001, 200000, bytes.length];
+  const parts = [];
+  for (const [k, cut] of cuts.slice(1).entries()) {
+    const server = await serve(bytes.subarray(cuts[k], cut));
+    t.after(() => server.close());
+    parts.push({ url: server.url, size: cut - cuts[k] });
+  }
+  const server = await serve(bytes);
+  t.after(() => server.close());
+  const cut = await open({ parts });
+  assert.deepEqual([cut.size, cut.points, cut.chequers, cut.compressed, cut.kind], [bytes.length, 6, 4, true, "two-sided"]);
+  for (const expected of answers.slice(0, 12)) {
+    const table = await open(server.url, { cachePages: 1, pageBytes: 4096 });
+    await table.lookup(expected.position_number); // the head of a strip, once
+    const before = table.stats();
+    assert.deepEqual(await table.lookup(expected.position_number), expected);
+    const { requests, bytes: read } = table.stats();
+    assert.ok(requests - before.requests <= 3 && read - before.bytes <= 40000, `${requests - before.requests} requests`);
+    assert.deepEqual(await cut.lookup(expected.position_number), expected);
+  }
+  await assert.rejects(open({ parts: [parts[0], { ...parts[1], size: 2 }] }), { code: "truncated" });
+  await assert.rejects(open({ parts: [{ ...parts[0], size: parts[0].size + 1 }, ...parts.slice(1)] }), { code: "changed" });
+  await assert.rejects(open({ parts }, { kind: "one-sided" }), /a two-sided table, where a one-sided one is wanted/);
+  for (const wrong of [[], [{ url: "a" }], [{ size: 1 }]]) await assert.rejects(open({ parts: wrong }), TypeError);
+});
+
+test("a compressed table in parts needs a server with ranges", { skip }, async (t) => {
+  const bytes = readFileSync(compressed()[0].path);
+  const server = await serve(bytes, (request, response) => response.writeHead(200).end(bytes) !== null);
+  t.after(() => server.close());
+  await assert.rejects(open({ parts: [{ url: server.url, size: bytes.length }] }), { code: "no_ranges" });
+  assert.equal((await open(server.url)).lookupSync(0).position_number, 0); // one file is read whole where it is small
+  await assert.rejects(open(server.url, { wholeBytes: 1000 }), { code: "no_ranges" });
+});
+
+test("damage of a compressed table never goes into an answer", { skip }, async () => {
+  const told = new Set();
+  for (const { path, answers } of compressed()) {
+    const good = readFileSync(path);
+    for (let round = 0; round < 24; round++) {
+      const bytes = new Uint8Array(good.subarray(0, round % 9 ? good.length : (round * 7919) % good.length));
+      const at = round % 3 ? (round * 104729 + 977) % bytes.length : (round * 31) % 300;
+      bytes[at] ^= 1 << (round % 8);
+      try {
+        const table = await open(bytes);
+        for (const expected of answers) assert.deepEqual(table.lookupSync(expected.position_number), expected);
+      } catch (error) {
+        assert.ok(["corrupt", "format", "truncated"].includes(error.code), `${path} ${round}: ${error.stack}`);
+        told.add(error.code);
+      }
+    }
+  }
+  assert.ok(told.has("corrupt") && told.has("truncated"));
+});
+
 test("random positions", { skip }, async () => {
   const [{ path, columns, count }] = lines("random.jsonl");
   const raw = readFileSync(`${FOLDER}/random.bin`);

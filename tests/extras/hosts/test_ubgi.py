@@ -135,7 +135,7 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
         check=True,
     )
     said = done.stdout.decode().splitlines()
-    assert said[4] == "ubgiok"
+    assert said[5] == "ubgiok"
     assert said[-2:] == ["error bad_argument line too long", "readyok"]
     assert not done.stderr
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import bgfmt
+from bgfmt.analysis.insight import insight, take_points
 from bgfmt.extras.matches import read, sgf
 from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, text
 from bgfmt.extras.matches.annotate.files import content
-from bgfmt.extras.matches.annotate.insight import insight, take_points
 from bgfmt.extras.matches.decisions import decisions
 from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -91,6 +92,17 @@ def test_nothing_from_outside(report: MatchReport) -> None:
     assert "url(" not in text
     assert "@import" not in text
     assert "default-src 'none'" in text
+
+
+def test_positions_link_to_a_page(report: MatchReport) -> None:
+    """Every error with its board and every decision of the list, each with all of its state."""
+    text = page.page(Report([report], page="http://localhost:8753/"))
+    links = [attributes["href"] or "" for tag, attributes in elements(text) if tag == "a"]
+    assert len(links) == len(report.judgements) + sum(one.error for one in report.judgements)
+    asked = [dict(parse_qsl(link.removeprefix("http://localhost:8753/?"))) for link in links]
+    told = {replace(one.decision.state, doubled=False).xgid for one in report.judgements}
+    assert {one["p"] for one in asked} == told
+    assert {one.get("met") for one in asked} == {report.met.name if report.met else None}
 
 
 @pytest.mark.parametrize("place", ["name", "file"])

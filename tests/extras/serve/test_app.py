@@ -55,6 +55,8 @@ def held_to(document: Any, path: str, value: Any) -> None:
             {"away": "3-5", "met": "g11", "met_player": "1"},
         ),
         ("cube", [TEXT, "--scores", "2"], {"scores": "2"}),
+        ("cube", [TEXT, "--insight"], {"insight": "true"}),
+        ("cube", [TEXT, "--insight", "--away", "3-5"], {"insight": "true", "away": "3-5"}),
         (
             "play",
             [TEXT, "61", "--away", "2-3", "--cube-value", "2", "--cube", "owned"],
@@ -195,6 +197,36 @@ def test_the_description_is_valid(document: Any) -> None:
     validator.validate(document)
     assert document["openapi"].startswith("3.1")
     assert document["x-limits"]["max_rows"] == 10000
+
+
+def test_the_examples_of_the_description_are_answered(client: Client, document: Any) -> None:
+    """Every route with what its parameters have as examples; the answer is of the shape that stands beside it."""
+    assert client.json("/v1/openapi.json") == document
+    asked = 0
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            said = operation.get("parameters", [])
+            given = {one["name"]: one["example"] for one in said if "example" in one}
+            if {one["name"] for one in said if one.get("required")} - set(given):
+                continue  # the name of a table, or of a file of the page
+            content = operation["responses"]["200"]["content"]
+            if method == "post":
+                (example,) = operation["requestBody"]["content"]["application/json"]["schema"]["examples"]
+                status, headers, data = client.post(path, example)
+                assert all("error" not in one for one in json.loads(data)["results"])
+            else:
+                query = {n: value for n, value in given.items() if "{" + n + "}" not in path}
+                named = re.sub(r"\{(\w+)\}", lambda name, of=given: urllib.parse.quote(of[name[1]]), path)
+                status, headers, data = client.get(
+                    f"{named}?{urllib.parse.urlencode(query)}" if query else named
+                )
+            assert status == 200, (method, path, data[:200])
+            kind = headers["content-type"].partition(";")[0]
+            if kind == "application/json":
+                schema = {**content[kind]["schema"], "components": document["components"]}
+                jsonschema.Draft202012Validator(schema).validate(json.loads(data))
+            asked += 1
+    assert asked > 20
 
 
 # -- errors ----------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Question, question
 from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.formats.compressed import layout
 from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.game.state import GameState
-from bgfmt.tables import bounds
+from bgfmt.tables import TwoSided, bounds
 from tests.conftest import GOLDEN, ROOT
 
 FILES = sorted((GOLDEN / "gnubg").glob("[ot]s_*.bd"))
@@ -52,14 +54,37 @@ def opened(path: Path) -> Any:
     return bgfmt.open(path, format=FORMATS[str(layout["kind"])], **more)
 
 
+def other_files(folder: Path, random: np.random.Generator) -> Iterator[Path]:
+    """Tables of the other formats that the reader knows: compressed ones of one strip and of many, of any numbers."""
+    yield from (GOLDEN / "gnubg/hyper1.bd", ROOT / "fixtures/match/score_3x2.bgm")
+    for name, most in (("ts_06x04", 8192), ("ts_05x04", 64), ("ts_06x04", 22), ("ts_06x04_cubeless", 70)):
+        path = folder / f"{name}_{most}.bgts"
+        with pytest.MonkeyPatch.context() as patch, bgfmt.open(GOLDEN / f"gnubg/{name}.bd") as db:
+            patch.setattr(layout, "MOST_GROUP", most)
+            bgfmt.save(db.table, path)
+        yield path
+    for columns, spread in ((4, 65536), (1, 65536), (4, 2000)):
+        numbers = random.integers(0, spread, (126, 126, columns), np.uint16)
+        path = folder / f"random_{columns}_{spread}.bgts"
+        bgfmt.save(TwoSided(points=5, chequers=4, equities=numbers), path)
+        yield path
+    path = folder / "bearoff_1sided.db"
+    with bgfmt.open(GOLDEN / "gnubg/os_p06.bd") as db:
+        bgfmt.save(replace(db.table, gammon_policy="race"), path)
+    yield path
+
+
 def golden_answers(folder: Path, random: np.random.Generator) -> None:
-    found = []
-    for path in FILES:
+    found, own = [], np.random.default_rng(29)
+    drawn = [(path, random) for path in FILES] + [(path, own) for path in other_files(folder, own)]
+    for path, drawing in drawn:
         with opened(path) as db:
             entries = db.table.entries
-            numbers = {0, 1, entries - 1, *random.integers(0, entries, 150).tolist()}
+            numbers = {0, 1, entries - 1, *drawing.integers(0, entries, 150).tolist()}
             numbered = [db.table.asked(n) for n in sorted(numbers) if n < entries]
-            races = [a for a in numbered if not (isinstance(a, Position) and a.contact)]
+            races = [
+                a for a in numbered if not (isinstance(a, Position) and a.contact and db.table.points < 25)
+            ]
             answers = [db.lookup(asked).as_dict() for asked in races]
         found.append({"path": str(path), "layout": HEADERLESS.get(path.name), "answers": answers})
     lines(folder / "files.jsonl", found)

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import bgfmt
 from bgfmt.extras.serve import page
 from tests.conftest import GOLDEN, ROOT
 from tests.support.serving import served
@@ -70,11 +71,22 @@ def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> 
         served("--settle", "0", *TABLES) as first,
         static(folder) as second,
         served("--settle", "0", HYPERGAMMON) as third,
+        served(*TABLES) as fourth,
     ):
         pages = json.dumps({"served": first, "static": second})
         more = {"BGFMT_PAGES": pages, "BGFMT_CHROMIUM": chromium, "BGFMT_SHOTS": shots, "HOME": str(tmp_path)}
-        more["BGFMT_HYPERGAMMON"] = third
+        more |= {"BGFMT_HYPERGAMMON": third, "BGFMT_CALCULATING": fourth}
         run_node(node, ROOT / "tests/web/page.test.mjs", **more)
+
+
+def test_a_site_without_its_server(tmp_path: Path, oracle: Callable[[str], str]) -> None:
+    node, chromium = oracle("node"), oracle("chromium")
+    oracle("npm:playwright-core")
+    packed = tmp_path / "ts_06x04.bgts"
+    bgfmt.convert(TABLES[0], packed)
+    page.write(tmp_path / "site", [str(packed), TABLES[1]], part=65536)
+    more = {"BGFMT_SITE": str(tmp_path / "site"), "BGFMT_CHROMIUM": chromium, "HOME": str(tmp_path)}
+    run_node(node, ROOT / "tests/web/offline.test.mjs", **more)
 
 
 def test_state_and_address(oracle: Callable[[str], str]) -> None:
@@ -84,7 +96,7 @@ def test_state_and_address(oracle: Callable[[str], str]) -> None:
 def test_the_page_is_small_and_strict() -> None:
     html = page.html("serve")
     size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in page.assets().values())
-    assert size < 60_000
+    assert size < 150_000
     text = html.decode()
     assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=|https?://(?!www\.w3\.org)", text)
     for name, data in page.assets().items():

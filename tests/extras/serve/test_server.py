@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import re
 import socket
 import subprocess
@@ -22,7 +23,10 @@ from bgfmt import jit
 from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
 from bgfmt.extras.serve.answers import Answers
+from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.parameters import Settings
+from bgfmt.extras.serve.refusals import Refusal
 from tests.conftest import ROOT
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -264,7 +268,6 @@ def test_starlette_is_for_this_command_alone() -> None:
 
 def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
     """No answer of the tables meanwhile, and nobody waits."""
-    from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import OneAtATime
 
     one, go = OneAtATime(), threading.Event()
@@ -328,7 +331,6 @@ def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_clients_take_turns() -> None:
-    from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import CLIENT, Workers
 
     order: list[str] = []
@@ -350,7 +352,6 @@ def test_clients_take_turns() -> None:
 
 
 def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgfmt.extras.serve.refusals import Refusal
     from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
 
     clock = [100.0]
@@ -366,6 +367,54 @@ def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) ->
     CLIENT.set("192.0.2.2")
     assert one.do(lambda: "exact") == "exact"
     assert client_of("2001:db8::1") == client_of("2001:db8::2") != client_of("2001:db8:1::1")
+
+
+def test_calculations_are_counted_and_readiness_is_said() -> None:
+    with Holdings.open([str(TS)]) as holdings:
+        service = Service(holdings, Settings())
+        ready = threading.Event()
+        service.answers._one.prepare(ready.wait)
+        with pytest.raises(Refusal, match="compiled") as refused:
+            asyncio.run(service.ready(None))  # type: ignore[arg-type]
+        assert (refused.value.status, refused.value.code) == (503, "compiling")
+        exact = Question(position="0,0,1,1,1/1,0,2,1,1")
+        with pytest.raises(Refusal, match="compiled"):
+            service.answers.answer("cube", exact)
+        ready.set()
+        while service.answers.compiling:
+            time.sleep(0.01)
+        assert asyncio.run(service.ready(None)).status_code == 200  # type: ignore[arg-type]
+        assert service.answers.answer("cube", exact)[0]["source"] == "calculation"
+        text = service.metrics.text()
+    assert 'bgfmt_calculations_total{outcome="compiling"} 1\n' in text
+    assert 'bgfmt_calculations_total{outcome="done"} 1\n' in text
+    assert "bgfmt_calculation_seconds_count 1\n" in text
+    assert 'bgfmt_calculation_seconds_bucket{le="+Inf"} 1\n' in text
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+@pytest.mark.parametrize("killed", [False, True])
+def test_workers_share_a_port_and_end_together(killed: bool) -> None:
+    command = [sys.executable, "-m", "bgfmt", "serve", "--port", "0", "--settle", "0", "--workers", "3"]
+    process = subprocess.Popen(
+        [*command, str(TS)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT
+    )
+    assert process.stdout
+    base = process.stdout.readline().decode().split()[-1]
+    seen: set[str] = set()
+    for _ in range(300):
+        client = Client(base)
+        seen |= set(re.findall(r'bgfmt_build_info{worker="(\d)"', client.get("/metrics")[2].decode()))
+        client.kept.close()
+        if len(seen) == 3:
+            break
+    assert seen == {"0", "1", "2"}
+    if killed:
+        process.kill()
+    else:
+        process.terminate()
+    assert process.wait(120) == (-9 if killed else 0)
+    assert process.stdout.read() == b""  # until the last process has closed it
 
 
 @pytest.mark.parametrize(("words", "who"), [(["--proxy", "127.0.0.1"], "192.0.2.7"), ([], "127.0.0.1")])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.serve import page
+from bgfmt.extras.serve import complete, page
 from bgfmt.tables import bounds
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import serving
@@ -77,7 +81,7 @@ def test_sites_that_cannot_be(words: list[str], tmp_path: Path, capsys: pytest.C
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["t.bgts", "t.npz", "t.parquet", "t.sqlite", "hyper1.bd", "headerless.bd"])
+@pytest.mark.parametrize("name", ["t.npz", "t.parquet", "t.sqlite", "hyper1.bd", "headerless.bd"])
 def test_tables_that_the_page_cannot_read_are_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +97,72 @@ def test_tables_that_the_page_cannot_read_are_refused(
     (line,) = capsys.readouterr().err.splitlines()
     assert re.search(f"{name}: .*(convert|unknown|--as|layout)", line), line
     assert not (tmp_path / "site").exists()
+
+
+def test_a_table_in_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed, out = tmp_path / "t.bgts", tmp_path / "site"
+    assert run(["convert", str(TS), str(packed)]) == 0
+    assert run(["site", str(out), str(packed), str(OS), "--part", "100K"]) == 0
+    for entry, file in zip(json.loads((out / "site.json").read_text())["tables"], (packed, OS), strict=True):
+        whole = file.read_bytes()
+        assert entry["url"] is None
+        assert b"".join((out / one["url"]).read_bytes() for one in entry["parts"]) == whole
+        assert entry["sha256"] == hashlib.sha256(whole).hexdigest()
+        sizes = [one["size"] for one in entry["parts"]]
+        assert sum(sizes) == entry["size"]
+        assert set(sizes[:-1]) == {65536}
+    capsys.readouterr()
+    assert run(["site", str(tmp_path / "other"), "--complete", "--part", "5K"]) == 2
+    assert "parts have at least 65,536 bytes" in capsys.readouterr().err
+    assert not list(tmp_path.glob("other*"))
+
+
+def test_a_page_without_a_network(tmp_path: Path) -> None:
+    page.write(tmp_path / "site", [str(TS)], title="A & B")
+    worker = (tmp_path / "site/sw.js").read_text()
+    files = json.loads(re.findall(r"^const FILES = (.*);$", worker, re.M)[0])
+    there = {
+        f.relative_to(tmp_path / "site").as_posix() for f in (tmp_path / "site").rglob("*") if f.is_file()
+    }
+    assert {"./", *files} == {"./", *there} - {"sw.js", "index.html", f"tables/{TS.name}"}
+    manifest = json.loads((tmp_path / "site/manifest.webmanifest").read_text())
+    assert manifest["name"].startswith("A & B")
+    assert (tmp_path / "site" / manifest["icons"][0]["src"]).is_file()
+    page.write(tmp_path / "site", [str(OS)], title="A & B", force=True)
+    assert (tmp_path / "site/sw.js").read_text() != worker  # so that a browser looks for what is new
+
+
+def test_a_complete_site_goes_on_where_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(complete, "COMPLETE", complete.Sizes(3, 3, 2, 4))
+    words = ["site", str(tmp_path / "site"), "--complete", "--part", "66K"]
+    made = complete._two_sided
+
+    def packing(path: Path, *how: Any) -> None:
+        made(path, *how)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(complete, "_two_sided", packing)
+    assert run(words) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    assert [file.name for file in tmp_path.iterdir()] == ["site.tables"]
+    assert [file.name for file in (tmp_path / "site.tables").iterdir()] == ["3x3.bgts"]
+
+    def again(*asked: Any) -> None:
+        pytest.fail("made again")
+
+    monkeypatch.setattr(complete, "_two_sided", again)
+    assert run(words) == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["site"]
+    tables = json.loads((tmp_path / "site/site.json").read_text())["tables"]
+    assert [one["name"] for one in tables] == ["3x3.bgts", "gnubg_ts0.bd", "gnubg_os0.bd", "bgfmt_os4.bd"]
+    assert (tmp_path / "site/met/Kazaross-XG2.xml").is_file()
+    with (
+        bgfmt.open(tmp_path / "site/tables/3x3.bgts") as ours,
+        bgfmt.open(GOLDEN / "gnubg/ts_03x03.bd") as gnubg,
+    ):
+        assert np.array_equal(ours.table.equities[:], gnubg.table.equities[:])
 
 
 def test_nothing_is_left_of_a_site_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

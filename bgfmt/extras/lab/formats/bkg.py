@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables import CHEQUERS, POINTS, ROLLS, Domain, Gillogly, domain_ids
-from bgfmt.formats.base import ArrayFormat, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import ArrayFormat, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 
@@ -68,10 +68,8 @@ class BkgText(SixDecimals[Gillogly]):
     name = "bkg-text"
     title = "BKG table, text"
     suffixes = (".bkg",)
+    magic = MAGIC
     carries = (Gillogly,)
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
         line = header_line(source, offset)
@@ -120,10 +118,8 @@ class BkgBinary(ArrayFormat[Gillogly]):
     title = "BKG table, float64"
     array, dtype = "rows", "<f8"
     suffixes = (".bkb",)
+    magic = BINARY_MAGIC
     carries = (Gillogly,)
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(BINARY_MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
         header = source.bytes(offset, BINARY_HEADER, "header")

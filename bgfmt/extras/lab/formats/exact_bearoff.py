@@ -21,7 +21,7 @@ from construct import Const, Int32sl, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, HeaderError
-from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Format, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided
@@ -37,14 +37,12 @@ HEADER = Struct(
 class ExactBearoff(Format[FineTwoSided]):
     name = "exactbearoff"
     title = "ExactBearoff"
+    magic = MAGIC.to_bytes(4, "little")
     carries = (FineTwoSided,)
     historic = True
     notes = ("status: documented, no genuine file seen; the order of its records is a conjecture",)
 
     # -- reading ----------------------------------------------------------------------------------------
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC.to_bytes(4, "little"))
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[FineTwoSided]:
         header = source.header(HEADER, SIZE, offset)

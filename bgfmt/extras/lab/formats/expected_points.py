@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CorruptError, HeaderError
 from bgfmt.extras.lab.formats import SixDecimals, header_line
 from bgfmt.extras.lab.tables import ExpectedPoints
-from bgfmt.formats.base import Head, Layout, Options, Outlet, Reading, Region
+from bgfmt.formats.base import Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows
@@ -111,10 +111,8 @@ class PointsText(SixDecimals[ExpectedPoints]):
     name = "points-text"
     title = "expected points, text"
     suffixes = (".points",)
+    magic = MAGIC
     carries = (ExpectedPoints,)
-
-    def recognise(self, head: Head) -> bool:
-        return head.bytes.startswith(MAGIC)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
         line = header_line(source, offset)

@@ -223,11 +223,17 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def write_folder(
-    each: Iterable[Annotated], folder: PathLike, form: str, worst: int = WORST, *, force: bool = False
+    each: Iterable[Annotated],
+    folder: PathLike,
+    form: str,
+    worst: int = WORST,
+    *,
+    force: bool = False,
+    page: str = "",
 ) -> int:
     """Write each file's reports under its name into a folder, made when the first is written; how many there are.
 
-    Where two files bear one name, the later gets a number.
+    page : as `Report` has it. Where two files bear one name, the later gets a number.
     """
     taken: set[str] = set()
     for annotated in each:
@@ -238,7 +244,9 @@ def write_folder(
             count += 1
             name = f"{stem}-{count}{suffix}"
         taken.add(name.lower())
-        data = annotated.sgf() if form == "sgf" else content(Report(annotated.reports), form, worst)
+        data = (
+            annotated.sgf() if form == "sgf" else content(Report(annotated.reports, page=page), form, worst)
+        )
         with storage.create(Path(folder) / name, force=force) as sink:
             sink.write(data)
     return len(taken)

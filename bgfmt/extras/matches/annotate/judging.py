@@ -11,12 +11,12 @@ from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.annotate.insight import Insight, insight
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import gnubg_id, position_id

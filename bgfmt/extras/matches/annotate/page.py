@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
+from urllib.parse import quote
 
 from bgfmt.extras.matches.annotate import text
 from bgfmt.extras.matches.annotate.judging import Judgement
@@ -67,10 +69,10 @@ def _page(report: Report, most: int) -> Iterator[str]:
     if worst:
         heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
         yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
-        yield from _cards(worst, named=several)
+        yield from _cards(worst, report.page, named=several)
     cards = {id(one) for _, one in worst}
     for one_match in report.matches:
-        yield from _match(one_match, cards, named=several)
+        yield from _match(one_match, cards, report.page, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
         yield from (f"<p>{_escaped(name)}: {_escaped(why, 400)}</p>" for name, why, _ in report.unread)
@@ -111,13 +113,13 @@ def _table(totals: list[Total]) -> str:
     )
 
 
-def _cards(judgements: list[tuple[MatchReport, Judgement]], *, named: bool) -> Iterator[str]:
+def _cards(judgements: list[tuple[MatchReport, Judgement]], base: str, *, named: bool) -> Iterator[str]:
     yield '<div class="cards">'
-    yield from (_card(report, one, named=named) for report, one in judgements)
+    yield from (_card(report, one, base, named=named) for report, one in judgements)
     yield "</div>"
 
 
-def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
+def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str:
     file = f"{_escaped(report.file)}, " if named else ""
     lines = "".join(f"<p>{_escaped(words)}</p>" for words in text.behind(one))
     best = f"best {_escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
@@ -126,15 +128,25 @@ def _card(report: MatchReport, one: Judgement, *, named: bool) -> str:
         f'<p class="soft">{_escaped(text.score(one))}</p>{board(one.decision.state)}'
         f"<p>{_escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
-        f"<p>{best}</p>{lines}<p><code>{escape(gnubg_id(one.decision.state))}</code></p></article>"
+        f"<p>{best}</p>{lines}<p>"
+        f"{_link(f'<code>{escape(gnubg_id(one.decision.state))}</code>', report, one, base)}</p></article>"
     )
+
+
+def _link(words: str, report: MatchReport, one: Judgement, base: str) -> str:
+    """Words that lead to the position on a page of `bgfmt serve`, where its address is known."""
+    if not base:
+        return words
+    asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
+    asked += f"&met={quote(report.met.name)}" if report.met else ""
+    return f'<a href="{escape(base + asked)}">{words}</a>'
 
 
 def _anchor(report: MatchReport, one: Judgement) -> str:
     return f"d{id(report):x}-{one.decision.game}-{one.decision.record}-{one.decision.kind.replace(' ', '-')}"
 
 
-def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str]:
+def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> Iterator[str]:
     """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
     if named:
         yield f"<h2>{_escaped(report.file)}: {_escaped(text.title(report))}</h2>"
@@ -143,12 +155,12 @@ def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
-        yield from _cards([(report, one) for one in rest], named=False)
+        yield from _cards([(report, one) for one in rest], base, named=False)
         yield "</details>"
     if report.judgements:
         yield f"<details><summary>All {many(len(report.judgements), 'decision')}</summary>"
         yield '<div class="scroll"><table><tbody>'
-        yield from map(_row, report.judgements)
+        yield from (_row(report, one, base) for one in report.judgements)
         yield "</tbody></table></div></details>"
     if report.problems:
         yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
@@ -156,8 +168,8 @@ def _match(report: MatchReport, cards: set[int], *, named: bool) -> Iterator[str
         yield "</details>"
 
 
-def _row(one: Judgement) -> str:
-    where = _escaped(text.where(one))
+def _row(report: MatchReport, one: Judgement, base: str) -> str:
+    where = _link(_escaped(text.where(one)), report, one, base)
     return (
         f'<tr class="{one.verdict}"><td class="l">{where}</td><td class="l v">{one.verdict}</td>'
         f'<td class="w">{_escaped(text.line(one), 400)}</td></tr>'

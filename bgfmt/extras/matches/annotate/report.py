@@ -235,11 +235,15 @@ class Unread(NamedTuple):
 
 @dataclass
 class Report:
-    """Matches judged, and files that could not be read."""
+    """Matches judged, and files that could not be read.
+
+    page : the address of a page of `bgfmt serve` or `bgfmt site`, to which the positions of an HTML page link.
+    """
 
     matches: list[MatchReport] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     passed: int = 0
+    page: str = ""
 
     @property
     def totals(self) -> list[Total]:

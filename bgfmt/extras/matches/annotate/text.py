@@ -87,19 +87,7 @@ def verdict(one: Judgement) -> str:
 
 def behind(one: Judgement) -> list[str]:
     """What lies behind a cube decision, a line each: the advice, the take point, the rolls."""
-    lines, known = [one.advice] * bool(one.advice), one.insight
-    if known is not None:
-        live = f", {100 * known.live_take_point:.1f} % with a live cube"
-        live *= known.live_take_point != known.take_point
-        points = f"take point {100 * known.take_point:.1f} %{live}"
-        lines.append(f"the side that answers wins {100 * known.win:.1f} %, {points}")
-        lines.append(f"market losers {100 * known.market_losers:.1f} %")
-        best, worst = (
-            ", ".join(f"{roll} {equity:+.3f}" for roll, equity in part)
-            for part in (known.rolls[:3], known.rolls[:-4:-1])
-        )
-        lines.append(f"best rolls {best}; worst rolls {worst}")
-    return lines
+    return [one.advice] * bool(one.advice) + (one.insight.lines if one.insight else [])
 
 
 def certainty(one: Judgement) -> str:

@@ -3,10 +3,11 @@
 import { board } from "./board.js";
 import { el, one } from "./dom.js";
 import { AskError, connect } from "./source.js";
-import { actionOf, answered, drawCube, drawPlays, drawRace, drawRolls, drawTables, headline, remedy } from "./sections.js";
-import { blank, diceOf, fromAddress, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
+import { actionOf, answered, drawBehind, drawCube, drawPlays, drawRace, drawRolls, drawScores, drawTables, headline, none, remedy } from "./sections.js";
+import { blank, diceOf, fromAddress, identifiers, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
 
 const WAIT = 150; // milliseconds after the last change
+const PATIENCE = 400; // milliseconds after which the page says that it is calculating
 const HEADING = "Bearoff tablebase";
 
 const main = one("main");
@@ -18,14 +19,37 @@ let asking = null; // aborts the question under way
 let timer = null;
 let failures = 0; // of the network, one after another
 let entry = null; // what is being typed, if the newest entry of the history is due to it
+let quick = false; // whether the calculation was cancelled: the tables alone are asked
+let last = 0; // the newest entry of the history
 
 const theBoard = board({
   change: (who, point, n, typing) => update(put(state, who, point, n), { typing }),
   move: (who, from, to) => {
-    const taken = put(state, who, from, state[who][from - 1] - 1);
+    const taken = from ? put(state, who, from, state[who][from - 1] - 1) : state;
     update(to ? put(taken, who, to, taken[who][to - 1] + 1) : taken);
   },
 });
+/** What is asked once its section is open: how to ask, how to draw. */
+const extras = {
+  scores: { more: () => ({ scores: one("#upto").value }), draw: (found) => drawScores(state, found), control: null },
+  behind: { more: () => ({ insight: "true" }), draw: (found) => drawBehind(found), control: null },
+};
+
+// -- the history: each entry knows its place and the plays that led to it ---------------------------------------------
+
+const here = () => history.state ?? { at: 0, walked: [] };
+
+function push(address, walked) {
+  last = here().at + 1;
+  history.pushState({ at: last, walked }, "", address);
+}
+
+function drawHistory() {
+  const { at, walked } = here();
+  one("#undo").disabled = at === 0;
+  one("#redo").disabled = at >= last;
+  one("#walked").textContent = walked.length ? `${walked.length} play${walked.length === 1 ? "" : "s"}: ${walked.slice(-2).join(", ")}` : "";
+}
 
 // -- changes ------------------------------------------------------------------------------------------------------
 
@@ -33,8 +57,8 @@ const theBoard = board({
 function update(next, { typing = null, now = false } = {}) {
   const address = toAddress(next, location.search);
   if (address !== location.search || empty) {
-    if (typing && typing === entry) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    if (typing && typing === entry) history.replaceState(here(), "", address);
+    else push(address, textOf(next) === textOf(state) ? here().walked : []);
     entry = typing;
   }
   state = next;
@@ -46,6 +70,7 @@ function update(next, { typing = null, now = false } = {}) {
 }
 
 function load() {
+  last = Math.max(last, here().at);
   const found = fromAddress(location.search);
   state = found.state;
   empty = Boolean(found.wrong);
@@ -93,44 +118,82 @@ function wrong(reason) {
 function question(delay) {
   clearTimeout(timer);
   asking?.abort();
+  quick = false;
   main.setAttribute("aria-busy", "true");
   timer = setTimeout(answer, delay);
 }
 
+/** The question of a state; without calculation where that was cancelled. */
+function asked() {
+  const question = questionOf(state);
+  return quick ? { ...question, match: { ...question.match, settle: "false" } } : question;
+}
+
+/** What takes long can be cancelled: then the tables alone are asked, where the server would calculate. */
+function cancel() {
+  asking?.abort();
+  clearTimeout(timer);
+  one("#cancel").hidden = true;
+  one("#again").hidden = false;
+  if (source?.features.includes("settle") && !quick) {
+    quick = true;
+    answer();
+    return;
+  }
+  say("Cancelled");
+  main.setAttribute("aria-busy", "false");
+}
+
+function again() {
+  if (!source) return begin();
+  failures = 0;
+  return question(0);
+}
+
 async function answer() {
   if (!source) return; // connecting: the answer is asked for then
+  clearTimeout(timer);
   const control = new AbortController();
   asking = control;
-  const asked = state;
+  const late = setTimeout(() => {
+    say(failures ? one("#status").textContent : "Calculating");
+    one("#cancel").hidden = false;
+  }, PATIENCE);
+  control.signal.addEventListener("abort", () => clearTimeout(late));
+  one("#again").hidden = !quick;
   try {
-    const never = hopeless(asked);
+    const never = hopeless(state);
     if (never) throw new AskError("bad_position", never);
-    const found = await source.answer(questionOf(asked), control.signal);
+    const found = await source.answer(asked(), control.signal);
     if (control.signal.aborted) return;
     failures = 0;
     const reasons = found.probe.not_covered ?? {};
-    const score = asked.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
+    const score = state.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
     const failed = source.tables.filter((t) => t.failed).map((t) => ` Not read: ${t.failed}.`);
     if (failed.length || source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
     say(answered(found.probe) + score + failed.join(""));
     show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
   } catch (error) {
     if (control.signal.aborted) return;
-    failed(asked, error);
+    clearTimeout(late);
+    failed(error);
     if (error.retry || error.code === "network") return; // still busy
   }
+  clearTimeout(late);
+  one("#cancel").hidden = true;
   main.setAttribute("aria-busy", "false");
 }
 
 /** Say why there is no answer, and ask again where that can help: after a network failure later each time. */
-function failed(asked, error) {
-  const help = error.code === "not_covered" && total(asked.us) ? remedy(asked, Boolean(source.read)) : "";
+function failed(error) {
+  const help = error.code === "not_covered" && total(state.us) ? remedy(state, Boolean(source.read)) : "";
   const reason = help ? `${error.message}. ${help}` : error.message;
   const unanswered = !(error instanceof AskError) || error.code === "network";
   if (error.retry) say(`Working: ${error.message}`);
   else say(unanswered ? `No answer: ${reason}${error.code === "network" ? "; asking again" : ""}` : `Not covered: ${reason}`);
   if (error.retry || unanswered) {
     const wait = error.retry ?? Math.min(30, 2 ** failures++);
+    one("#cancel").hidden = one("#again").hidden = false;
     if (error.retry || error.code === "network") timer = setTimeout(answer, 1000 * wait);
     else console.error(error);
     return; // what is shown stays, and is no answer to what is asked now: the page is busy
@@ -142,9 +205,9 @@ function failed(asked, error) {
 function hopeless({ us, them }) {
   if (!total(us) && !total(them)) return "set some chequers";
   if (!total(us)) return "the game is over, the side on roll has no chequers left";
-  const clash = us.findIndex((n, k) => n && them[us.length - 1 - k]);
+  const clash = us.findIndex((n, k) => n && k < 24 && them[23 - k]);
   if (clash >= 0) return `both sides stand on your ${clash + 1} point`;
-  const contact = points(us) + points(them) > us.length && !source.tables.some(({ kind }) => kind === "hypergammon");
+  const contact = points(us) + points(them) > 24 && !source.tables.some(({ kind }) => kind === "hypergammon");
   return contact ? "the sides have not passed each other" : "";
 }
 
@@ -160,8 +223,30 @@ function show(probe, rolls, why) {
   drawPlays(state, probe, reason);
   drawRolls(state, rolls, reason, (roll) => update({ ...state, dice: diceOf(roll) }, { now: true }));
   drawRace(state, probe, reason);
+  for (const name of Object.keys(extras)) askMore(name, Boolean(probe));
   const action = actionOf(probe?.cube, state.cube);
   document.title = titled([headline(action), probe?.position.counts ?? (total(state.us) ? textOf(state) : null)]);
+}
+
+/** Ask what a section shows once it is open; it needs both sides. */
+async function askMore(name, answerable = true) {
+  const extra = extras[name];
+  const section = one(`#${name}`);
+  extra.control?.abort();
+  section.hidden = !source?.more || !answerable || !total(state.them);
+  if (section.hidden || !section.querySelector("details").open) return;
+  const control = extra.control = new AbortController();
+  const body = section.querySelector(".body");
+  body.setAttribute("aria-busy", "true");
+  try {
+    const found = await source.more(asked(), extra.more(), control.signal);
+    if (control.signal.aborted) return;
+    extra.draw(found);
+  } catch (error) {
+    if (control.signal.aborted) return;
+    body.replaceChildren(none(error.message));
+  }
+  body.setAttribute("aria-busy", "false");
 }
 
 const titled = (parts) => [...parts, source?.title, HEADING].filter(Boolean).join(" · ");
@@ -174,11 +259,12 @@ function say(text) {
 // -- controls -----------------------------------------------------------------------------------------------------
 
 function drawControls() {
-  theBoard.draw(state, source?.tables ?? []);
+  theBoard.draw(state);
+  drawHistory();
   if (!empty) box.value = textOf(state);
-  const line = (who, side) => `${who}: ${total(side)} chequer${total(side) === 1 ? "" : "s"}, ${pips(side)} pip${pips(side) === 1 ? "" : "s"}`;
-  one("#you-line").textContent = line("You, on roll", state.us);
-  one("#they-line").textContent = line("They", state.them);
+  const line = (who, side, away) => `${who}: ${total(side)} chequer${total(side) === 1 ? "" : "s"}, ${pips(side)} pip${pips(side) === 1 ? "" : "s"}${away ? `, need ${away}` : ""}`;
+  one("#you-line").textContent = line("You, on roll", state.us, state.away?.[0]);
+  one("#they-line").textContent = line("They", state.them, state.away?.[1]);
   for (const radio of document.querySelectorAll(".die")) {
     radio.checked = state.dice[Number(radio.name.at(-1)) - 1] === Number(radio.value);
   }
@@ -252,15 +338,32 @@ function listen() {
   });
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest?.('input:not([type="radio"]):not([type="checkbox"]), select, textarea');
-    if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing || event.altKey) return;
+    const key = event.key.toLowerCase();
+    const walk = { z: event.shiftKey ? "#redo" : "#undo", y: "#redo" }[key];
+    if (event.ctrlKey || event.metaKey) {
+      if (!walk) return;
+      one(walk).click();
+    } else if (key === "/") {
+      box.focus();
+      box.select();
+    } else return;
     event.preventDefault();
-    box.focus();
-    box.select();
   });
+  one("#undo").addEventListener("click", () => history.back());
+  one("#redo").addEventListener("click", () => history.forward());
+  one("#cancel").addEventListener("click", cancel);
+  one("#again").addEventListener("click", again);
+  window.addEventListener("online", () => failures && again());
+  for (const name of Object.keys(extras)) one(`#${name} details`).addEventListener("toggle", () => askMore(name));
+  one("#upto").addEventListener("change", () => askMore("scores"));
+  for (const radio of document.querySelectorAll('input[name="adds"]')) radio.addEventListener("change", () => theBoard.choose(radio.value || null));
   one("#swap").addEventListener("click", () => update(swapped(state), { now: true }));
   one("#clear").addEventListener("click", () => update({ ...state, us: blank().us, them: blank().them }, { now: true }));
   one("#no-dice").addEventListener("click", () => update({ ...state, dice: [null, null] }, { now: true }));
-  one("#copy").addEventListener("click", copy);
+  one("#copy-link").addEventListener("click", (event) => copy(event, new URL(toAddress(state, location.search), location.href).href));
+  one("#copy-xgid").addEventListener("click", (event) => copy(event, identifiers(state).xgid));
+  one("#copy-gnubg").addEventListener("click", (event) => copy(event, identifiers(state).gnubg));
   one("#cube").addEventListener("change", (event) => update({ ...state, cube: event.target.value }, { now: true }));
   one("#jacoby").addEventListener("change", (event) => update({ ...state, jacoby: event.target.checked || null }, { now: true }));
   one("#beavers").addEventListener("change", (event) => update({ ...state, beavers: event.target.checked && null }, { now: true }));
@@ -272,28 +375,28 @@ function listen() {
     update({ ...state, away, crawford, cube_value: away ? Number(one("#cube-value").value) : 1, met: away ? met : null });
   });
   main.addEventListener("click", (event) => {
-    const link = event.target.closest?.("#plays a");
+    const link = event.target.closest?.("#plays a, #scores a");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    history.pushState(null, "", link.getAttribute("href"));
+    const play = link.closest("#plays") && `${rollOf(state).split("").join("-")} ${link.textContent}`;
+    push(link.getAttribute("href"), play ? [...here().walked, play] : here().walked);
     load();
-    one("#board .point[tabindex='0']")?.scrollIntoView?.({ block: "nearest" });
+    if (play) one("#board").scrollIntoView({ block: "nearest" });
   });
   window.addEventListener("popstate", load);
 }
 
-async function copy() {
-  const link = new URL(toAddress(state, location.search), location.href).href;
+async function copy({ currentTarget: button }, text) {
   try {
-    await navigator.clipboard.writeText(link);
+    await navigator.clipboard.writeText(text);
   } catch { // not allowed, or no secure page
     const area = el("textarea", { readonly: true, class: "unseen" });
-    area.value = link;
+    area.value = text;
     document.body.append(area);
     area.select();
     document.execCommand("copy");
     area.remove();
-    one("#copy").focus();
+    button.focus();
   }
   one("#copied").textContent = "copied";
   setTimeout(() => { one("#copied").textContent = ""; }, 2000);

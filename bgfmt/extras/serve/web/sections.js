@@ -1,4 +1,4 @@
-// The answer in words and numbers: cube action, plays, all rolls, race, tables.
+// The answer in words and numbers: cube action, plays, all rolls, actions by score, what lies behind, race, tables.
 
 import { el, one, redraw, table } from "./dom.js";
 import { chart } from "./chart.js";
@@ -6,6 +6,7 @@ import { after, points, rollOf, toAddress, total } from "./state.js";
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const fixed = (value, decimals) => value.toFixed(decimals);
+const percent = (chance) => (typeof chance === "number" ? `${fixed(100 * chance, 2)} %` : "");
 /** An equity, with its sign. */
 export const equity = (value) => (value < 0 ? "" : "+") + fixed(value, 4);
 const known = (value, decimals) => (value === null || value === undefined ? "not known" : fixed(value, decimals));
@@ -13,7 +14,7 @@ const dashed = (roll) => `${roll[0]}-${roll[1]}`;
 
 const body = (id) => one(`#${id} .body`);
 /** Why a section is empty; a reason that stands elsewhere already is null. */
-const none = (reason) => el("p", { class: "none" }, reason === null ? "Not covered." : `Not covered: ${reason}`);
+export const none = (reason) => el("p", { class: "none" }, reason === null ? "Not covered." : `Not covered: ${reason}`);
 /** How near an estimate is, in a line of its own; null for every other answer. */
 const roughly = (answer) => (answer.usual_error ? el("p", { class: "rough" }, estimated(answer)) : null);
 const from = (answer) => (answer.table ? el("p", { class: "soft" }, `From ${answer.table}${within(answer)}.`) : null);
@@ -92,28 +93,23 @@ export function drawCube(state, probe, reason) {
   const rows = [[`No ${word}`, action.no_double]];
   if (state.cube !== "opponent") rows.push([`${own}, take`, action.double_take], [`${own}, pass`, action.double_pass]);
   const there = rows.filter(([, value]) => typeof value === "number");
-  const line = ([name, value]) => {
+  const at = ["no_double", "double_take", "double_pass"];
+  const line = ([name, value], k) => {
     const best = Math.abs(value - action.best) < 1e-12;
-    return { best, cells: [name, equity(value), best ? "best" : ""] };
+    const chance = action.mwc ? [percent(action.mwc[at[k]])] : [];
+    return { best, cells: [name, ...chance, equity(value), best ? "best" : equity(value - action.best)] };
   };
+  const heads = action.mwc ? ["", "MWC", "EMG", "difference"] : null;
   const sure = `${capital(action.certainty)}${action.settled ? " (calculated exactly)" : ""}`;
-  const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${fixed(100 * cube.win, 2)} %.`;
+  const chances = cube.win === null || cube.win === undefined ? "" : ` Wins ${percent(cube.win)}.`;
   return redraw(
     body("action"),
     el("p", { class: "verdict" }, headline(action)),
-    table("Equities", null, there.map(line), "numbers"),
-    el("p", { class: cube.usual_error ? "rough" : null }, sure),
-    matchLine(action),
-    el("p", { class: "soft" }, `${origin(cube)}${chances}`),
+    table("Equities", heads, there.map(line), "numbers"),
+    el("p", { class: cube.usual_error ? "rough" : "soft" }, sure),
+    el("p", { class: "soft" }, `${origin(cube)}${chances}`, (action.notes ?? []).slice(action.double === "unavailable" ? 1 : 0).map((note) => ` ${note}`)),
   );
 }
-
-const matchLine = (action) => {
-  const names = [["no_double", "no double"], ["double_take", "double, take"], ["double_pass", "double, pass"]];
-  const known = names.filter(([key]) => typeof action.mwc?.[key] === "number");
-  const said = known.map(([key, name]) => `${name} ${fixed(100 * action.mwc[key], 2)} %`);
-  return said.length ? el("p", { class: "soft" }, `Chances to win the match: ${said.join(", ")}.`) : null;
-};
 
 // -- plays --------------------------------------------------------------------------------------------------------
 
@@ -127,26 +123,92 @@ export function drawPlays(state, probe, reason) {
   one("#plays h2").textContent = `Plays of ${dashed(roll)}`;
   const play = probe?.play;
   if (!play) return redraw(body("plays"), none(reason("play")));
+  const match = play.measure === "match";
+  const lost = (value, text) => (value ? `-${text(Math.abs(value))}` : "");
+  const someClose = play.plays.some((p, k) => k && p.close);
   const rows = play.plays.map((p, k) => {
     const where = toAddress(after(state, p.result), location.search);
     const link = el("a", { href: where, "data-key": p.result }, p.play);
-    const close = k && p.close ? el("span", { class: "soft" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
-    return { best: !k, cells: [link, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", close] };
+    const close = k && p.close ? el("span", { class: "soft note" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
+    const chance = match ? [percent(p.mwc), k ? lost(p.loss_mwc, percent) : ""] : [];
+    return { best: !k, cells: [link, ...chance, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", ...(someClose ? [close] : [])] };
   });
-  const heads = ["Play", measures[play.measure] ?? play.measure, "loss", ""];
+  const heads = match ? ["Play", "MWC", "lost", "EMG", "lost"] : ["Play", measures[play.measure] ?? play.measure, "loss"];
+  if (someClose) heads.push("");
   const said = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
   redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), from(play));
 }
 
+/** The best play of each roll, the first die down and the second across; the better a roll, the stronger its colour. */
 export function drawRolls(state, rolls, reason, choose) {
   if (!rolls) return redraw(body("rolls"), none(reason("play")));
   const now = rollOf(state);
-  const rows = rolls.rolls.map(({ roll, plays: [best] }) => {
-    const button = el("button", { type: "button", class: "roll", "data-key": roll, "aria-pressed": String(roll === now) }, roll);
+  const found = Object.fromEntries(rolls.rolls.map(({ roll, plays: [best] }) => [roll, best]));
+  const values = rolls.rolls.map(({ plays: [best] }) => best?.value).filter((value) => typeof value === "number");
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const cell = (first, second) => {
+    const roll = rollOf({ dice: [first, second] });
+    const best = found[roll];
+    const name = `${first}${second}`;
+    const [play, value] = [best?.play ?? "no play", typeof best?.value === "number" ? worth(best.value, rolls.measure) : ""];
+    const about = { "data-key": name, "aria-label": `${name}: ${play} ${value}`, "aria-pressed": String(roll === now), tabindex: first < second ? -1 : null };
+    const button = el("button", { type: "button", class: "roll", ...about }, el("span", {}, `${play} `), el("span", { class: "value" }, value));
+    const part = high > low && value ? (best.value - low) / (high - low) : 0;
+    button.style.setProperty("--part", rolls.measure === "mean" ? 1 - part : part);
     button.addEventListener("click", () => choose(roll));
-    return { best: roll === now, cells: [button, best ? best.play : "no play", best ? worth(best.value, rolls.measure) : ""] };
-  });
-  redraw(body("rolls"), roughly(rolls), table("All rolls", ["Roll", "best play", measures[rolls.measure] ?? rolls.measure], rows, "numbers dense"), from(rolls));
+    return button;
+  };
+  const dice = [1, 2, 3, 4, 5, 6];
+  const rows = dice.map((first) => ({ cells: [String(first), ...dice.map((second) => cell(first, second))] }));
+  redraw(body("rolls"), roughly(rolls), table("All rolls", ["", ...dice.map(String)], rows, "grid36"), extremes(rolls), from(rolls));
+}
+
+/** The three best and the three worst rolls. */
+function extremes({ rolls, measure }) {
+  const sign = measure === "mean" ? -1 : 1;
+  const ranked = rolls.filter(({ plays: [best] }) => typeof best?.value === "number").sort((a, b) => sign * (b.plays[0].value - a.plays[0].value));
+  if (ranked.length < 6) return null;
+  const said = (some) => some.map(({ roll, plays: [best] }) => `${dashed(roll)} ${worth(best.value, measure)}`).join(", ");
+  return el("p", { class: "soft" }, `Best rolls: ${said(ranked.slice(0, 3))}. Worst rolls: ${said(ranked.slice(-3).reverse())}.`);
+}
+
+// -- actions by score, and what lies behind one -------------------------------------------------------------------------
+
+/** An action in three letters, as `bgfmt cube --scores` has it. */
+function letters({ double, response }) {
+  if (double === "unavailable") return "--";
+  return `${{ yes: "D", no: "N", optional: "O" }[double]}/${{ take: "T", pass: "P", either: "=" }[response]}`;
+}
+
+/** A grid: the points that the side on roll needs down, those of the other across; each cell leads to its score. */
+export function drawScores(state, { cells, scores, met, ...answer }) {
+  const keys = Array.from({ length: scores }, (_, k) => k + 1);
+  const found = new Map(cells.filter((cell) => !cell.crawford).map((cell) => [String(cell.away), cell])); // in the Crawford game nobody doubles
+  const score = (cell) => {
+    if (!cell) return "";
+    const at = { ...state, away: cell.away, crawford: false, jacoby: null, beavers: null };
+    const words = `${cell.away.join("-")} away: ${cell.action}`;
+    const short = letters(cell);
+    return el("a", { class: `score ${short.toLowerCase().replace(/[^a-z]/g, "") || "none"}`, href: toAddress(at, location.search), "aria-label": words, title: words }, short);
+  };
+  const rows = keys.map((us) => ({ cells: [`${us}-away`, ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
+  redraw(
+    body("scores"),
+    roughly({ ...answer, mwc: true }),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Grid of scores" }, table("Actions by score", ["", ...keys.map((them) => `${them}-away`)], rows, "by-score")),
+    el("p", { class: "soft" }, `You down, they across; at 1-away after the Crawford game. D double, N no double, O optional, T take, P pass, N/P too good. Match equity table ${met.name}.`),
+  );
+}
+
+/** Market losers and take points; the best and the worst rolls stand beside all rolls. */
+export function drawBehind({ insight }) {
+  if (!insight) return redraw(body("behind"), none("not all that follows is covered"));
+  const rows = [
+    ["Market losers", insight.market_losers], ["They win, without a cube", insight.win],
+    ["Their take point, dead cube", insight.take_point], ["Their take point, live cube", insight.live_take_point],
+  ];
+  const about = "Market losers: how often both sides' next rolls lead to where a double is passed, or win at once.";
+  return redraw(body("behind"), table("Behind the cube action", null, rows.map(([name, chance]) => ({ cells: [name, percent(chance)] })), "numbers"), el("p", { class: "soft" }, about));
 }
 
 // -- race ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,10 @@ export class AskError extends Error {
   }
 }
 
-/** {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position}. */
+/**
+ * {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position,
+ * more(question, options, signal) -> cube answer}; `read` and `more` are null where nobody can.
+ */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
 }
@@ -59,7 +62,14 @@ async function server() {
     if (found.error?.code.startsWith("bad_")) throw new AskError(found.error.code, found.error.message);
     return (await json(`v1/probe?${query({ position: text })}`)).position;
   };
-  return { title: "", features, mets, tables, answer, read };
+  // the actions at all scores, or what lies behind one; by POST as in `calculable`
+  const more = async ({ position, cube: owner, match }, options, signal) => {
+    const item = { position, cube: owner, settle: "true", ...match, ...options };
+    const { results: [found] } = await json("v1/cube", signal, { positions: [item] });
+    if (found.error) throw new AskError(found.error.code, found.error.message);
+    return found;
+  };
+  return { title: "", features, mets, tables, answer, read, more };
 }
 
 /** Whether a table has the sizes of a position. */
@@ -89,37 +99,72 @@ async function both(asked, signal) {
   return { probe: probe.value, rolls: null, why: rolls.reason };
 }
 
+const SMALL = 16384; // bytes of a page: a cold answer reads one or two of each table
+const UNASKED = 16 * 1024 * 1024; // bytes of a table that a server without ranges sends whole without a word
+
+/** Tables of the folder itself. Each is opened when its first number is needed; what was read is kept by the browser. */
 async function site() {
-  const { title, tables } = await json("site.json");
+  navigator.serviceWorker?.register("sw.js").catch(() => {}); // without it the page needs a network
+  const [{ keeping }, { title, tables }] = await Promise.all([import("./kept.js"), json("site.json")]);
+  const absolute = (url) => new URL(url, document.baseURI).href;
+  const place = ({ url, parts }) => (parts ? { parts: parts.map((one) => ({ ...one, url: absolute(one.url) })) } : absolute(url));
   const opened = new Map();
-  const table = (entry) => {
-    if (!opened.has(entry.name)) {
-      const opening = open(new URL(entry.url, document.baseURI), { name: entry.name });
-      // of a table that lies elsewhere nothing is known before
-      opening.then((t) => Object.assign(entry, { kind: t.kind, points: t.points, chequers: t.chequers, size: t.size, failed: null })).catch((error) => {
-        entry.failed = error.message;
-        opened.delete(entry.name); // asked again next time
-      });
-      opened.set(entry.name, opening);
+  const begin = async (entry, wholeBytes = UNASKED) => {
+    const pageBytes = entry.format === "bgfmt-ts" ? undefined : SMALL;
+    try {
+      return await open(place(entry), { name: entry.name, fetch: keeping, pageBytes, wholeBytes });
+    } catch (error) {
+      const large = error.code === "no_ranges" && wholeBytes === UNASKED ? error.size : null;
+      const said = `The server sends ${entry.name} whole only: fetch ${Math.ceil(large / 1e6)} MB?`;
+      if (large && globalThis.confirm(said)) return begin(entry, large);
+      throw error;
     }
-    return opened.get(entry.name);
+  };
+  const table = (entry) => {
+    if (!opened.has(entry)) {
+      const opening = begin(entry);
+      // of a table that lies elsewhere nothing is known before
+      opening.then(({ kind, points, chequers, positions, cubeful, gammon, size }) =>
+        Object.assign(entry, { kind, points, chequers, positions, cubeful, gammon, size, failed: null })).catch((error) => {
+        entry.failed = error.message;
+        opened.delete(entry); // asked again next time
+      });
+      opened.set(entry, opening);
+    }
+    return opened.get(entry);
   };
   const answer = async (question, signal) => {
     const { position, roll, cube, match: { beavers, ...match } } = question;
-    const settled = await Promise.allSettled(tables.map(table));
+    const broken = new Map(); // tables that cannot be opened now, and why
+    const lazy = (entry) => {
+      const there = () => table(entry).catch((error) => {
+        broken.set(entry, error);
+        throw error;
+      });
+      const ask = (name) => async (...asked) => (await there())[name](...asked);
+      return { ...entry, lookup: ask("lookup"), lookupMany: ask("lookupMany") };
+    };
+    await Promise.allSettled(tables.filter((t) => !t.kind).map(table));
     signal?.throwIfAborted();
-    const there = settled.filter((t) => t.status === "fulfilled").map((t) => t.value);
-    const failed = settled.find((t) => t.status === "rejected");
-    if (!there.length) throw new AskError("network", failed?.reason.message ?? "this page has no tables");
     const named = (promise) => promise.catch((error) => {
       if (signal?.aborted || !(error instanceof BgfmtError)) throw error;
       throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
     });
     const options = { cube, ...match, beavers: beavers && beavers === "true", signal };
-    return both(
-      [named(ask.probe(there, position, { ...options, roll: roll ?? undefined })), named(ask.play(there, position, "all", { ...options, top: 1 }))],
-      signal,
-    );
+    for (;;) {
+      const [there, before] = [tables.filter((t) => t.kind && !broken.has(t)).map(lazy), broken.size];
+      const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
+      if (!there.length) throw new AskError("network", failed ?? "this page has no tables");
+      try {
+        const found = await both(
+          [named(ask.probe(there, position, { ...options, roll: roll ?? undefined })), named(ask.play(there, position, "all", { ...options, top: 1 }))],
+          signal,
+        );
+        if (broken.size === before) return found;
+      } catch (error) {
+        if (signal?.aborted || broken.size === before) throw error;
+      } // without what cannot be opened, the others answer
+    }
   };
-  return { title, features: [], mets: [], tables, answer, read: null };
+  return { title, features: [], mets: [], tables, answer, read: null, more: null };
 }

@@ -1,26 +1,26 @@
 // The state of the page, and its address. Board, box, controls and answer are all drawn from the state.
 //
-// A state is one plain object: us, them (24 counts each), roll ("61" or null), dice (the two radios, perhaps one of
+// A state is one plain object: us, them (25 counts each, the last one the bar), roll ("61" or null), dice (the two radios, perhaps one of
 // them null), cube, for money the rules jacoby and beavers (true, false or null: not said), and for match play away
 // ([us, them] or null), crawford, cube_value, met, met_player, extend_met.
 
-import { PositionError, parse } from "./bgfmt.js";
+import { PositionError, parse, positionId, xgid } from "./bgfmt.js";
 
-const POINTS = 24;
-const MOST_CHEQUERS = 15;
+export const PLACES = 25; // points 1 to 24 and the bar
+export const MOST_CHEQUERS = 15;
 export const EXAMPLE = "0,1,0,0,1/0,1,1";
 const RULES = ["jacoby", "beavers"];
 const OURS = ["p", "roll", "cube", ...RULES, "away", "crawford", "cube_value", "met", "met_player", "extend_met"];
 const OWNERS = ["centered", "owned", "opponent"];
 
-const wide = (side) => [...side.slice(0, POINTS), ...new Array(Math.max(0, POINTS - side.length)).fill(0)];
+const wide = (side) => [...side, ...new Array(PLACES - side.length).fill(0)];
 export const total = (side) => side.reduce((sum, c) => sum + c, 0);
 export const pips = (side) => side.reduce((sum, c, i) => sum + c * (i + 1), 0);
-/** The highest occupied point, 0 for an empty side. */
+/** The highest occupied point, 25 for the bar, 0 for an empty side. */
 export const points = (side) => side.findLastIndex((c) => c > 0) + 1;
 
 export function blank() {
-  const none = () => new Array(POINTS).fill(0);
+  const none = () => new Array(PLACES).fill(0);
   return { us: none(), them: none(), dice: [null, null], cube: "centered", jacoby: null, beavers: null, away: null, crawford: false, cube_value: 1, met: null, met_player: null, extend_met: null };
 }
 
@@ -78,8 +78,6 @@ export function read(text, before = blank()) {
   if (counts) return { ...before, us: counts[0], them: counts[1] };
   const found = parse(within(said) ?? mended(said));
   if (!found.cube && /[A-Za-z]{2}/.test(said.replaceAll("bar", ""))) before = blank(); // a bare Position ID is all there is
-  const beyond = [found.us, found.them ?? []].some((one) => one[POINTS]);
-  if (beyond) throw new PositionError("a chequer on the bar: the page sets points 1 to 24");
   const state = { ...before, us: wide(found.us), them: wide(found.them ?? []) };
   if (found.cube) Object.assign(state, { cube: found.cube, dice: diceOf(found.roll), cube_value: found.cube_value });
   if (found.cube) Object.assign(state, { away: found.score?.away ?? null, crawford: found.score?.crawford ?? false });
@@ -88,8 +86,10 @@ export function read(text, before = blank()) {
 }
 
 function side(text) {
-  const counts = (text.match(/\d+/g) ?? []).map(Number);
-  if (counts.length > POINTS) throw new PositionError(`${counts.length} counts: a side has 24 points`);
+  const [points, bar] = text.split("bar");
+  const counts = (points.match(/\d+/g) ?? []).map(Number);
+  if (bar) counts.push(...new Array(Math.max(0, PLACES - 1 - counts.length)).fill(0), Number(bar));
+  if (counts.length > PLACES) throw new PositionError(`${counts.length} counts: a side has 24 points and the bar`);
   if (total(counts) > MOST_CHEQUERS) throw new PositionError(`a side has at most 15 chequers, not ${total(counts)}`);
   return wide(counts);
 }
@@ -170,8 +170,29 @@ export function put(state, who, point, n) {
   return { ...state, [who]: counts };
 }
 
-/** How many points the board shows: 6, 12, 18 or 24. */
-export function width(state, tables) {
-  const most = Math.max(points(state.us), points(state.them), ...tables.map((t) => t.points ?? 0));
-  return Math.min(POINTS, 6 * Math.max(1, Math.ceil(most / 6)));
+/** The identifiers of a state for other programs: {xgid, gnubg}, the side on roll being player 1. */
+export function identifiers(state) {
+  const { cube, cube_value, away, crawford } = state;
+  const roll = rollOf(state);
+  const rules = { jacoby: state.jacoby === true, beavers: state.beavers !== false };
+  return { xgid: xgid(state, { cube, cube_value, roll, away, crawford, ...rules }), gnubg: `${positionId(state)}:${matchId(state)}` };
+}
+
+/** gnubg's Match ID. */
+function matchId(state) {
+  const [high, low] = rollOf(state) ?? "00";
+  const length = state.away ? Math.max(...state.away) : 0;
+  const [us, them] = (state.away ?? [0, 0]).map((away) => length - away);
+  const owner = { centered: 3, owned: 1, opponent: 0 }[state.cube];
+  const fields = [
+    [Math.log2(state.cube_value), 4], [owner, 2], [1, 1], [state.crawford, 1], [1, 3], [1, 1], [0, 3],
+    [high, 3], [low, 3], [length, 15], [them, 15], [us, 15], [state.jacoby !== true, 1],
+  ];
+  let bits = 0n;
+  let at = 0n;
+  for (const [value, size] of fields) {
+    bits |= BigInt(Number(value)) << at;
+    at += BigInt(size);
+  }
+  return btoa(String.fromCharCode(...Array.from({ length: 9 }, (_, k) => Number((bits >> BigInt(8 * k)) & 255n))));
 }

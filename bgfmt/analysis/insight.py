@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.advisor import Advisor
+
 MONEY = (0.25, 0.2)  # take points for money, of a dead cube and of one that is fully live
 
 
 @dataclass(frozen=True)
-class Insight:
+class Insight(Plain):
     """What lies behind a cube decision.
 
-    win : chance of the side that answers to win the game without a cube. take_point, live_take_point : that from
-    which it takes, where the cube is dead after that, and where its redouble is as good as can be.
-    market_losers : chance that both sides' next rolls lead to where a double is passed, or win the game at once.
     rolls : the 21 rolls and their equities without a double, best first.
     """
 
-    win: float
-    take_point: float
-    live_take_point: float
-    market_losers: float
+    FIELDS = "win take_point live_take_point market_losers best_rolls worst_rolls"
+    TITLE = "Insight"
+
+    win: Annotated[Chance, "The chance of the side that answers to win the game without a cube."]
+    take_point: Annotated[Chance, "The chance from which it takes, with a cube that is dead after that."]
+    live_take_point: Annotated[Chance, "The same with a redouble that is as good as can be."]
+    market_losers: Annotated[
+        Chance, "That both sides' next rolls lead to where a double is passed, or win the game at once."
+    ]
     rolls: tuple[tuple[str, float], ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain values: of the rolls the best and the worst three."""
-        best, worst = (dict(part) for part in (self.rolls[:3], self.rolls[:-4:-1]))
-        names = ("win", "take_point", "live_take_point", "market_losers")
-        return {name: getattr(self, name) for name in names} | {"best_rolls": best, "worst_rolls": worst}
+    @property
+    def best_rolls(self) -> Mapping[str, float]:
+        """The three best rolls, with their equities without a double."""
+        return dict(self.rolls[:3])
+
+    @property
+    def worst_rolls(self) -> Mapping[str, float]:
+        """The three worst rolls, with their equities without a double."""
+        return dict(self.rolls[:-4:-1])
+
+    @property
+    def lines(self) -> list[str]:
+        """The same in words, a line each."""
+        live = f", {100 * self.live_take_point:.1f} % with a live cube"
+        live *= self.live_take_point != self.take_point
+        best, worst = (
+            ", ".join(f"{roll} {equity:+.3f}" for roll, equity in part.items())
+            for part in (self.best_rolls, self.worst_rolls)
+        )
+        return [
+            f"the side that answers wins {100 * self.win:.1f} %, take point {100 * self.take_point:.1f} %{live}",
+            f"market losers {100 * self.market_losers:.1f} %",
+            f"best rolls {best}; worst rolls {worst}",
+        ]
 
 
 def take_points(score: Score | None, cube: int, side: int = 1) -> tuple[float, float]:

@@ -1,0 +1,142 @@
+"""`bgfmt id`: one identifier as every other, with what each does not say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from bgfmt.cli import options
+from bgfmt.cli.asking import note
+from bgfmt.errors import PositionError
+from bgfmt.game import identifiers as ids
+from bgfmt.game.board import Position, Side, count
+from bgfmt.game.drawing import draw
+from bgfmt.game.state import GameState
+
+#: name -> how it is written, and whether `parse` reads it again
+FORMS: dict[str, tuple[Callable[[GameState], str], bool]] = {
+    "counts": (lambda state: str(state.position), True),
+    "position-id": (lambda state: ids.position_id(state.position), True),
+    "match-id": (ids.match_id, True),
+    "gnubg-id": (ids.gnubg_id, True),
+    "xgid": (ids.xgid, True),
+    "ogid": (ids.ogid, True),
+    "fibs": (ids.fibs, True),
+    "key": (lambda state: ids.key_letters(state.position), True),
+    "board": (lambda state: draw(state.position), False),
+}
+#: what is compared of two states, in words; what nothing says counts as the usual
+FACTS: dict[str, Callable[[GameState], Any]] = {
+    "position": lambda state: state.position,
+    "which player is on roll": lambda state: state.turn,
+    "dice": lambda state: state.dice and sorted(state.dice),
+    "cube": lambda state: (state.cube_value, state.owner),
+    "double": lambda state: state.doubled,
+    "resignation": lambda state: state.resigned,
+    "score": lambda state: (state.away, state.length),
+    "Crawford game": lambda state: state.crawford,
+    "Jacoby rule": lambda state: bool(state.jacoby),
+    "beavers": lambda state: bool(state.beavers),
+    "largest cube": lambda state: state.limit,
+    "play without a cube": lambda state: state.cube_in_use,
+    "hypergammon": lambda state: state.chequers,
+    "names": lambda state: state.names,
+}
+
+
+@click.command(name="id")
+@click.argument("words", nargs=-1, required=True, metavar="TEXT")
+@click.option("--to", "form", type=click.Choice([*FORMS, "number"]), help="This form alone.")
+@click.option(
+    "--table", metavar="PxC", help="Position numbers of a table of P points and C chequers; TEXT may be #N."
+)
+@options.json_option
+def identify(words: tuple[str, ...], form: str | None, table: str | None, as_json: bool) -> int:
+    """TEXT, any identifier or text with one in it, in every form, and what each form does not say.
+
+    `-` reads one a line and answers in lines of JSON, or with --to in plain lines.
+
+    \b
+    Examples:
+      bgfmt id XGID=-DCA------------------bcc-:1:1:1:65:0:0:0:0:10
+      bgfmt id "4 3 1 / 3 3 2" --to xgid
+      bgfmt id "#52487" --table 6x6
+    """
+    size = _sized(table)
+    if form == "number" and size is None:
+        raise click.UsageError("of which table? --table PxC")
+
+    def answer(text: str) -> Any:
+        state = _state(text, size)
+        found = {name: _form(name, state, size) for name in ([form] if form else _names(size))}
+        return {"asked": text, "forms": found}
+
+    if words == ("-",):
+        return options.each_line((lambda text: answer(text)["forms"][form]["text"]) if form else answer)
+    found = answer(" ".join(words))
+    if as_json:
+        options.echo_json(found)
+        return 0
+    for name, one in found["forms"].items():
+        lost = ", ".join(one["lost"])
+        if form:
+            click.echo(one["text"])
+            if lost:
+                note(f"not in it: {lost}")
+            continue
+        text = one["text"] if one["text"] is not None else one["reason"]
+        click.echo(f"{name:<12} " + text.replace("\n", f"\n{'':<13}"))
+        if lost:
+            click.echo(f"{'':<13}(without {lost})")
+    return 0
+
+
+def _names(size: tuple[int, int] | None) -> list[str]:
+    return [*FORMS, *["number"] * (size is not None)]
+
+
+def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str, Any]:
+    """A form of a state: its text, null with the reason where it cannot say it, and what it leaves out."""
+    try:
+        if name == "number":
+            assert size is not None
+            text = str(_number(state.position, size))
+            back = _state(f"#{text}", size)
+        else:
+            write, read = FORMS[name]
+            text = write(state)
+            back = ids.parse(text) if read else GameState.of(state.position)
+    except PositionError as error:
+        return {"text": None, "lost": [], "reason": str(error)}
+    return {"text": text, "lost": [fact for fact, of in FACTS.items() if of(state) != of(back)]}
+
+
+def _sized(table: str | None) -> tuple[int, int] | None:
+    if table is None:
+        return None
+    found = re.fullmatch(r"(\d{1,2})x(\d{1,2})", table)
+    if found is None or not (1 <= int(found[1]) <= 24 and 1 <= int(found[2]) <= 15):
+        raise click.BadParameter(f"points x chequers, such as 6x8, not {table[:20]!r}", param_hint="--table")
+    return int(found[1]), int(found[2])
+
+
+def _number(position: Position, size: tuple[int, int]) -> int:
+    points, chequers = size
+    for side in (position.us, position.them):
+        if side.bar or side.highest > points or side.chequers > chequers:
+            raise PositionError(f"{side} is not in a table of {points} points and {chequers} chequers")
+    return position.us.number(points) * count(points, chequers) + position.them.number(points)
+
+
+def _state(text: str, size: tuple[int, int] | None) -> GameState:
+    if not re.fullmatch(r"#\d{1,24}", text):
+        return ids.parse(text)
+    if size is None:
+        raise click.UsageError("a position number is one of a table: --table PxC")
+    sides = divmod(int(text[1:]), count(*size))
+    if sides[0] >= count(*size):
+        raise PositionError(f"{text}: the last pair of {size[0]}x{size[1]} is #{count(*size) ** 2 - 1}")
+    return GameState.of(Position(*(Side.from_number(number, size[0]) for number in sides)).check())

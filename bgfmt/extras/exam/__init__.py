@@ -1,0 +1,1 @@
+"""Exams of engines: their plays, cube actions and equities judged by exact numbers; and `bgfmt check-labels`."""

@@ -1,0 +1,315 @@
+"""`bgfmt exam`: engines judged by exact numbers; `bgfmt check-labels`: data of others judged so."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgfmt.cli import options
+
+if TYPE_CHECKING:
+    from bgfmt.extras.exam.sets import Exam
+
+
+@click.command()
+@click.argument("engine", required=False)
+@click.option(
+    "--set", "name", metavar="NAME|FILE", default="standard", show_default=True, help="Which questions."
+)
+@click.option(
+    "--against", metavar="ENGINE", help="Another engine to answer the same questions, compared in pairs."
+)
+@click.option(
+    "--score",
+    "scores",
+    multiple=True,
+    metavar="A-B|money",
+    help="Only at this score, by points to go; may be repeated.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(["play", "double", "take", "equity"]),
+    help="Only these.",
+)
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="N of the questions, drawn at random.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draw.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.001),
+    default=10.0,
+    show_default=True,
+    help="Seconds after which an answer is late.",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(0, 1000),
+    default=5,
+    show_default=True,
+    help="How many of the dearest decisions to show.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    help="Write the report: .json, .html or text. Answers are kept beside it.",
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(0),
+    default=1e-7,
+    show_default=True,
+    help="What costs no more is not wrong (points, MWC).",
+)
+@click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
+@click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
+@click.option(
+    "--make",
+    metavar="NAME|TABLE|FILES",
+    multiple=True,
+    help="Make a set: of a name, from a table, from match files.",
+)
+@click.option(
+    "--count", type=click.IntRange(1, 10_000_000), metavar="N", help="How many questions --make draws."
+)
+@click.option("--cubeless", is_flag=True, help="With --make: games without a cube.")
+@options.threads_option
+@options.force_option
+@options.quiet_option
+@options.json_option
+def exam(
+    engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
+    sample: int | None, seed: int, timeout: float, least: float, worst: int, output: str | None, ask: bool,
+    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool,
+    quiet: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
+
+    ENGINE is a name, with options behind a colon (bkg, gnubg:plies=2, pygnubg, bgsage:level=2ply, rule:keith, ...),
+    ubgi:COMMAND, lines:COMMAND, external:HOST:PORT, an http address, module:name or FILE.py:name of a Python
+    callable, or a file of answers. What is illegal, late or missing is counted. With -o a run that was cut short goes
+    on when the same command is given again.
+
+    \b
+    Examples:
+      bgfmt exam bkg --kind play --sample 2000
+      bgfmt exam my_engine.py:answer -o report.html
+      bgfmt exam pygnubg --set money --against my_engine.py:answer
+      bgfmt exam --make gnubg_ts0.bd --count 5000 -o my.npz
+    """
+    from bgfmt.extras.exam import making
+
+    if listing:
+        for key, recipe in making.RECIPES.items():
+            click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
+        return 0
+    if not (timeout > 0 and least >= 0):
+        raise click.UsageError("--timeout and --least are numbers, not nan")
+    say: Any = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
+    if make:
+        return _make(make, output, count, seed, cubeless, kinds, force, say)
+    chosen = _chosen(making.named(name, say), scores, kinds, sample, seed)
+    if ask:
+        click.echo("\n".join(map(str, chosen.questions())))
+        return 0
+    if engine is None:
+        raise click.UsageError("which engine? name it, or see --list, --ask, --make")
+    return _sit(
+        chosen,
+        [engine, *([against] if against else [])],
+        timeout,
+        least,
+        worst,
+        output,
+        threads,
+        force,
+        quiet,
+        as_json,
+    )
+
+
+def _sit(
+    exam: Exam, engines: list[str], timeout: float, least: float, worst: int, output: str | None,
+    threads: int | None, force: bool, quiet: bool, as_json: bool,
+) -> int:  # fmt: skip
+    from bgfmt import storage
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.exam import candidates, judging, report
+
+    if output is not None:
+        storage.check_output(output, force=force)
+    makers, parts, files = [candidates.maker(engine) for engine in engines], [], []
+    for k, engine in enumerate(engines):
+        with ExitStack() as stack:
+            progress = stack.enter_context(Progress(f"asking {engine[:30]}", " questions", quiet=quiet))
+            part = f"{output}{k or ''}.part" if output else ""
+            files += [part] * bool(part)
+            answers = judging.sit(
+                makers[k],
+                exam,
+                timeout=timeout,
+                threads=threads or 1,
+                part=part,
+                force=force,
+                progress=progress,
+            )
+        judged = judging.judge(exam, answers, engine, least)
+        parts.append((report.as_dict(judged, worst), judged))
+    pair = report.paired(parts[0][1], parts[1][1]) if len(parts) == 2 else None
+    told: dict[str, Any] = {"engines": [one for one, _ in parts], "paired": pair}
+    if output is not None:
+        text = _written(output, told, parts, pair)
+        with storage.create(output, force=force) as sink:
+            sink.write(text.encode())
+        for file in files:
+            os.remove(file)
+    if as_json:
+        options.echo_json(told)
+    elif output is None or not quiet:
+        click.echo(_text(parts, pair))
+    return 0
+
+
+def _text(parts: list[Any], pair: Any) -> str:
+    from bgfmt.extras.exam import report
+
+    lines = [line for one in parts for line in (*report.lines(*one), "")][:-1]
+    if pair:
+        lines += report.pair_lines(pair, *(one["engine"] for one, _ in parts))
+    return "\n".join(lines)
+
+
+def _written(output: str, told: dict[str, Any], parts: list[Any], pair: Any) -> str:
+    import json
+
+    from bgfmt.extras.exam import report
+
+    if output.endswith(".json"):
+        return json.dumps(told, indent=2) + "\n"
+    return report.page(parts, pair) if output.endswith((".html", ".htm")) else _text(parts, pair) + "\n"
+
+
+def _chosen(
+    exam: Exam, scores: tuple[str, ...], kinds: tuple[str, ...], sample: int | None, seed: int
+) -> Exam:
+    """The questions that options leave."""
+    import numpy as np
+
+    from bgfmt.analysis.questions import parse_away
+    from bgfmt.extras.exam.sets import KINDS
+
+    keep = np.ones(len(exam), np.bool_)
+    if scores:
+        pairs = [(0, 0) if score == "money" else parse_away(score) for score in scores]
+        keep &= np.any([(exam.away == pair).all(axis=1) for pair in pairs], axis=0)
+    if kinds:
+        keep &= np.isin(exam.kind, [KINDS.index(kind) for kind in kinds])
+    numbers = np.flatnonzero(keep)
+    if sample is not None and sample < len(numbers):
+        numbers = np.sort(np.random.default_rng(seed).choice(numbers, sample, replace=False))
+    if not len(numbers):
+        raise click.UsageError("no question is left of the set")
+    return exam if len(numbers) == len(exam) else exam.part(numbers)
+
+
+def _make(
+    what: tuple[str, ...], output: str | None, count: int | None, seed: int, cubeless: bool, kinds: tuple[str, ...],
+    force: bool, say: Any,
+) -> int:  # fmt: skip
+    from dataclasses import replace
+
+    from bgfmt.errors import UnknownFormatError
+    from bgfmt.extras.exam import making
+    from bgfmt.files.database import open_database
+
+    if output is None:
+        raise click.UsageError("--make writes a file: name it with -o")
+    asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
+    origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}"
+    if what[0] in making.RECIPES:
+        made = making.make(what[0], count, seed)
+    else:
+        try:
+            with open_database(what[0]) as db:
+                more: dict[str, Any] = {"kinds": kinds} if kinds else {}
+                made = making.from_table(db.table, count or 20_000, seed, cubeless=cubeless, **more)
+                made = replace(
+                    made, name=os.path.basename(output), purpose=f"drawn from {db.table}"[:200], origin=origin
+                )
+        except UnknownFormatError:
+            made = making.solved(making.of_matches(what))
+            made = replace(
+                made,
+                name=os.path.basename(output),
+                purpose="race decisions of recorded matches",
+                origin=origin,
+            )
+    made.save(output, force=force)
+    say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
+    return 0
+
+
+@click.command("check-labels")
+@click.argument("file", type=click.Path())
+@click.option(
+    "--column",
+    "mapped",
+    multiple=True,
+    metavar="WHAT=NAME",
+    help="What a column is, such as win=p1; may be repeated.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.002,
+    show_default=True,
+    metavar="E",
+    help="By how much a number may be off.",
+)
+@click.option(
+    "--limit", type=click.IntRange(0), default=400_000, show_default=True, metavar="N",
+    help="Most pairs of boards times cube states to calculate for one row.",
+)  # fmt: skip
+@options.quiet_option
+@options.json_option
+def check_labels(
+    file: str, mapped: tuple[str, ...], tolerance: float, limit: int, quiet: bool, as_json: bool
+) -> int:
+    """Check labels of positions, chances and equities, against the rules of the game and exact numbers.
+
+    FILE is .csv, .jsonl or .parquet with a column of positions as any identifier, the side on roll first, and columns
+    such as win, win_gammon, lose_gammon, cubeless (equity), owned, centered, opponent, no_double, double_take, mwc.
+    Each kind of fault is named with its likely cause. Exit code 1 where there is one.
+
+    \b
+    Examples:
+      bgfmt check-labels races.parquet
+      bgfmt check-labels train.csv --column position=xgid --column win=p_win
+    """
+    from dataclasses import asdict
+
+    from bgfmt.cli.terminal import Progress
+    from bgfmt.extras.exam import labels
+
+    if not tolerance >= 0:
+        raise click.UsageError("--tolerance is a number, not nan")
+    bad = next((one for one in mapped if "=" not in one), None)
+    if bad is not None:
+        raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
+    with Progress("checking", " rows", quiet=quiet) as progress:
+        pairs = dict(one.split("=", 1) for one in mapped)
+        report = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
+    if as_json:
+        options.echo_json(asdict(report) | {"findings": [one.as_dict() for one in report.findings]})
+        return int(bool(report.findings))
+    click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
+    click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
+    for one in report.findings:
+        click.echo(f"  {one}")
+    if not report.findings:
+        click.echo("  no fault was found")
+    return int(bool(report.findings))

@@ -1,0 +1,180 @@
+"""Packages, rules and bgfmt itself as candidates: PyPI gnubg, bgsage, rules of thumb, Janowski's formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.approximate import janowski as formula
+from bgfmt.analysis.library import distributions
+from bgfmt.errors import CapabilityError, MissingExtraError
+from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure
+from bgfmt.extras.exam.sets import Question
+from bgfmt.extras.lab.study.rules import RULES, Pairs
+from bgfmt.game import board
+from bgfmt.game.state import GameState
+
+
+def _options(text: str) -> dict[str, str]:
+    return dict(item.split("=", 1) for item in text.split(",") if "=" in item)
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingExtraError(
+            f"the {name} Python package is not installed (pip install {name})", name
+        ) from None
+
+
+class PyGnubg(Candidate):
+    """The gnubg package: plays and equities without a cube by its evaluation, `plies=N`. It tells no cube actions."""
+
+    def __init__(self, options: str = "") -> None:
+        super().__init__(f"pygnubg:{options}" if options else "pygnubg")
+        self.gnubg = _package("gnubg")
+        self.gnubg.command("set jacoby off")
+        self.context = self.gnubg.evalcontext(0, int(_options(options).get("plies", 0)), 1, 1, 0.0)
+
+    @cache  # noqa: B019 - one candidate
+    def info(self, away: tuple[int, int] | None, crawford: bool) -> Any:
+        """What gnubg is told of the score."""
+        length = max(away or (0,))
+        scores = (0, 0) if away is None else (length - away[1], length - away[0])
+        return self.gnubg.cubeinfo(1, -1, 1, length, scores, int(crawford), 0)
+
+    def evaluated(self, us: Sequence[int], them: Sequence[int], away: Any, crawford: bool) -> Any:
+        """Six numbers of the side on roll, the last one the equity."""
+        sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
+        return self.gnubg.evaluate(sides, self.info(away, crawford), self.context)
+
+    def reply(self, question: Question) -> object:
+        away = question.away
+        if question.kind == "equity" and question.owner == "none" and away is None:
+            found = self.evaluated(question.us, question.them, away, question.crawford)
+            return {"equity": found[5], "win": found[0]}
+        if question.kind != "play":
+            raise Failure(REFUSED, "the package tells no cube actions")
+        turned = None if away is None else away[::-1]
+        plays = question.plays
+        values = [
+            -self.evaluated(question.them, play, turned, question.crawford)[5] if any(play) else np.inf
+            for play in plays
+        ]
+        return int(np.argmax(values))
+
+
+class Bgsage(Candidate):
+    """bgsage: `level=2ply`, one ply more than gnubg counts for the same; `tables=no` without its database."""
+
+    def __init__(self, options: str = "") -> None:
+        super().__init__(f"bgsage:{options}" if options else "bgsage")
+        words = _options(options)
+        sage = _package("bgsage")
+        self.analyzer = sage.BgBotAnalyzer(
+            eval_level=words.get("level", "1ply"), parallel_threads=1, bearoff_db=words.get("tables") != "no"
+        )
+
+    def reply(self, question: Question) -> object:
+        if question.owner == "none" and question.kind != "equity":
+            raise Failure(REFUSED, "it plays with a cube")
+        us, them = question.us, question.them
+        points = [0, *us, *(0,) * (24 - len(us)), 0]
+        for point, many in enumerate(them, 1):
+            points[25 - point] -= many
+        away = question.away or (0, 0)
+        owner = {"owned": "player", "opponent": "opponent"}.get(question.owner, "centered")
+        how = {
+            "cube_value": question.cube, "cube_owner": owner, "away1": away[0], "away2": away[1],
+            "is_crawford": question.crawford, "jacoby": False, "beaver": question.beavers,
+        }  # fmt: skip
+        if question.dice:
+            best = self.analyzer.checker_play(points, *question.dice, **how).moves[0].board
+            return tuple(max(0, n) for n in best[1 : len(us) + 1])
+        found = self.analyzer.cube_action(points, **how)
+        if question.kind == "double":
+            return bool(found.should_double)
+        if question.kind == "take":
+            return "beaver" if question.beavers and found.is_beaver else bool(found.should_take)
+        if question.away is not None:
+            raise Failure(REFUSED, "it tells no chances to win a match")
+        best = found.cubeless_equity if question.owner == "none" else found.optimal_equity
+        return {"equity": best, "win": found.probs.win}
+
+
+class Rule(Candidate):
+    """A rule of thumb of `bgfmt study rules`: doubles, redoubles and takes in the home boards."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"rule:{name}")
+        if name not in RULES:
+            raise CapabilityError(f"no rule is called {name!r} (there are: {', '.join(RULES)})")
+        self.rule = RULES[name]
+
+    def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
+        asked = [q for q in questions if q.kind in ("double", "take") and not any((*q.us[6:], *q.them[6:]))]
+        said: dict[int, bool] = {}
+        if asked:
+            sides = [np.array([getattr(q, which)[:6] for q in asked], np.int64) for which in ("us", "them")]
+            rows = distributions(False)
+            ours, theirs = (rows[board.rank_array(side)] / 65535 for side in sides)
+            decided = self.rule.decide(Pairs(sides[0], sides[1], ours, theirs))
+            for k, question in enumerate(asked):
+                yes = decided.take if question.kind == "take" else decided.double
+                yes = decided.redouble if question.kind == "double" and question.owner == "owned" else yes
+                said[question.number] = bool(yes[k])
+        for question in questions:
+            yield said.get(question.number, Failure(REFUSED, "a rule of thumb for doubles and takes")), 0.0
+
+
+class Formula(Candidate):
+    """Janowski's formula (1993) from the chance to win by the distributions of rolls: doubles and takes for money."""
+
+    def __init__(self, options: str = "") -> None:
+        super().__init__("janowski")
+        self.advisor = Advisor()
+
+    def reply(self, question: Question) -> object:
+        if question.kind not in ("double", "take") or question.away is not None:
+            raise Failure(REFUSED, "a formula for doubles and takes for money")
+        owned, centered, opponent = formula(self.advisor.chances(question.position).cubeless)
+        if question.kind == "take":
+            return bool(2 * opponent <= 1)
+        return bool(min(1.0, 2 * opponent) > (owned if question.owner == "owned" else centered))
+
+
+class Own(Candidate):
+    """bgfmt's adviser; `limit=0` has it estimate what it would otherwise calculate, without tables."""
+
+    def __init__(self, options: str = "") -> None:
+        super().__init__(f"bgfmt:{options}" if options else "bgfmt")
+        words = _options(options)
+        self.advisor = Advisor(
+            [] if "limit" in words else None, limit=int(words["limit"]) if "limit" in words else None
+        )
+
+    def reply(self, question: Question) -> object:
+        state: GameState = question.state
+        if question.kind == "play":
+            best = self.advisor.plays(state).best
+            return None if best is None else best.result
+        if question.kind == "equity" and question.owner == "none":
+            if question.away is not None:
+                raise Failure(REFUSED, "an equity without a cube at a score")
+            found = self.advisor.equities(state)
+            return {"equity": found.cubeless, "win": np.nan if found.win is None else found.win}
+        action = self.advisor.cube(state.before_roll())
+        if question.kind == "double":
+            return bool(action.doubles and action.double_margin > 0)
+        if question.kind == "take":
+            return "beaver" if question.beavers and action.beavers else bool(action.takes)
+        return action.best if action.match is None else action.match.mwc.best
+
+
+__all__ = ["Bgsage", "Formula", "Own", "PyGnubg", "Rule"]

@@ -1,0 +1,150 @@
+"""The complete table for a site, and what goes with it: made where it is not given, in files that free hosts take."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgfmt.errors import CapabilityError
+from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.storage import system
+from bgfmt.storage.source import Progress
+from bgfmt.tables import OneSided, TwoSided
+
+#: parts begin at a multiple of it, so that pages of the reader do not lie across two
+GRAIN = 64 << 10
+COPIED = 8 << 20
+MET = "Kazaross-XG2.xml"
+TABLES = ".tables"  # what is made lies in OUT.tables until the site is there
+
+#: a size of parts that most hosts take
+PART = 100_000_000
+
+#: `making(what)` is a context manager that gives the progress of making it
+Making = Callable[[str], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
+    fewest bytes; points of the one-sided table of races outside the home boards."""
+
+    points: int = 6
+    chequers: int = 15
+    few: int = 6
+    far: int = 10
+
+
+COMPLETE = Sizes()
+
+
+def tables(given: list[str], folder: Path, making: Making) -> list[str]:
+    """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
+    sizes = COMPLETE
+    home, far = sizes.points, sizes.far
+
+    def two(t: Any) -> bool:
+        return isinstance(t, TwoSided) and t.points >= home and not t.exact and t.equities.shape[2] == 4
+
+    wanted: list[tuple[str, Callable[[Any], bool], Callable[[Path], None]]] = [
+        (
+            f"{home}x{sizes.chequers}.bgts",
+            lambda t: two(t) and t.chequers >= sizes.chequers,
+            lambda path: _two_sided(path, sizes, making),
+        ),
+        (
+            "gnubg_ts0.bd",
+            lambda t: two(t) and sizes.few <= t.chequers < sizes.chequers,
+            lambda path: _solved("two-sided", path, home, sizes.few, making),
+        ),
+        (
+            "gnubg_os0.bd",
+            lambda t: isinstance(t, OneSided) and t.points >= home and t.gammon is not None,
+            lambda path: _solved("one-sided", path, home, 15, making),
+        ),
+        (
+            f"bgfmt_os{far}.bd",
+            lambda t: isinstance(t, OneSided) and t.points >= far,
+            lambda path: _solved("one-sided", path, far, 15, making, compressed=False, gammon=False),
+        ),
+    ]
+    with Holdings.open(given) as holdings:
+        here = [one.table for one in holdings]
+        lacking = [(name, make) for name, fits, make in wanted if not any(map(fits, here))]
+    made = []
+    for name, make in lacking:
+        path = folder / name
+        if not path.exists():
+            folder.mkdir(exist_ok=True)
+            make(path)
+        made.append(str(path))
+    return [*given, *made]
+
+
+def _two_sided(path: Path, sizes: Sizes, making: Making) -> None:
+    """Solved into a store, from which an ended run goes on, and packed."""
+    from bgfmt.files.convert import convert
+    from bgfmt.files.solve import solve_table
+    from bgfmt.files.stores import remove
+
+    store = path.with_suffix(".store")
+    with making("solving") as progress:
+        solve_table(
+            "two-sided", sizes.points, sizes.chequers, store=store, resume=store.exists(), progress=progress
+        )
+    with making("packing") as progress:
+        convert(store, path, progress=progress)
+    remove(str(store))
+
+
+def _solved(what: str, path: Path, points: int, chequers: int, making: Making, **options: Any) -> None:
+    from bgfmt.files.solve import solve_table
+
+    with making("solving") as progress:
+        solve_table(what, points, chequers, path, progress=progress, **options)
+
+
+# -- files of a bounded size -----------------------------------------------------------------------------
+
+
+def part_size(most: int) -> int:
+    """The size of parts of at most that many bytes; CapabilityError where that is less than a page."""
+    if most < GRAIN:
+        raise CapabilityError(f"parts have at least {GRAIN:,} bytes, not {most:,}")
+    return most - most % GRAIN
+
+
+def cut(source: Path, folder: Path, name: str, most: int, progress: Progress) -> dict[str, Any]:
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: (name, size) of each, and the SHA-256 of all."""
+    total, size = hashlib.sha256(), source.stat().st_size
+    parts: list[tuple[str, int]] = []
+    with open(source, "rb") as file, system.said_of(folder):
+        for k, start in enumerate(range(0, size, most)):
+            part, left = folder / f"{name}.{k:03}", min(most, size - start)
+            parts.append((part.name, left))
+            with open(part, "wb") as out:
+                for piece in _pieces(file, left):
+                    total.update(piece)
+                    out.write(piece)
+                    progress(file.tell(), size)
+    return {"parts": parts, "sha256": total.hexdigest()}
+
+
+def _pieces(file: Any, left: int) -> Iterator[bytes]:
+    while left:
+        piece = file.read(min(COPIED, left))
+        if not piece:
+            raise OSError("the file became shorter while it was copied")
+        left -= len(piece)
+        yield piece
+
+
+def put_met(folder: Path) -> str:
+    """The match equity table, under the name that is returned."""
+    shutil.copyfile(Path(__file__).parents[2] / "data" / "met" / MET, folder / MET)
+    return MET

@@ -1,0 +1,126 @@
+"""`bgfmt id` and `bgfmt met`: what is written is read again, and what is lost is said."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import bgfmt
+from bgfmt import met
+from bgfmt.cli import run
+from bgfmt.cli.id import FACTS, FORMS
+from bgfmt.game.identifiers import parse, parse_position
+from bgfmt.met import gnubg_xml, ini
+from tests.conftest import FIXTURES, GOLDEN
+
+with open(FIXTURES / "expected/identifiers.tsv", encoding="utf-8") as _file:
+    VECTORS = list(csv.DictReader(_file, delimiter="\t"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, object]]:
+    assert run(["id", *words, "--json"]) == 0
+    forms: dict[str, dict[str, object]] = json.loads(capsys.readouterr().out)["forms"]
+    return forms
+
+
+def test_vectors_of_real_programs_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    for vector in VECTORS:
+        forms = said(capsys, vector["xgid"])
+        for name, key in (("gnubg-id", "gnubgid"), ("xgid", "xgid"), ("ogid", "ogid"), ("fibs", "fibs")):
+            if vector[key] != "-":
+                assert forms[name]["text"] == vector[key], vector["name"]
+
+
+def test_what_is_not_lost_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = set()
+    for vector in VECTORS:
+        state = parse(vector["xgid"])
+        for name, form in said(capsys, vector["xgid"]).items():
+            if form["text"] is None:
+                assert form["reason"] == "an OGID is made of positions without a pending double"
+            elif FORMS[name][1]:
+                back = parse(str(form["text"]))
+                assert {fact for fact, of in FACTS.items() if of(back) != of(state)} == set(form["lost"])  # type: ignore[call-overload]
+                lost |= {(name, fact) for fact in form["lost"]}  # type: ignore[attr-defined]
+    assert ("position-id", "dice") in lost
+    assert ("match-id", "position") in lost
+    assert ("gnubg-id", "beavers") in lost
+    assert not [one for one in lost if one[0] == "xgid"]
+
+
+def test_position_numbers_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    forms = said(capsys, "0 1 0 0 1 / 0 1 1", "--table", "6x4")
+    number = forms["number"]["text"]
+    with bgfmt.open(GOLDEN / "gnubg/ts_06x04.bd") as db:
+        assert db.lookup(parse_position("0 1 0 0 1 / 0 1 1")).as_dict()["position_number"] == int(str(number))
+    assert said(capsys, f"#{number}", "--table", "6x4")["counts"]["text"] == "0 1 0 0 1 0 / 0 1 1 0 0 0"
+    outside = said(capsys, "0 0 0 0 0 0 1 / 1", "--table", "6x4")["number"]
+    assert (outside["text"], outside["reason"]) == (
+        None,
+        "0 0 0 0 0 0 1 is not in a table of 6 points and 4 chequers",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["#7"], "--table PxC"),
+        (["1 / 1", "--to", "number"], "of which table?"),
+        (["#44100", "--table", "6x4"], "#44100: the last pair of 6x4 is #44099"),
+        (["1 / 1", "--table", "99x99"], "points x chequers"),
+        (["XGID=-BCB:0:0:1:00:0:0:0:0:10"], "4 of 26 characters"),
+    ],
+)
+def test_refusals(capsys: pytest.CaptureFixture[str], words: list[str], reason: str) -> None:
+    assert run(["id", *words]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_one_form_and_what_it_loses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["id", "XGID=-DCA------------------bcc-:1:1:1:65:0:0:0:0:10", "--to", "key"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("HHADAAAANOAFAAAAAAAA\n", "bgfmt: not in it: dice, cube\n")
+
+
+# -- match equity tables ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", met.names())
+def test_tables_go_to_xg_and_to_gnubg_and_back(name: str) -> None:
+    table = met.load(name)
+    assert met.read(ini.write(table)).digest == table.digest
+    through = met.read(gnubg_xml.write(met.read(ini.write(table))))
+    assert through.title == table.title
+    for row, other in zip((*table.pre, *table.post), (*through.pre, *through.post), strict=True):
+        assert max(abs(a - b) for a, b in zip(row, other, strict=True)) <= 1e-12
+
+
+def test_a_table_is_written_and_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["met", "g11", "-o", "a.met"]) == 0
+    assert run(["met", "a.met", "g11"]) == 0
+    assert "the same values" in capsys.readouterr().out
+    assert run(["met", "a.met", "-o", "a.met"]) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    assert run(["met", "Kazaross-XG2", "a.met", "--json", "--top", "1"]) == 1
+    (worst,) = json.loads(capsys.readouterr().out)["differences"]
+    mine, other = worst["away"]
+    one, two = met.load(), met.load("g11")
+    assert worst["difference"] == two.pre[mine - 1][other - 1] - one.pre[mine - 1][other - 1]
+    rows = zip(one.pre, two.pre, strict=True)
+    largest = max(abs(a - b) for row, rival in rows for a, b in zip(row, rival, strict=True))
+    assert abs(worst["difference"]) == pytest.approx(largest)
+
+
+def test_players_of_unequal_strength(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uneven = str(FIXTURES / "match/uneven7.xml")
+    assert run(["met", uneven, "-o", str(tmp_path / "a.met")]) == 2
+    assert "this one two" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+    assert run(["met", uneven, "--upto", "3"]) == 0
+    assert "the trailer needs, player 1" in capsys.readouterr().out

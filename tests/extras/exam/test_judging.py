@@ -1,0 +1,315 @@
+"""`bgfmt exam`: losses beside fractions, faults planted and named, answers of every form, runs cut short."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgfmt import met
+from bgfmt.cli import run
+from bgfmt.errors import CapabilityError, FormatError
+from bgfmt.extras.exam import candidates, findings, judging, making, report, sets
+from bgfmt.game.board import Side
+from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.met.score import Score
+
+Counts = tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def standard() -> sets.Exam:
+    return making.named("standard")
+
+
+def right(question: sets.Question) -> object:
+    """The answer that loses nothing."""
+    worths = question.exam.of(question.number)
+    if question.kind == "play":
+        return int(worths.argmax())
+    if question.kind == "equity":
+        return {"equity": worths[0], "win": worths[1]}
+    rolling, taken, passed, beaver = worths
+    answer = np.nanmin([taken, passed, beaver])
+    if question.kind == "double":
+        return bool(answer > rolling)
+    return "beaver" if answer == beaver else bool(taken <= passed)
+
+
+def sat(exam: sets.Exam, answer: object) -> judging.Judged:
+    made = candidates.wrapped("made", answer)
+    return judging.judge(exam, judging.sit(lambda: made, exam), "made")
+
+
+def test_nothing_is_lost_by_who_knows(standard: sets.Exam) -> None:
+    judged = sat(standard, right)
+    assert judged.count("answered") == len(standard)
+    assert not judged.wrong.any()
+    assert judged.loss[judged.decided].max() == 0
+    assert np.nanmax(np.abs(judged.off[0])) == 0
+    assert [one["name"] for one in findings.findings(judged) if "slow" not in one["name"]] == []
+
+
+# -- from fractions -------------------------------------------------------------------------------------------
+
+
+class Fractions:
+    """What positions are worth, from the rules alone: memoised recursion over fractions.
+
+    away : points to go of player 0 and 1, None for money. Values are those of the player on roll.
+    """
+
+    def __init__(self, away: tuple[int, int] | None) -> None:
+        self.away, self.table = away, met.load()
+        self.rolling = cache(self._rolling)
+
+    def worth(self, player: int, points: int) -> Fraction:
+        if self.away is None:
+            return Fraction(points)
+        away = self.away[::-1] if player else self.away
+        return Fraction(Score(away, self.table, player=player).after(0, points))
+
+    def other(self, value: Fraction) -> Fraction:
+        return -value if self.away is None else 1 - value
+
+    def live(self, player: int, cube: int, owner: int | None) -> bool:
+        return owner in (None, player) and (self.away is None or self.away[player] > cube)
+
+    def after(self, us: Counts, them: Counts, player: int, cube: int, owner: int | None) -> Fraction:
+        """Of who has played to `us`. owner : 2 where there is no cube."""
+        if not any(us):
+            return self.worth(player, cube * (2 if sum(them) == 15 else 1))
+        return self.other(self.turn(them, us, 1 - player, cube, owner))
+
+    def turn(self, us: Counts, them: Counts, player: int, cube: int, owner: int | None) -> Fraction:
+        best = self.rolling(us, them, player, cube, owner)
+        if self.live(player, cube, owner):
+            taken = self.rolling(us, them, player, 2 * cube, 1 - player)
+            best = max(best, min(taken, self.worth(player, cube)))
+        return best
+
+    def _rolling(self, us: Counts, them: Counts, player: int, cube: int, owner: int | None) -> Fraction:
+        total = Fraction(0)
+        for roll in ROLLS:
+            plays = race_plays(us, roll.high, roll.low)
+            total += roll.weight * max(self.after(play, them, player, cube, owner) for play in plays)
+        return total / 36
+
+
+def test_losses_follow_from_fractions(standard: sets.Exam) -> None:
+    """Of a hundredth of all decisions, those of few chequers: every worth and every loss, at every score."""
+    few = (standard.us[:, :6].sum(axis=1, dtype=int) <= 3) & (standard.them.sum(axis=1, dtype=int) <= 2)
+    few &= (standard.us @ np.arange(1, standard.points + 1) <= 9) & (standard.them[:, 4:].sum(axis=1) == 0)
+    numbers = np.random.default_rng(1).permutation(np.flatnonzero(few))[: len(standard) // 100]
+    exam = standard.part(numbers)
+    assert len(exam) == len(standard) // 100
+    assert {0, 1, 2, 3} == set(exam.kind.tolist())
+    judged = sat(
+        exam, lambda q: 0 if q.kind == "play" else {"double": "roll", "take": "take"}.get(q.kind, 0.0)
+    )
+    judges: dict[tuple[int, int] | None, Fractions] = {}
+    for k, question in enumerate(exam.questions()):
+        judge = judges.setdefault(question.away, Fractions(question.away))
+        cube = question.cube if question.away else 1
+        owner = {"centered": None, "owned": 0, "opponent": 1, "none": 2}[question.owner]
+        us, them = question.us, question.them
+        if question.kind == "play":
+            worths = [judge.after(play, them, 0, cube, owner) for play in question.plays]
+            loss = max(worths) - worths[0]
+        elif question.kind == "equity":
+            worths, loss = [judge.turn(us, them, 0, cube, owner)], None
+        else:
+            rolling = judge.rolling(us, them, 0, cube, owner)
+            taken, passed = judge.rolling(us, them, 0, 2 * cube, 1), judge.worth(0, cube)
+            answers = [
+                taken,
+                passed,
+                *([judge.rolling(us, them, 0, 4 * cube, 0)] if question.beavers else []),
+            ]
+            worths = [rolling, taken, passed]
+            loss = max(min(answers), rolling) - rolling if question.kind == "double" else taken - min(answers)
+        held = exam.of(k)[: len(worths)]
+        assert held == pytest.approx([float(x) for x in worths], abs=1e-12), question
+        if loss is not None:
+            assert judged.loss[k] == pytest.approx(float(loss), abs=1e-12), question
+
+
+# -- faults planted ----------------------------------------------------------------------------------------------
+
+
+def test_planted_faults_are_named(standard: sets.Exam) -> None:
+    """Always takes, sides exchanged at odd scores, wrong with fifteen chequers, slow, illegal once in 500."""
+
+    def answer(question: sets.Question) -> object:
+        number, worths = question.number, question.exam.of(question.number)
+        odd = question.away is not None and question.away[0] % 2 == 1
+        fifteen = 15 in (sum(question.us), sum(question.them))
+        if number % 500 == 3:
+            return "25/24" if question.kind == "play" else "perhaps"
+        time.sleep(0.001)
+        if question.kind == "play":
+            return int(worths.argmin() if odd or fifteen else worths.argmax())
+        if question.kind == "take":
+            return True
+        exchanged = question.exam.mistaken[number, :3]
+        if odd and not np.isnan(exchanged[0]):
+            rolling, taken, passed = exchanged
+        else:
+            rolling, taken, passed, *_ = (*worths, 0, 0)
+        if question.kind == "equity":
+            return float(rolling)
+        return bool((min(taken, passed) > rolling) != fifteen)
+
+    fifteen = (standard.us.sum(axis=1) == 15) | (standard.them.sum(axis=1) == 15)
+    numbers = np.unique(
+        [*np.random.default_rng(2).permutation(len(standard))[:3000], *np.flatnonzero(fifteen)]
+    )
+    judged = sat(standard.part(numbers), answer)
+    found = {one["name"]: one for one in findings.findings(judged)}
+    assert found["illegal"]["questions"] == np.sum(np.arange(len(numbers)) % 500 == 3)
+    assert "1 in " in found["illegal"]["words"]
+    assert {"always takes", "slow", "wrong with fifteen chequers"} <= set(found)
+    assert found["wrong at odd scores (own points to go)"]["cause"] == "sides exchanged"
+    told = report.as_dict(judged, 5)
+    text = "\n".join(report.lines(told, judged))
+    assert all(one["words"] in text for one in told["findings"])
+    page = report.page([(told, judged)], None)
+    assert page.count("<article") == 5
+    assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
+
+
+def test_equities_in_other_units_are_named(standard: sets.Exam) -> None:
+    money = standard.part(np.flatnonzero((standard.kind == 3) & (standard.away[:, 0] == 0))[:300])
+    for words, change in {
+        "equities are those of the other side": lambda x: -x,
+        "equities are in hundredths": lambda x: 100 * x,
+        "chances to win in place of equities": lambda x: (1 + x) / 2,
+    }.items():
+        judged = sat(money, lambda q, change=change: change(q.exam.of(q.number)[0]))
+        assert words in [one["name"] for one in findings.findings(judged)]
+
+
+# -- answers --------------------------------------------------------------------------------------------------------
+
+
+def test_plays_are_read_in_every_form(standard: sets.Exam) -> None:
+    from bgfmt.game.moves import legal_plays
+
+    for number in np.flatnonzero((standard.kind == 0) & (standard.cube == 1))[:40].tolist():
+        question = standard.questions(np.array([number]))[0]
+        assert question.dice is not None
+        for play in legal_plays(question.position, *question.dice):
+            counts = play.result.us.padded(standard.points)
+            forms = [str(play), play, play.result.us, counts, list(play.result.us.counts), Side(*counts)]
+            assert {candidates.read(question, form)[0] for form in forms} == {question.plays.index(counts)}
+        for wrong in ("7/1", "1/2", "x", "6", [0, 0, 0, 0, 0, 0, 0, 9], 99, (15,) * 6):
+            with pytest.raises(candidates.Failure):
+                candidates.read(question, wrong)
+
+
+def test_failures_are_counted(standard: sets.Exam) -> None:
+    def answer(question: sets.Question) -> object:
+        if question.number == 1:
+            raise ValueError("a slip")
+        if question.number == 2:
+            time.sleep(0.02)
+        return None if question.number == 3 else "nonsense" if question.number == 4 else right(question)
+
+    exam = standard.part(np.flatnonzero(standard.kind == 0)[:50])
+    answers = judging.sit(lambda: candidates.Candidate("x", answer), exam, timeout=0.01)
+    names = [candidates.STATUS[k] for k in answers.status]
+    assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
+    assert set(names[5:]) == {"answered"}
+    assert "a slip" in answers.words[1]
+
+
+def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
+    exam, part = standard.part(np.arange(60)), str(tmp_path / "part")
+    asked: list[int] = []
+
+    def answer(question: sets.Question) -> object:
+        asked.append(question.number)
+        if len(asked) == 31:
+            raise KeyboardInterrupt
+        return right(question)
+
+    make = lambda: candidates.Candidate("x", answer)  # noqa: E731
+    with pytest.raises(KeyboardInterrupt):
+        judging.sit(make, exam, part=part)
+    with open(part, "a") as file:
+        file.write("[31, 0, ")  # what a kill leaves
+    answers = judging.sit(make, exam, part=part)
+    assert asked == [*range(31), *range(30, 60)]
+    assert not judging.judge(exam, answers, "x").wrong.any()
+    with pytest.raises(FormatError):
+        sets.load(part)
+
+
+# -- sets --------------------------------------------------------------------------------------------------
+
+
+def test_sets_are_kept_whole(standard: sets.Exam, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    exam = replace(standard.part(np.arange(0, len(standard), 400)), name="a")
+    exam.save(str(path))
+    assert sets.load(str(path)).digest == exam.digest
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(bytes(data))
+    with pytest.raises(FormatError):
+        sets.load(str(path))
+    assert (standard.licence, standard.name) == ("CC0-1.0", "standard")
+
+
+def test_shipped_sets_are_made_again() -> None:
+    shipped, made = making.named("traps"), making.make("traps", 60)
+    assert len(shipped) > 1000
+    assert set(made.strata) == set(shipped.strata)
+    money = making.make("money", 300)
+    assert money.digest == making.make("money", 300).digest != making.make("money", 300, 2).digest
+    assert making.named("matches").weight.max() > 1
+
+
+# -- commands -------------------------------------------------------------------------------------------------
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "def first(q):\n    return 0 if q.kind == 'play' else q.kind == 'take' if q.kind != 'equity' else 0\n"
+    )
+    mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
+    assert run(["exam", mine, *few, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["engines"][0]
+    assert told["answers"]["answered"] == 200
+    assert run(["exam", mine, *few, "--against", mine, "-o", str(tmp_path / "x.html")]) == 0
+    assert "in the first alone 0" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".html", ".part")) == ["x.html"]
+    assert run(["exam", "--ask", *few]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    answers = tmp_path / "answers.txt"
+    words = {"play": "0", "double": "roll", "take": "take", "equity": "0"}
+    answers.write_text("\n".join(words[line.split()[0]] for line in lines))
+    assert run(["exam", str(answers), *few, "--json"]) == 0
+    filed = json.loads(capsys.readouterr().out)["engines"][0]
+    assert filed["answers"]["illegal"] > 0  # a play is moves or a side, not a number
+    table = str(golden / "gnubg" / "ts_06x04.bd")
+    assert run(["exam", "--make", table, "--count", "100", "-o", str(tmp_path / "t.npz")]) == 0
+    assert run(["exam", mine, "--set", str(tmp_path / "t.npz"), "--score", "money", "--kind", "take"]) == 0
+    capsys.readouterr()
+    for wrong in (
+        ["nobody"],
+        ["os:nothing"],
+        [mine, "--set", "none"],
+        [mine, "--score", "9-9", "--kind", "take", "--set", "traps"],
+    ):
+        assert run(["exam", *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) <= 3
+    with pytest.raises(CapabilityError):
+        candidates.maker("nobody")

@@ -1,0 +1,155 @@
+"""`bgfmt check-labels`: kinds of error planted in right labels, each found with its cause; right ones pass."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgfmt import solver
+from bgfmt.cli import run
+from bgfmt.extras.exam import labels
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+
+Row = dict[str, Any]
+
+
+@cache
+def right() -> tuple[Row, ...]:
+    """Labels of 120 positions drawn from an exact table."""
+    table, rng = solver.two_sided(6, 6, recipe="exact"), np.random.default_rng(5)
+    rows = []
+    for us, them in rng.integers(1, board.count(6, 6), (120, 2)).tolist():
+        position = Position(Side.from_number(us, 6), Side.from_number(them, 6))
+        cubeless, owned, centered, opponent = np.asarray(table.lookup_many([us], [them]))[0].tolist()
+        chances = {"win": (1 + cubeless) / 2, "win_gammon": 0.0, "lose_gammon": 0.0}
+        equities = {"cubeless": cubeless, "owned": owned, "centered": centered, "opponent": opponent}
+        rows.append({"position": str(position)} | chances | equities)
+    return tuple(rows)
+
+
+def checked(rows: list[Row], tmp_path: Path, **how: Any) -> list[labels.Finding]:
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return labels.check(str(path), **how).findings
+
+
+def swapped(row: Row) -> Row:
+    return row | {"position": " / ".join(reversed(row["position"].split(" / ")))}
+
+
+def shifted(row: Row) -> Row:
+    us, them = (Side.parse(side) for side in row["position"].split(" / "))
+    return row | {"position": f"{Side(0, *us.counts)} / {Side(0, *them.counts)}"}
+
+
+def changed(name: str, change: Callable[[float], Any]) -> Callable[[Row], Row]:
+    return lambda row: row | {name: change(row[name])}
+
+
+PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
+    "per cent": (changed("win", lambda x: 100 * x), "win is no chance", "per cent"),
+    "sign": (changed("cubeless", lambda x: -x), "cubeless is wrong", "other side"),
+    "sides": (swapped, "centered is wrong", "sides exchanged"),
+    "thousandths": (changed("owned", lambda x: 1000 * x), "owned is wrong", "thousandths"),
+    "cube": (lambda row: row | {"centered": row["cubeless"]}, "centered is wrong", "without a cube"),
+    "cube columns": (
+        lambda row: row | {"owned": row["opponent"], "opponent": row["owned"]},
+        "owned is wrong", "with the cube opponent",
+    ),
+    "cube at 2": (changed("opponent", lambda x: 2 * x), "opponent is wrong", "cube at 2"),
+    "bar off by one": (shifted, "cubeless is wrong", "points off by one: the ace point left out"),
+    "chance for equity": (lambda row: row | {"cubeless": row["win"]}, "cubeless is wrong", "chance to win in place"),
+    "gammons": (changed("lose_gammon", lambda x: 0.01), "lose_gammon without fifteen chequers", "borne off"),
+    "sums": (lambda row: row | {"win_gammon": row["win"] + 0.1}, "win_gammon is more", "counted"),
+    "no number": (changed("win", lambda x: float("nan")), "win is no number", "division"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_each_planted_kind_is_found_with_its_cause(kind: str, tmp_path: Path) -> None:
+    """In a third of the rows."""
+    change, name, cause = PLANTED[kind]
+    planted = [change(row) if k % 3 == 1 else row for k, row in enumerate(right())]
+    planted = [row for row in planted if abs(row["cubeless"]) > 0.05]
+    found = {(one.name, one.cause): one for one in checked(planted, tmp_path)}
+    fitting = [one for (what, why), one in found.items() if what.startswith(name) and cause in why]
+    assert fitting, [str(one) for one in found.values()]
+    assert len(fitting[0].rows) >= 0.8 * sum(
+        len(one.rows) for (what, _), one in found.items() if what.startswith(name)
+    )
+
+
+def test_all_kinds_at_once(tmp_path: Path) -> None:
+    rows = []
+    for k, row in enumerate(right() * 3):
+        change = list(PLANTED.values())[k % 24][0] if k % 24 < len(PLANTED) else lambda row: row
+        rows.append(change(row))
+    words = [str(one) for one in checked(rows, tmp_path)]
+    for _, name, cause in PLANTED.values():
+        assert any(line.startswith(name) and cause in line for line in words), (name, cause, words)
+
+
+def test_duplicates_that_disagree(tmp_path: Path) -> None:
+    rows = [*right(), right()[3] | {"owned": right()[3]["owned"] + 0.05}]
+    found = {one.name: one for one in checked(rows, tmp_path)}
+    assert found["owned differs from an earlier row of the same position"].rows == [len(rows)]
+
+
+def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    rows = list(right())
+    with open(tmp_path / "a.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, ["xgid", *list(rows[0])[1:]])
+        writer.writeheader()
+        writer.writerows({"xgid" if k == "position" else k: v for k, v in row.items()} for row in rows)
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        assert run(["check-labels", str(tmp_path / name)]) == 0
+        assert "120 beside exact numbers" in capsys.readouterr().out
+    (tmp_path / "races.txt").write_text("1 1 1 / 2 1\n2 0 1 / 0 0 1 1\n4HPwATDgc/ABMA:cAkAAAAAAAAA\n")
+    run(
+        [
+            "label",
+            str(tmp_path / "races.txt"),
+            "-o",
+            str(tmp_path / "b.jsonl"),
+            "--quiet",
+            "--limit",
+            "1000000",
+        ]
+    )
+    assert run(["check-labels", str(tmp_path / "b.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["compared"] == 2
+
+
+def test_at_a_score(tmp_path: Path) -> None:
+    from bgfmt.extras.exam.labels import Truth
+    from bgfmt.game.state import GameState
+
+    state = GameState.of(Position(Side(1, 1, 1), Side(2, 1)), away=(3, 5))
+    known = Truth(100_000).of(state)
+    assert known is not None
+    good = {"position": state.xgid, "no_double": known["no_double"], "double_take": known["double_take"]}
+    assert checked([good], tmp_path) == []
+    (found,) = checked([good | {"no_double": 1 - known["no_double"]}], tmp_path)
+    assert "other side" in found.cause
+
+
+def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n")
+    assert run(["check-labels", str(path)]) == 2
+    assert run(["check-labels", str(path), "--column", "position=a", "--column", "win=c"]) == 2
+    path.write_text("")
+    assert run(["check-labels", str(path)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 3

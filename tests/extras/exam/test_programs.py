@@ -1,0 +1,114 @@
+"""Programs and packages that sit an exam: gnubg, its external protocol, HTTP, bgsage, rules, the adviser."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgfmt.errors import CapabilityError
+from bgfmt.extras.exam import candidates, findings, judging, making, sets
+
+
+@pytest.fixture(scope="module")
+def few() -> sets.Exam:
+    """Ten questions of each kind on small boards, for money and at scores."""
+    exam = making.named("standard")
+    small = (exam.us.sum(axis=1) <= 4) & (exam.them.sum(axis=1) <= 4) & (exam.stratum < 2)
+    money, match = small & (exam.away[:, 0] == 0), small & (exam.away[:, 0] > 0)
+    rows = [np.flatnonzero(where & (exam.kind == k))[:8] for k in range(4) for where in (money, match)]
+    return exam.part(np.concatenate(rows))
+
+
+def sat(name: str, exam: sets.Exam, **how: float) -> judging.Judged:
+    return judging.judge(exam, judging.sit(candidates.maker(name), exam, **how), name)
+
+
+@contextmanager
+def running(*words: str) -> Iterator[int]:
+    """A server of ours, and its port."""
+    command = [sys.executable, "-m", "bgfmt", *words, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    try:
+        found = next(m for line in process.stdout if (m := re.search(r"127\.0\.0\.1:(\d+)", line)))
+        yield int(found[1])
+    finally:
+        process.terminate()
+        process.stdout.close()
+        process.wait()
+
+
+def test_the_external_player_protocol(few: sets.Exam) -> None:
+    with running("gnubg-external") as port:
+        judged = sat(f"external:127.0.0.1:{port}", few)
+    assert judged.count("illegal") == judged.count("late") == 0
+    assert judged.decided.sum() >= 24
+    assert not judged.wrong.any()
+
+
+def test_http(few: sets.Exam) -> None:
+    pytest.importorskip("uvicorn")
+    with running("serve") as port:
+        judged = sat(f"http://127.0.0.1:{port}", few)
+    assert judged.count("answered") >= 8
+    assert judged.loss[judged.decided].max() < 0.01  # plays without a cube
+    assert judged.count("illegal") == judged.count("died") == 0
+    assert sat("http://127.0.0.1:9", few).count("died") > 0
+
+
+def test_gnubg(few: sets.Exam, oracle: Callable[[str], str]) -> None:
+    """Exact for money in its own tables; a program that is not there is told in one line."""
+    oracle("gnubg")
+    judged = sat("gnubg:plies=0", few)
+    assert judged.count("answered") == len(few)
+    assert not judged.wrong[few.away[:, 0] == 0].any()
+    assert np.nanmax(np.abs(judged.off[0][few.away[:, 0] == 0])) < 2e-4
+    without = sat("gnubg:tables=no", few)
+    assert np.nanmax(np.abs(without.off[0][few.away[:, 0] == 0])) > 1e-3
+    with pytest.raises(CapabilityError, match="installed"):
+        candidates.maker("gnubg:program=no-such")()
+
+
+def test_the_gnubg_package(few: sets.Exam, oracle: Callable[[str], str]) -> None:
+    oracle("py:gnubg")
+    judged = sat("pygnubg", few)
+    assert judged.count("answered") + judged.count("not answered") == len(few)
+    assert judged.decided.sum() == 16
+    assert judged.loss[judged.decided].max() < 0.02  # it plays without the cube
+
+
+def test_bgsage(few: sets.Exam, oracle: Callable[[str], str]) -> None:
+    oracle("bgsage")
+    judged = sat("bgsage", few.part(np.arange(0, len(few), 5)))
+    assert judged.count("illegal") == judged.count("died") == 0
+    assert judged.decided.any()
+
+
+def test_rules_the_formula_and_the_adviser(few: sets.Exam) -> None:
+    own, estimate = sat("bgfmt", few), sat("bgfmt:limit=0", few)
+    assert not own.wrong.any()
+    assert estimate.loss[estimate.decided].max() < 0.01
+    cubes = np.isin(few.kind, (1, 2))
+    assert (sat("rule:keith", few).decided == cubes).all()
+    assert (sat("janowski", few).decided == cubes & (few.away[:, 0] == 0)).all()
+    with pytest.raises(CapabilityError, match="no rule"):
+        candidates.maker("rule:none")()
+
+
+def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
+    """The same answers from three programs as from one."""
+    path = tmp_path / "lines.py"
+    path.write_text("import sys\nfor line in sys.stdin: print('roll' if line[0] == 'd' else '0', flush=True)")
+    name = f"lines:{sys.executable} {path}"
+    exam = sets.joined([few] * 12, **{key: getattr(few, key) for key in few.TEXTS})
+    one, three = sat(name, exam), sat(name, exam, threads=3)
+    assert (one.answers.status == three.answers.status).all()
+    assert one.count("answered") > 300
+    assert "illegal" in [found["name"] for found in findings.findings(one)]

@@ -1,0 +1,74 @@
+// A site in Chromium that loses its server: what was read is answered again, what was not is said, and nothing old stays.
+// tests/extras/serve/test_page.py names the folder in BGFMT_SITE.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { chromium } from "playwright-core";
+
+const FOLDER = process.env.BGFMT_SITE;
+const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json: "application/json", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
+
+/** The folder by byte range; `tag` is its ETag, which says what version a table is of. */
+async function serve(port, tag) {
+  const asked = [];
+  const server = createServer((request, response) => {
+    const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
+    asked.push(`${name} ${request.headers.range ?? ""}`.trim());
+    if (!existsSync(join(FOLDER, name))) return response.writeHead(404).end();
+    const body = readFileSync(join(FOLDER, name));
+    const found = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
+    const [first, last] = found ? [Number(found[1]), Math.min(Number(found[2]), body.length - 1)] : [0, body.length - 1];
+    const headers = { "Content-Type": TYPES[name.split(".").pop()] ?? "application/octet-stream", "Cache-Control": "no-store" };
+    if (name.startsWith("tables/")) headers.ETag = tag;
+    if (found) headers["Content-Range"] = `bytes ${first}-${last}/${body.length}`;
+    return response.writeHead(found ? 206 : 200, headers).end(body.subarray(first, last + 1));
+  });
+  await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
+  const close = () => new Promise((done) => {
+    server.close(done);
+    server.closeAllConnections();
+  });
+  return { asked, port: server.address().port, close };
+}
+
+test("a site without its server", async (t) => {
+  let server = await serve(0, '"one"');
+  const browser = await chromium.launch({ executablePath: process.env.BGFMT_CHROMIUM, args: ["--no-sandbox"] });
+  t.after(async () => {
+    await browser.close();
+    await server.close();
+  });
+  const page = await (await browser.newContext()).newPage();
+  const url = (position) => `http://127.0.0.1:${server.port}/?p=${position}`;
+  const answer = async (position, reload = false) => {
+    await (reload ? page.reload() : page.goto(url(position)));
+    await page.waitForSelector("main[aria-busy=false]");
+    return page.textContent("#status");
+  };
+  const read = await answer("0,1,0,0,1/0,1,1");
+  assert.match(read, /^Answered by/);
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+  await page.waitForFunction(async () => (await (await caches.open("bgfmt-tables")).keys()).length > 3);
+  const session = await page.context().newCDPSession(page);
+  const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
+  assert.deepEqual(installabilityErrors.map((e) => e.errorId).filter((id) => id !== "in-incognito"), []);
+  assert.ok(!server.asked.includes("tables/os_p06.bd")); // no table is fetched whole
+
+  const { port } = server;
+  await server.close();
+  assert.equal(await answer("0,1,0,0,1/0,1,1", true), read);
+  await page.goto(url("1,0,0,2,1/0,0,0,0,0,4"));
+  await page.waitForFunction(() => /^No answer: .*; asking again$/.test(document.querySelector("#status").textContent));
+
+  server = await serve(port, '"two"'); // the tables were replaced: what was kept of them is not mixed with what comes now
+  await page.waitForSelector("main[aria-busy=false]");
+  assert.match(await page.textContent("#status"), /^Answered by/);
+  assert.equal(await answer("0,1,0,0,1/0,1,1"), read);
+  const before = server.asked.length;
+  assert.equal(await answer("0,1,0,0,1/0,1,1", true), read);
+  assert.deepEqual(server.asked.slice(before).filter((name) => name.startsWith("tables/")), []); // kept again
+});
