@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from bgfmt.cli import options
@@ -34,7 +32,8 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the sums that --against reads")
     if against is not None:
-        known = Path(against).read_bytes()
+        with open_source(against, guard=True) as source:
+            known = bytes(source.buffer[:])
         root = root_of(known)
         with open_source(file, guard=True) as source:
             wrong, there = differing(source, known), min(len(known) // SUM, -(-source.size // BLOCK))
