@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import attrgetter
@@ -60,7 +60,7 @@ class Plain:
     def _repr_html_(self) -> str:
         from bgfmt.game.display import html, picture
 
-        about = (getattr(self, name, None) for name in ("state", "position", "asked"))
+        about: Iterator[Any] = (getattr(self, name, None) for name in ("state", "position", "asked"))
         boards = (
             f'<div style="max-width:26rem">{picture(one)}</div>'
             for one in about
