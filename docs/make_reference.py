@@ -19,7 +19,7 @@ REFERENCE = Path(__file__).parent / "reference"
 #: the modules a page describes beside the front door, in this order
 MODULES = (
     "analysis", "annotate", "errors", "formats", "identifiers", "matches", "met", "moves", "orders", "solver",
-    "tables",
+    "storage", "tables",
 )  # fmt: skip
 WIDE = 100
 

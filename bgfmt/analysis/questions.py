@@ -238,7 +238,7 @@ def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Si
 
 # -- answers ------------------------------------------------------------------------------------------------
 
-BEHIND = "With `insight`, what lies behind the action; left out where not all of it is covered."
+BEHIND = "With `insight`, what lies behind the action; left out where its numbers are not exact."
 STATED = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
@@ -382,18 +382,21 @@ def cube(
             max_error={"mwc": max(cell.mwc_error for cell in grid.cells.values())},
             usual_error=None if grid.usual is None else {"mwc": grid.usual},
         )
-    behind = insight_of(state, advisor) if insight else None
+
+    def behind(action: CubeAction) -> Insight | None:
+        return insight_of(state, advisor) if insight and not action.approximate else None
+
     if not state.money:
         decided = advisor.cube(state).match
         assert decided is not None
-        return MatchCubeAnswer(state=state, action=decided, insight=behind)
+        return MatchCubeAnswer(state=state, action=decided, insight=behind(decided))
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
     played = advisor.played(state) if action.source == PLAYED else None
     equities = played or advisor.equities(state)
     pair: dict[str, Any] = {"centered_cube": centered, "owned_cube": owned}
-    return CubeAnswer(state=state, equities=equities, action=action, insight=behind, **pair)
+    return CubeAnswer(state=state, equities=equities, action=action, insight=behind(action), **pair)
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:

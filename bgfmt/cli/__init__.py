@@ -28,7 +28,7 @@ GROUP = "bgfmt.commands"
 ORDER = (
     "info", "lookup", "dump", "convert", "formats", "solve", "verify", "repair", "diff", "race", "cube", "play",
     "id", "met", "study", "gnubg", "gnubg-external", "matches", "annotate", "judge", "engine", "ubgi", "serve",
-    "site",
+    "site", "mcp", "new-format",
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from bgfmt.cli.terminal import Progress, echo_made, say
     "-O", "more", multiple=True, metavar="NAME=VALUE", help="Any option of the format; see `bgfmt formats`."
 )
 @click.option("--lossy", is_flag=True, help="Allow what loses something; each loss is said in one line.")
+@click.option("--plan", "dry", is_flag=True, help="Say what would be lost, and write nothing.")
 @options.as_option
 @options.part_option
 @options.quiet_option
@@ -45,6 +46,7 @@ def convert(
     header: bool | None,
     cubeless: bool,
     more: tuple[str, ...],
+    dry: bool,
     described: str | None,
     quiet: bool,
     as_json: bool,
@@ -73,7 +75,14 @@ def convert(
         chosen[key] = _value(value.strip()) if equals else True
     began = time.monotonic()
     with Progress("converting", "B", quiet=quiet) as progress:
-        lost = bgfmt.convert(source, destination, progress=progress, format=described, **how, **chosen)
+        how |= {"progress": progress, "format": described, "dry": dry}
+        lost = bgfmt.convert(source, destination, **how, **chosen)
+    if dry and as_json:
+        options.echo_json({"file": destination, "lost": lost})
+    elif dry:
+        say("\n".join(f"loses: {line}" for line in lost) or "nothing is lost")
+    if dry:
+        return
     for line in lost:
         say(f"lost: {line}", err=True)
     if as_json:

@@ -60,6 +60,7 @@ def convert(
     format: str | None = None,
     part: int | None = None,
     described: Mapping[str, Any] | None = None,
+    dry: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> list[str]:
@@ -67,7 +68,8 @@ def convert(
 
     Without `to` the source's own format is kept where the destination's suffix fits it, else the suffix decides.
     Without options the source's own layout is kept, so a plain copy is byte for byte. What loses something
-    raises LossError unless `lossy`. `progress` is called with (bytes written, bytes in all).
+    raises LossError unless `lossy`. With `dry` nothing is written, and no loss is an error. `progress` is called with
+    (bytes written, bytes in all).
 
     `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
     first what it is; `described` says it without cutting anything.
@@ -90,6 +92,8 @@ def convert(
         reason = None if whole else target.together([table])
         if reason is not None:
             raise CapabilityError(reason)
+        if dry:
+            return lost
         if lost and not lossy:
             raise LossError(lost)
         with contextlib.suppress(OSError):

@@ -53,6 +53,8 @@ SOUND: dict[str, list[str]] = {
     "play": [TS, "1 / 1", "31"],
     "id": ["1 / 1"],
     "met": ["g11", "-o", "OUT.met"],
+    "mcp": [TS],
+    "new-format": ["a-format", "OUT"],
     "study rules": [TS],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],

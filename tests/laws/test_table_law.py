@@ -14,7 +14,8 @@ from bgfmt.formats.gnubg.family import GnubgHeader
 from bgfmt.formats.records import AsRead, facts_of
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import KINDS, Table, same_numbers
-from tests.laws.samples import Sample, samples, tables
+
+from .samples import Sample, from_checkout, samples, tables
 
 TABLES = {name: table for name, table in tables().items() if table.arrays()}
 every = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
@@ -25,6 +26,7 @@ def some_entries(table: Table, many: int = 40) -> list[int]:
     return sorted({0, table.entries - 1, *rng.integers(0, table.entries, many).tolist()})
 
 
+@from_checkout
 def test_every_kind_has_a_table() -> None:
     assert {table.kind for table in tables().values()} == set(KINDS)
 

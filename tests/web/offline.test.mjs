@@ -71,4 +71,15 @@ test("a site without its server", async (t) => {
   const before = server.asked.length;
   assert.equal(await answer("0,1,0,0,1/0,1,1", true), read);
   assert.deepEqual(server.asked.slice(before).filter((name) => name.startsWith("tables/")), []); // kept again
+
+  const questions = [];
+  page.on("dialog", (dialog) => questions.push(dialog.message()) && dialog.accept());
+  for (const name of ["ts_06x04.bgts", "os_p06.bd"]) {
+    const button = page.getByRole("button", { name: `Keep ${name} on this device` });
+    await button.click();
+    await page.waitForFunction((one) => one.textContent === "Kept", await button.elementHandle());
+  }
+  assert.deepEqual(questions.map((text) => /ts_06x04.*fetches 143 KB|os_p06.*fetches 1.47 MB/.test(text)), [true, true]);
+  await server.close();
+  assert.match(await answer("0,0,0,0,2,2/0,0,1,0,1,1"), /^Answered by/); // read by nobody before
 });

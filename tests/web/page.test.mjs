@@ -65,6 +65,7 @@ async function set(page, text) {
 
 for (const [mode, base] of Object.entries(PAGES)) {
   describe(`${mode} page`, { concurrency: 2 }, () => {
+    const once = (...given) => mode === "static" && test(...given); // what is the same in both
     test("opens with an example and says so", () =>
       visit(base, "", async (page) => {
         assert.equal(search(page), "");
@@ -138,7 +139,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(search(page), "?p=1/1&x=1");
       }));
 
-    test("points are set by mouse", () =>
+    once("points are set by mouse", () =>
       visit(base, "?p=0,1/0,1", async (page) => {
         await point(page, "Your", 3).click();
         await settled(page);
@@ -162,7 +163,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await count(page, "Their", 2), 1);
       }));
 
-    test("the whole board is set: outfield, bar, tray, both sides on one point", () =>
+    once("the whole board is set: outfield, bar, tray, both sides on one point", () =>
       visit(base, "?p=0,1/0,1", async (page) => {
         await drag(page, page.locator(".off.us .area"), point(page, "Your", 13)); // from the tray, into their half
         await drag(page, page.locator(".off.them .area"), point(page, "Your", 12));
@@ -187,7 +188,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await count(page, "Your", "bar"), 0);
       }));
 
-    test("points are set by keyboard", () =>
+    once("points are set by keyboard", () =>
       visit(base, "?p=0,1/0,1", async (page) => {
         await point(page, "Your", 1).focus();
         await page.keyboard.press("ArrowUp");
@@ -218,7 +219,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.deepEqual(reached.map((n) => n.split(" ")[0]).sort(), ["Their", "Your"]);
       }));
 
-    test("points are set by finger", () =>
+    once("points are set by finger", () =>
       visit(base, "?p=0,1/0,1", async (page) => {
         await point(page, "Your", 4).tap();
         await settled(page);
@@ -262,7 +263,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(search(page), "?p=0,1,0,0,1/0,1,1");
       }));
 
-    test("a game walked is undone and done again, by button and by key", () =>
+    once("a game walked is undone and done again, by button and by key", () =>
       visit(base, "?p=0,1,0,0,1/0,1,1&roll=41", async (page) => {
         const [undo, redo] = ["Undo", "Redo"].map((name) => page.getByRole("button", { name }));
         assert.ok(await undo.isDisabled());
@@ -289,7 +290,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.ok(await redo.isDisabled());
       }));
 
-    test("link, XGID and gnubg ID are copied", () =>
+    once("link, XGID and gnubg ID are copied", () =>
       visit(base, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned", async (page) => {
         const copied = async (name) => {
           await page.getByRole("button", { name }).click();
@@ -306,7 +307,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         }
       }, { permissions: ["clipboard-read", "clipboard-write"] }));
 
-    test("answer, dice and board are seen without scrolling", () =>
+    once("answer, dice and board are seen without scrolling", () =>
       visit(base, "?p=0,1,2,0,1/0,1,1,2", async (page) => {
         for (const [width, height, dice] of [[1280, 800, ""], [390, 844, ""], [1280, 800, "61"], [390, 844, "61"]]) {
           await page.setViewportSize({ width, height });
@@ -323,7 +324,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         }
       }));
 
-    test("swap, clear, copy", () =>
+    once("swap, clear", () =>
       visit(base, "?p=0,1/1,1&cube=owned", async (page) => {
         await page.getByRole("button", { name: "Swap sides" }).click();
         await settled(page);
@@ -376,6 +377,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
       }));
 
     for (const [k, query] of ["?p=0,1,0,0,1/0,1,1&roll=61", "?p=2,3,3,3,2,2/1,2,4,2,3,3", "?p=1,0,0,2,0,0,1/4", "?p=nonsense"].entries()) {
+      if (mode === "static" && k !== 1) continue; // the same elements, but for those that say what is not covered
       test(`axe finds nothing, wide and light, narrow and dark: ${query}`, () =>
         visit(base, query, async (page) => {
           for (const summary of k ? [] : await page.locator("details:visible > summary").all()) await summary.click();
@@ -497,7 +499,7 @@ test("actions by score, market losers and take points are there when asked for",
     const grid = region(page, "Actions by score");
     await grid.getByRole("table").waitFor();
     const rows = await cells(page, "Actions by score");
-    assert.deepEqual([rows.length, rows[2].join(" ")], [6, "2-away D/P D/P D/T N/T N/T"]);
+    assert.deepEqual([rows.length, rows[2].join(" ")], [6, "2 D/P D/P D/T N/T N/T"]);
     await grid.getByRole("combobox").selectOption("3");
     await grid.getByRole("link", { name: "2-3 away: Double, take" }).click();
     await settled(page);
@@ -632,7 +634,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
       // a bare Position ID says no dice, no cube and no score
       await paste("#position", "CgAAEAEAAAAAAA", "?p=0,1,0,0,1/0,1,1");
       const owned = "XGID=--A--A----------------aa--:0:1:1:61:0:0:0:0:10";
-      await paste("h1", owned, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
+      await paste('#die1 [value="1"]', owned, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned&beavers=false");
       const said = "what would you do here?\nxgid=--A--A----------------aa--:0:0:1:52:0:0:0:0:10\nthank you\n";
       await paste("#position", said, "?p=0,1,0,0,1/0,1,1&roll=52&beavers=false");
       const gnubg = "GNU Backgammon  Position ID: CgAAEAEAAAAAAA\n                 Match ID   : cAkAAAAAAAAE\n";

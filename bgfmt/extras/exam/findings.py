@@ -14,10 +14,9 @@ from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, MISTAKES, OWNERS, PLAY
 FEW = 20  # questions fewer than which show nothing
 SURE = 6.0  # standard deviations by which a share of wrong answers stands out
 AGREE = 0.97  # share of answers that a mistake must explain
-SLOW, STALL = (
-    0.001,
-    0.05,
-)  # seconds an answer on average; of one answer while most take a twentieth of that or less
+SLOW = 0.001  # seconds an answer, on average
+STALL = 0.008  # seconds of one answer, while most take a twentieth of that or less
+SAME = 0.995  # share of answers that are one and the same
 FAR = 0.05  # an equity that is off by more is wrong, where most are not
 ALWAYS = {
     (DOUBLE, 1): "always doubles",
@@ -58,8 +57,11 @@ def _same(judged: Judged) -> Iterator[Finding]:
     exam, choice = judged.exam, judged.answers.choice
     for (kind, always), words in ALWAYS.items():
         rows = (exam.kind == kind) & judged.decided
-        if rows.sum() >= FEW and (choice[rows] == always).all() and judged.wrong[rows].sum() >= 3:
-            said = f"{words}: the same answer to all {rows.sum():,}, wrong in {judged.wrong[rows].sum():,}"
+        if rows.sum() >= FEW and (choice[rows] == always).mean() >= SAME and judged.wrong[rows].sum() >= 3:
+            many = (choice[rows] == always).sum()
+            said = (
+                f"{words}: this answer to {many:,} of {rows.sum():,}, wrong in {judged.wrong[rows].sum():,}"
+            )
             yield {"name": words, "words": said, "questions": int(rows.sum()), "kind": KINDS[kind]}
 
 
@@ -108,10 +110,12 @@ def _traits(judged: Judged) -> dict[str, Array]:
         "at odd scores (all points to go)": judged.match & (odd[0] ^ odd[1]),
         "at odd scores (either side's points to go)": judged.match & (odd[0] | odd[1]),
         "at odd scores (both sides' points to go)": judged.match & odd[0] & odd[1],
+        "at odd scores (own points won)": judged.match & ((exam.away.max(axis=1) - mine) % 2 == 1),
+        "at odd scores (the other's points won)": judged.match & ((exam.away.max(axis=1) - other) % 2 == 1),
         "in the Crawford game": exam.crawford > 0,
         "with a chequer outside the home board": exam.us[:, 6:].any(axis=1) | exam.them[:, 6:].any(axis=1),
         "with a doublet": (exam.dice[:, 0] == exam.dice[:, 1]) & (exam.kind == PLAY),
-        "with a beaver": (exam.beavers > 0),
+        "where beavers are played": exam.beavers > 0,
     }  # fmt: skip
     traits |= {f"where the cube is {owner}": exam.owner == k for k, owner in enumerate(OWNERS)}
     traits |= {f"with {n} chequers of the side on roll": sums[0] == n for n in range(1, 15)}
@@ -200,7 +204,7 @@ def _slow(judged: Judged) -> Iterator[Finding]:
         worst = float(np.quantile(seconds, 0.99))
         words = f"slow: {1000 * mean:.3g} ms an answer, 1 % over {1000 * worst:.3g} ms, {seconds.sum():.3g} s in all"
         yield {"name": "slow", "words": words, "questions": len(seconds)}
-    elif stalls >= max(2, len(seconds) / 5000):
+    elif stalls >= 5 + len(seconds) / 1000:
         words = (
             f"slow at times: {stalls:,} answers take up to {seconds.max():.3g} s, most {1000 * middle:.2g} ms"
         )

@@ -27,6 +27,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 NAMES = {
     "position": "position pos id positionid xgid gnubgid board",
     "win": "win pwin w winchance wins chance",
+    "lose": "lose plose l losechance loss",
     "win_gammon": "wingammon wing gammon pwingammon wg gammonwin",
     "win_backgammon": "winbackgammon winbg backgammon wbg",
     "lose_gammon": "losegammon loseg plosegammon lg gammonloss",
@@ -346,6 +347,10 @@ def _rules(k: int, state: GameState, values: dict[str, float], tolerance: float,
             )
             return
     win, lose = chances.get("win"), 1 - chances.get("win", 0.0)
+    if win is not None and "lose" in values and abs(win + values["lose"] - 1) > max(SLACK, tolerance):
+        rest = win + values["lose"] + sum(chances.get(name, 0.0) for name in CHANCES[1:])
+        cause = "gammons are counted apart from single games" if abs(rest - 1) <= tolerance else ""
+        note(k, "win and lose are not 1 together", cause, f"{win:g} and {values['lose']:g}")
     pairs = (
         ("win_gammon", win), ("win_backgammon", chances.get("win_gammon")),
         ("lose_gammon", None if win is None else lose), ("lose_backgammon", chances.get("lose_gammon")),
@@ -403,7 +408,12 @@ def _explain(
     for k in at:
         state, value = states[k], values[k]
         assert state is not None and value is not None  # noqa: PT018
-        for cause, meant, column, unit in _hypotheses(role, state):
+        moved = [
+            (f"labels moved by a row: that of the row {words}", states[k + by], role, float)
+            for by, words in ((-1, "before"), (1, "behind"))
+            if 0 <= k + by < len(states) and states[k + by] is not None
+        ]
+        for cause, meant, column, unit in (*_hypotheses(role, state), *moved):
             known = None if meant is None else truth.of(meant)
             best = column.startswith("best ")
             true = None if known is None else known.get(column.removeprefix("best "))

@@ -213,3 +213,28 @@ def _complete(files: list[str], folder: Path) -> list[str]:
             raise
         say(f"bgfmt: interrupted; what is finished is kept in {folder}; the same command goes on", err=True)
         raise click.exceptions.Exit(130) from None
+
+
+@click.command()
+@click.argument("databases", nargs=-1, metavar="[DB...]")
+def mcp(databases: tuple[str, ...]) -> None:
+    """Answer language models and other clients of the Model Context Protocol, on standard input and output.
+
+    Tools: look_up, race, cube, grid, play, judge, verify, convert_plan. DB are the tables to ask; without any,
+    BGFMT_DB, what gnubg has installed, or the default tables. Needs the package mcp.
+
+    \b
+    Example:
+      bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
+    """
+    from bgfmt.cli.asking import opened
+    from bgfmt.errors import MissingExtraError
+
+    with opened(list(databases), None, None):  # what is wrong with them is said at once
+        pass
+    try:
+        from bgfmt.extras.serve import mcp as server
+    except ModuleNotFoundError as error:
+        install = "pip install '.[mcp]' in a checkout of bgfmt"
+        raise MissingExtraError(f"this needs {error.name}: {install}", install) from None
+    server.serve(databases)

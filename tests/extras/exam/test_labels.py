@@ -97,6 +97,15 @@ def test_all_kinds_at_once(tmp_path: Path) -> None:
         assert any(line.startswith(name) and cause in line for line in words), (name, cause, words)
 
 
+def test_labels_moved_by_a_row(tmp_path: Path) -> None:
+    rows = [row | {"owned": before["owned"]} for before, row in zip(right(), right()[1:], strict=False)]
+    rows = [right()[0], *rows]
+    found = {(one.name, one.cause): len(one.rows) for one in checked(rows, tmp_path)}
+    assert found["owned is wrong", "labels moved by a row: that of the row before"] > 100
+    apart = [row | {"lose": 1.1 - row["win"]} for row in right()]
+    assert [one.name for one in checked(apart, tmp_path)] == ["win and lose are not 1 together"]
+
+
 def test_duplicates_that_disagree(tmp_path: Path) -> None:
     rows = [*right(), right()[3] | {"owned": right()[3]["owned"] + 0.05}]
     found = {one.name: one for one in checked(rows, tmp_path)}

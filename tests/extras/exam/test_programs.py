@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import pytest
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam import candidates, findings, judging, making, sets
+from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
+from tests.conftest import FIXTURES
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +116,24 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     assert (one.answers.status == three.answers.status).all()
     assert one.count("answered") > 300
     assert "illegal" in [found["name"] for found in findings.findings(one)]
+
+
+def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:
+    """The 40 positions at scores of fixtures/match/gnubg-differences.tsv: the losses of gnubg at 0 and 2 plies."""
+    oracle("gnubg")
+    with open(FIXTURES / "match" / "gnubg-differences.tsv", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for plies in ("0", "2"):
+        wrong = [row for row in rows if row["ply"] == plies]
+        asked = []
+        for row in wrong:
+            owner = {"centre": "centered", "roller": "owned"}[row["owner"]]
+            sides = (Side(*map(int, row[name].split())) for name in ("on_roll", "opponent"))
+            state = GameState.of(
+                Position(*sides), cube=owner, cube_value=int(row["cube"]), doubled=row["kind"] == "take",
+                away=(int(row["away_roller"]), int(row["away_other"])),
+            )  # fmt: skip
+            asked.append((sets.KINDS.index(row["kind"]), state, "", 1.0))
+        judged = sat(f"gnubg:plies={plies}", making.solved(asked))
+        assert len(judged.loss) == len(wrong) > 5
+        assert judged.loss == pytest.approx([float(row["loss_mwc"]) for row in wrong], abs=2e-6)

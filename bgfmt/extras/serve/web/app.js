@@ -133,8 +133,9 @@ function asked() {
 function cancel() {
   asking?.abort();
   clearTimeout(timer);
-  one("#cancel").hidden = true;
   one("#again").hidden = false;
+  one("#again").focus();
+  one("#cancel").hidden = true;
   if (source?.features.includes("settle") && !quick) {
     quick = true;
     answer();
@@ -325,7 +326,7 @@ function listen() {
   document.addEventListener("paste", (event) => {
     const text = event.clipboardData.getData("text").trim();
     if (event.target === box && !text.includes("\n")) return setTimeout(() => take(box.value)); // once it is in the box
-    if (event.target !== box && event.target.closest?.("input, select, textarea")) return;
+    if (event.target !== box && event.target.closest?.('input[type="number"], textarea')) return;
     event.preventDefault(); // a box of one line would lose the ends of the others
     box.value = text;
     take(text);
@@ -406,11 +407,13 @@ build();
 listen();
 load();
 async function begin() {
+  clearTimeout(timer);
   try {
     source = await connect();
   } catch (error) {
     say(`No answer: ${error.message}; asking again`);
-    setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
+    one("#again").hidden = false;
+    timer = setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
     return;
   }
   drawTables(source.tables);

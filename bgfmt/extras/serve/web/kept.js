@@ -15,6 +15,7 @@ const wholeOf = (url) => blockOf(url, "whole"); // of a file that is kept becaus
 
 let dropped = 0; // counts the times that blocks were let go, so that none is kept of a file that was replaced meanwhile
 let unmeasured = 0;
+let settled = Promise.resolve(true); // whether the newest bytes could be kept
 
 /** As `fetch`, for GET with one byte range. */
 export async function keeping(url, settings = {}) {
@@ -31,7 +32,7 @@ export async function keeping(url, settings = {}) {
   const facts = response.status === 206 ? told(response) : null;
   if (!facts || facts.first !== first) return response;
   const bytes = await response.arrayBuffer();
-  keep(cache, url, facts, bytes).catch(() => {}); // where there is no room for it, it is read again next time
+  settled = keep(cache, url, facts, bytes).then(() => true, () => false); // where there is no room it is read again
   return new Response(bytes, { status: 206, headers: response.headers });
 }
 
@@ -43,6 +44,7 @@ export async function keepWhole(url, size, { signal, progress = () => {} } = {})
     const response = await keeping(url, { signal, headers: { Range: `bytes=${at}-${last}` } });
     if (response.status !== 206) throw new Error(`the server answered ${response.status}`);
     await response.arrayBuffer();
+    if (!(await settled)) throw new Error("there is no room to keep it");
     progress(last + 1);
   }
 }

@@ -191,18 +191,18 @@ export function drawScores(state, { cells, scores, met, ...answer }) {
     const short = letters(cell);
     return el("a", { class: `score ${short.toLowerCase().replace(/[^a-z]/g, "") || "none"}`, href: toAddress(at, location.search), "aria-label": words, title: words }, short);
   };
-  const rows = keys.map((us) => ({ cells: [`${us}-away`, ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
+  const rows = keys.map((us) => ({ cells: [String(us), ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
   redraw(
     body("scores"),
     roughly({ ...answer, mwc: true }),
-    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Grid of scores" }, table("Actions by score", ["", ...keys.map((them) => `${them}-away`)], rows, "by-score")),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Grid of scores" }, table("Actions by score", ["away", ...keys.map(String)], rows, "by-score")),
     el("p", { class: "soft" }, `You down, they across; at 1-away after the Crawford game. D double, N no double, O optional, T take, P pass, N/P too good. Match equity table ${met.name}.`),
   );
 }
 
 /** Market losers and take points; the best and the worst rolls stand beside all rolls. */
 export function drawBehind({ insight }) {
-  if (!insight) return redraw(body("behind"), none("not all that follows is covered"));
+  if (!insight) return redraw(body("behind"), none("market losers and take points are told where the numbers are exact"));
   const rows = [
     ["Market losers", insight.market_losers], ["They win, without a cube", insight.win],
     ["Their take point, dead cube", insight.take_point], ["Their take point, live cube", insight.live_take_point],
@@ -250,14 +250,35 @@ function bytes(n) {
   return `${k ? value.toPrecision(3) : value} ${units[k]}`;
 }
 
+/** A button that has the browser keep the whole of a table, for times without a network; it asks first. */
+function keeper(t, size) {
+  const button = el("button", { type: "button", "aria-label": `Keep ${t.name} on this device` }, t.kept ?? "Keep");
+  const tell = (text) => { button.textContent = t.kept = text; };
+  button.disabled = Boolean(t.kept);
+  button.addEventListener("click", async () => {
+    if (!globalThis.confirm(`Keep the whole of ${t.name} on this device? That fetches ${size}.`)) return;
+    button.disabled = true;
+    try {
+      await t.keep((done) => tell(`${Math.floor((100 * done) / t.size)} %`));
+      tell("Kept");
+    } catch {
+      t.kept = null;
+      button.disabled = false;
+      button.textContent = "Not kept: try again";
+    }
+  });
+  return button;
+}
+
 export function drawTables(tables) {
   const rows = tables.map((t) => {
     const link = t.url ? el("a", { href: t.url.replace(/^\//, ""), "aria-label": `Download ${t.name}` }, "Download") : "";
     const error = worst(t);
     const said = error === null ? "not known" : error < 1e-9 ? "exact" : bound(error);
     const size = typeof t.size === "number" ? bytes(t.size) : "not known";
+    const file = t.keep && typeof t.size === "number" ? el("span", { class: "row" }, link, keeper(t, size)) : link;
     if (t.failed) return { cells: [t.name, el("span", { class: "wrong" }, `Not read: ${t.failed}`), "", "", size, "", link] };
-    return { cells: [t.name, t.kind ?? "not known", String(t.points ?? ""), String(t.chequers ?? ""), size, said, link] };
+    return { cells: [t.name, t.kind ?? "not known", String(t.points ?? ""), String(t.chequers ?? ""), size, said, file] };
   });
   const heads = ["Name", "Kind", "Points", "Chequers", "Size", "Greatest error", "File"];
   redraw(body("tables"), table("Tables", heads, rows, "wide"));

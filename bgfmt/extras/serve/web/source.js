@@ -105,9 +105,19 @@ const UNASKED = 16 * 1024 * 1024; // bytes of a table that a server without rang
 /** Tables of the folder itself. Each is opened when its first number is needed; what was read is kept by the browser. */
 async function site() {
   navigator.serviceWorker?.register("sw.js").catch(() => {}); // without it the page needs a network
-  const [{ keeping }, { title, tables }] = await Promise.all([import("./kept.js"), json("site.json")]);
+  const [{ keeping, keepWhole }, { title, tables }] = await Promise.all([import("./kept.js"), json("site.json")]);
   const absolute = (url) => new URL(url, document.baseURI).href;
   const place = ({ url, parts }) => (parts ? { parts: parts.map((one) => ({ ...one, url: absolute(one.url) })) } : absolute(url));
+  for (const entry of globalThis.caches ? tables.filter((t) => t.kind) : []) {
+    entry.keep = async (progress) => {
+      await navigator.storage?.persist?.();
+      let before = 0;
+      for (const { url, size } of entry.parts ?? [entry]) {
+        await keepWhole(absolute(url), size, { progress: (done) => progress(before + done) });
+        before += size;
+      }
+    };
+  }
   const opened = new Map();
   const begin = async (entry, wholeBytes = UNASKED) => {
     const pageBytes = entry.format === "bgfmt-ts" ? undefined : SMALL;

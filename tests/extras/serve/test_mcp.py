@@ -1,0 +1,102 @@
+"""`bgfmt mcp`, asked by a client session of the protocol's own SDK over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import GOLDEN
+
+pytest.importorskip("mcp")
+import anyio
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+TS, OS = str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")
+HERE = "0 1 0 0 1 / 0 1 1"
+#: tool, arguments, what the answer has
+ASKED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("look_up", {"position": HERE}, {"position_number": 3374}),
+    ("race", {"position": "0 2 2 2 0 4"}, {"pips": 42}),
+    ("cube", {"position": HERE, "cube": "owned", "cube_value": 2}, {"action": "No redouble, take"}),
+    ("cube", {"position": HERE, "away": "3-5", "crawford": False, "settle": True}, {"away": [3, 5]}),
+    ("grid", {"position": HERE, "scores": 2}, {"scores": 2}),
+    ("play", {"position": HERE, "roll": "21", "top": 1}, {"roll": "21", "measure": "money"}),
+    ("judge", {"position": HERE, "roll": "21", "played": "5/2"}, {"did": "5/2"}),
+    ("verify", {"file": TS, "until": "sense"}, {"format": "gnubg-ts"}),
+    ("convert_plan", {"file": OS, "to": "gnubg-nd"}, {}),
+]
+#: tool, arguments, what its error says
+REFUSED = [
+    (
+        "cube",
+        {"position": "0 0 0 0 0 0 0 0 0 0 0 0 2 / 0 0 0 0 0 0 0 0 0 0 0 0 2", "settle": False},
+        "have not passed each other",
+    ),
+    ("cube", {"position": HERE, "cube": "mine"}, "'mine' is not one of ['centered', 'owned', 'opponent']"),
+    ("race", {}, "'position' is a required property"),
+    ("verify", {"file": "none.bd"}, "none.bd: No such file or directory"),
+    ("play", {"position": HERE, "roll": "21", "nonsense": 1}, "'nonsense' was unexpected"),
+    ("dance", {}, "there is no tool 'dance'"),
+]
+
+
+@pytest.fixture(scope="module")
+def answers() -> tuple[Any, list[Any], list[Any]]:
+    """The tools, the answers and the refusals of one session."""
+
+    async def session() -> tuple[Any, list[Any], list[Any]]:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "bgfmt", "mcp", TS, OS])
+        async with stdio_client(server) as streams, ClientSession(*streams) as client:
+            assert (await client.initialize()).server_info.name == "bgfmt"
+            tools = (await client.list_tools()).tools
+            said = [await client.call_tool(name, arguments) for name, arguments, _ in ASKED]
+            return tools, said, [await client.call_tool(name, arguments) for name, arguments, _ in REFUSED]
+
+    return anyio.run(session)
+
+
+def test_tools_have_schemas(answers: Any) -> None:
+    tools = {tool.name: tool for tool in answers[0]}
+    assert list(tools) == ["look_up", "race", "cube", "grid", "play", "judge", "verify", "convert_plan"]
+    assert tools["cube"].input_schema["properties"]["cube"]["enum"] == ["centered", "owned", "opponent"]
+    assert tools["grid"].input_schema["required"] == ["position", "scores"]
+    assert {"CubeAnswer", "MatchCubeAnswer", "CubeAction", "Met"} <= tools["cube"].output_schema[
+        "$defs"
+    ].keys()
+    assert "PlayAnswer" not in tools["cube"].output_schema["$defs"]
+    assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
+
+
+@pytest.mark.parametrize("number", range(len(ASKED)), ids=[name for name, _, _ in ASKED])
+def test_an_answer_is_that_of_the_command(answers: Any, number: int) -> None:
+    """The client has held it against the schema of the tool's answer."""
+    answer = answers[1][number]
+    assert not answer.is_error, answer.content[0].text
+    assert json.loads(answer.content[0].text) == answer.structured_content
+    first = answer.structured_content.get("answers", [answer.structured_content])[0]
+    assert ASKED[number][2].items() <= first.items()
+    if number == len(ASKED) - 1:
+        assert first["lost"]
+        assert not Path("planned").exists()
+
+
+@pytest.mark.parametrize("number", range(len(REFUSED)), ids=[reason[:20] for _, _, reason in REFUSED])
+def test_a_refusal_is_one_line(answers: Any, number: int) -> None:
+    answer = answers[2][number]
+    assert answer.is_error
+    assert REFUSED[number][2] in answer.content[0].text
+    assert "\n" not in answer.content[0].text
+
+
+def test_a_database_that_is_none_ends_it_at_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bgfmt", "mcp", "none.bd"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "bgfmt: none.bd: No such file or directory\n"
