@@ -48,6 +48,7 @@ SOUND: dict[str, list[str]] = {
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
+    "sums": [TS],
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],
@@ -152,7 +153,7 @@ FILES = ["none.bd", "FOLDER", "pipe.bd", "empty.bd", "text.bd", "x" * 300]
 PLACES = ["no/such/folder/x", "FOLDER", "pipe.bd", "text.bd/x", "x" * 300]
 NUMBERS = ["nope", "", "1.5", "-9" + "9" * 20]
 FLOATS = ["nope", "", "nan", "-1"]
-WRITTEN = {"-o", "--report", "--plot", "destination"}  # parameters that name what is written
+WRITTEN = {"-o", "--report", "--plot", "--blocks", "destination"}  # parameters that name what is written
 
 
 SERVERS = ("serve", "gnubg-external", "ubgi", "mcp")
@@ -212,6 +213,7 @@ FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("gnubg check", "FILE"): ("empty.bd", "text.bd"),
     ("gnubg install", "FILE"): ("empty.bd", "text.bd"),
     ("repair", "FILE"): ("text.bd",),
+    ("sums", "FILE"): ("text.bd",),  # any file has sums
 }
 
 

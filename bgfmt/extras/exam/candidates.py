@@ -24,7 +24,7 @@ import numpy as np
 
 from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, PLAY, TAKE, Array, Exam, Question
+from bgfmt.extras.exam.sets import Array, Question
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import doors
@@ -308,19 +308,3 @@ class Answers:
     def missing(self) -> Array:
         """Numbers of the questions that were not asked yet."""
         return np.flatnonzero(self.status == 255)
-
-
-__all__ = [
-    "DOUBLE",
-    "EQUITY",
-    "PLAY",
-    "TAKE",
-    "Answers",
-    "BgfmtError",
-    "Candidate",
-    "Exam",
-    "Failure",
-    "Player",
-    "maker",
-    "read",
-]
