@@ -44,6 +44,7 @@ SOUND: dict[str, list[str]] = {
     "solve one-sided": ["2", "-o", "OUT.bd"],
     "solve two-sided": ["2x2", "-o", "OUT.bd"],
     "solve two-sided-gammons": ["2x2", "-o", "OUT.npz"],
+    "solve two-sided-jacoby": ["2x2", "-o", "OUT.npz"],
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
@@ -155,7 +156,7 @@ FLOATS = ["nope", "", "nan", "-1"]
 WRITTEN = {"-o", "--report", "--plot", "--blocks", "destination"}  # parameters that name what is written
 
 
-SERVERS = ("serve", "gnubg-external", "ubgi")
+SERVERS = ("serve", "gnubg-external", "ubgi", "mcp")
 
 
 def wrong_values(parameter: click.Parameter) -> list[str]:
