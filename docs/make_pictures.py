@@ -14,7 +14,8 @@ from pathlib import Path
 from bgfmt.annotate import annotate, page, text
 
 import bgfmt
-from bgfmt.cli.cube import WORDS, code
+from bgfmt.cli.cube import WORDS
+from bgfmt.game import display
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -51,8 +52,8 @@ def rows(x: float, y: float, lines: Iterable[str], step: int = 22, kind: str = "
 
 def board(state: bgfmt.GameState, x: int, y: int) -> str:
     """The report's board of a state at a place."""
-    place = f'<svg x="{x}" y="{y}" width="{page.WIDTH}" height="{page.HEIGHT}"'
-    return page.board(state).replace('<svg class="board"', place)
+    place = f'<svg x="{x}" y="{y}" width="{display.WIDTH}" height="{display.HEIGHT}"'
+    return display.board(state).replace('<svg class="board"', place)
 
 
 def cube() -> Panel:
@@ -86,7 +87,7 @@ def scores() -> Panel:
         out.append(words(left - 14, at + 30, str(mine), "mid"))
         out.append(words(left + size * (mine - 0.5), top - 6, str(mine), "mid soft"))
         for other in range(1, UPTO + 1):
-            said = code(grid[mine, other, False])
+            said = grid[mine, other, False].code
             seen.add(said)
             kind = {"D/T": "dt", "D/P": "dp", "N/T": "nt"}.get(said, "none")
             x = left + size * (other - 1)
@@ -146,7 +147,7 @@ def svg(panels: Iterable[tuple[int, int, Panel]], about: str) -> str:
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
         f"<title>{escape(about)}</title><style>{STYLE}</style>",
-        re.sub("</?svg[^>]*>", "", page.DEFINITIONS),
+        re.sub("</?svg[^>]*>", "", display.DEFINITIONS),
         f'<rect class="ground" width="{width}" height="{height}" rx="10"/>',
     ]
     for x, y, (wide, high, drawn) in placed:

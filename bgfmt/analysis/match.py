@@ -107,6 +107,14 @@ class MatchCube(CubeAction):
         return "either" if abs(gain) <= TIE else "take" if gain > 0 else "pass"
 
     @property
+    def code(self) -> str:
+        """The decision in three letters: `D/T`, `D/P`, `N/T`, `N/P`, `O/T`, `D/=`; `--` where there is no double."""
+        if not self.may_double:
+            return "--"
+        first = {"yes": "D", "no": "N", "optional": "O"}[self.doubling]
+        return first + {"take": "/T", "pass": "/P", "either": "/="}[self.response or "take"]
+
+    @property
     def too_good(self) -> bool:
         """Whether playing on is worth more than the point a passed double wins; needs a gammon."""
         m = self.mwc

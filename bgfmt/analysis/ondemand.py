@@ -161,6 +161,16 @@ class Grid:
     def __getitem__(self, cell: Cell) -> MatchCube:
         return self.cells[cell]
 
+    def __repr__(self) -> str:
+        return f"<Grid {self.position}, up to {self.upto}-away, {self.met.name}>"
+
+    def _repr_html_(self) -> str:
+        from bgfmt.game.display import html_table
+
+        away = range(1, self.upto + 1)
+        rows = [[mine, *(self[mine, other, False].code for other in away)] for mine in away]
+        return html_table(rows, ["you need", *map(str, away)])
+
 
 def scores(upto: int) -> Iterator[Cell]:
     """All cells of a grid, row by row."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from operator import attrgetter
@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_arg
 CHANCE = "a number from 0 to 1"  # marks the type of a field
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
+MOST_SHOWN = 5  # fields that the repr of an answer has
 MOST_TEXT = 400  # characters of a text sent by HTTP
 
 
@@ -45,6 +46,28 @@ class Plain:
 
     def __init_subclass__(cls) -> None:
         cls.fields = tuple(map(_field, cls.FIELDS.split()))
+        cls.__repr__ = Plain.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        said = []
+        for name, _, _, get in self.fields:
+            value = get(self)
+            shown = None if isinstance(value, (Plain, Mapping, list, tuple)) else plain(value)
+            if isinstance(shown, (str, int, float)):
+                said.append(f"{name} {shown:.4f}" if isinstance(shown, float) else f"{name} {shown}")
+        return f"<{type(self).__name__} {', '.join(said[:MOST_SHOWN])}>"
+
+    def _repr_html_(self) -> str:
+        from bgfmt.game.display import html, picture
+
+        about: Iterator[Any] = (getattr(self, name, None) for name in ("state", "position", "asked"))
+        boards = (
+            f'<div style="max-width:26rem">{picture(one)}</div>'
+            for one in about
+            if hasattr(one, "_repr_svg_")
+        )
+        board = next(boards, "")
+        return board + html(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain values."""

@@ -13,7 +13,6 @@ from bgfmt.game.identifiers import says_cube
 
 if TYPE_CHECKING:
     from bgfmt.analysis.cube import CubeAction
-    from bgfmt.analysis.match import MatchCube
     from bgfmt.analysis.ondemand import Grid
     from bgfmt.game.state import GameState
 
@@ -91,7 +90,7 @@ def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_jso
         from bgfmt.analysis import plots
 
         away = range(1, grid.upto + 1)
-        plots.score_chart(plot, [[code(grid[a, b, False]) for b in away] for a in away])
+        plots.score_chart(plot, [[grid[a, b, False].code for b in away] for a in away])
     return 0
 
 
@@ -181,23 +180,15 @@ WORDS = {
 }
 
 
-def code(cell: MatchCube) -> str:
-    """A decision in three letters."""
-    if not cell.may_double:
-        return "--"
-    first = {"yes": "D", "no": "N", "optional": "O"}[cell.doubling]
-    return first + {"take": "/T", "pass": "/P", "either": "/="}[cell.response or "take"]
-
-
 def grid_lines(state: GameState, grid: Grid) -> list[str]:
     """The grid as lines of text: own points to go down, the other side's across."""
     across = range(1, grid.upto + 1)
     out = [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
     out.append("you need" + "".join(f"{other:>5}" for other in across) + "   the other side needs")
     for mine in across:
-        row = [code(grid[mine, other, False]) for other in across]
+        row = [grid[mine, other, False].code for other in across]
         out.append(f"{mine:>8}" + "".join(f"{cell:>5}" for cell in row))
-    seen = dict.fromkeys(code(cell) for cell in grid.cells.values())
+    seen = dict.fromkeys(cell.code for cell in grid.cells.values())
     legend = [f"{name} {WORDS.get(name, name)}" for name in seen]
     return [
         *out,

@@ -337,6 +337,8 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     type=click.FloatRange(0, 1),
     help="From 0, a dead cube, to 1, a live one (default: 2/3).",
 )
+@click.option("--exact", is_flag=True, help="Solve every score with its cube, by no model.")
+@click.option("--resume", is_flag=True, help="Go on from the scores that an ended exact run left.")
 @click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
 @options.quiet_option
 @options.threads_option
@@ -344,17 +346,20 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
     """A match equity table for hypergammon, of matches up to LENGTH points, as gnubg's XML ("set met FILE").
 
-    From how often the opening position of the table wins and loses gammons and backgammons.
+    From how often the opening position of the table wins and loses gammons and backgammons; exact, by solving every
+    score, which takes minutes with one or two chequers and days with three. OUTPUT.scores keeps what is solved.
 
     \b
-    Example:
+    Examples:
       bgfmt solve hypergammon-met 15 --table hyper3.npz -o hypergammon.xml
+      bgfmt solve hypergammon-met 9 --exact --chequers 2 -o hyper2.xml
     """
     import bgfmt
 
     if how["table"] is not None and chequers is not None:
         raise click.UsageError("--chequers says what to solve; --table is solved already")
-    how |= {"sweeping": None if quiet else _echo_sweep} | ({} if live is None else {"live": live})
+    how |= {"sweeping": None if quiet else _echo_sweep, "live": live}
+    how["solving"] = None if quiet else say
     with _making(output, quiet):
         bgfmt.solve("hypergammon-met", 25, int(chequers or 3), output, **how)
 

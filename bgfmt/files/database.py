@@ -79,6 +79,9 @@ class Database:
         facts += [name for name in ("cubeful", "gammon", "compressed") if said.get(name)]
         return " · ".join(facts)
 
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
     def __repr__(self) -> str:
         return f"<Database {self.name}: {self}>"
 

@@ -136,6 +136,11 @@ class Position:
     def __str__(self) -> str:
         return f"{self.us} / {self.them}"
 
+    def _repr_svg_(self) -> str:
+        from bgfmt.game.display import picture
+
+        return picture(self)
+
     @classmethod
     def parse(cls, text: str) -> Position:
         """The position of any identifier, or of the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""

@@ -167,6 +167,11 @@ class GameState:
         """The same state without a score, as if played for money."""
         return replace(self, length=0, scores=(0, 0), crawford=False)
 
+    def _repr_svg_(self) -> str:
+        from bgfmt.game.display import picture
+
+        return picture(self)
+
     @property
     def gnubg_id(self) -> str:
         """gnubg's Position ID and Match ID joined by a colon."""

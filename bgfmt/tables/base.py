@@ -17,11 +17,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
+from bgfmt.errors import CapabilityError, NotCoveredError, PositionError, extra
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, at_random, corner_of_pairs, corner_of_rows
+
+SHOWN = 5  # entries that a notebook shows
 
 BLOCK_BYTES = 8 << 20
 CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
@@ -145,6 +147,28 @@ class Table:
         said = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
         return (
             f"{type(self).__name__}({', '.join(f'{k}={arrays.get(k) or repr(v)}' for k, v in said.items())})"
+        )
+
+    def _repr_html_(self) -> str:
+        from bgfmt.game.display import html_table
+
+        first = np.arange(min(SHOWN, self.entries)) if self.arrays() else np.arange(0)
+        rows = [[n, *row] for n, row in enumerate(self.values(first).tolist())] if len(first) else []
+        about = f"{self.kind} · {self.points} points · {self.chequers} chequers · {self.entries:,} entries"
+        return f"<p>{about}</p>" + html_table(rows, ["", *(one.name for one in self.columns)] if rows else [])
+
+    def to_pandas(self) -> Any:
+        """The stored numbers as a pandas DataFrame, a row an entry; needs pyarrow and pandas."""
+        from bgfmt.tables.arrow import arrow
+
+        return arrow(self).to_pandas()
+
+    def to_polars(self) -> Any:
+        """The stored numbers as a polars DataFrame, a row an entry; needs pyarrow and polars."""
+        from bgfmt.tables.arrow import arrow
+
+        return extra("polars", "this needs polars, which is not installed", "pip install polars").from_arrow(
+            arrow(self)
         )
 
     # -- what it holds -----------------------------------------------------------------------------------

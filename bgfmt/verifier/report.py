@@ -81,6 +81,9 @@ class Report:
     def __str__(self) -> str:
         return self.verdict
 
+    def _repr_html_(self) -> str:
+        return "".join(_in_html(*block) for block in _blocks(self.as_dict()))
+
     def findings_of(self, check: str) -> list[Finding]:
         """The findings of one rung."""
         return [finding for finding in self.findings if finding.rule.check == check]

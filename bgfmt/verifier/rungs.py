@@ -91,7 +91,8 @@ def digests_of(source: Source, kinds: set[str]) -> dict[str, str]:
 def digest(source: Source) -> Iterator[Finding]:
     """The published file that has this file's digest; or the published files of its size and beginning.
 
-    Of a file whose size was never published the beginning alone counts.
+    Of a file whose size was never published the beginning alone counts. Sums of what bgfmt makes, which other tables
+    share size and beginning with, tell that a file is known, and never that it differs.
     """
     head = bytes(source.buffer[:20]).decode("latin-1")
     alike = [entry for entry in published() if head.startswith(entry.get("header", ""))]
@@ -104,7 +105,7 @@ def digest(source: Source) -> Iterator[Finding]:
             text = f"{entry['name']} ({entry['kind']} published by: {entry['published_by']})"
             yield Finding(Rule.KNOWN, found=text, expected=entry["sum"])
             return
-    first = next((entry for entry in alike if entry["size"]), None)
+    first = next((entry for entry in alike if entry["size"] and "command" not in entry), None)
     if first is not None:
         names = "; ".join(sorted({entry["name"] for entry in alike}))
         kind = first["kind"]

@@ -129,6 +129,8 @@ CASES = [
     ("Match cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --away 3-5"),
     ("Match cube", "cube os_p06.bd 0,0,0,0,0,15/0,0,0,0,0,15 --away 7-9 --limit 1000"),
     ("Match cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --away 1-5"),
+    ("Cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --insight"),
+    ("Match cube", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --away 3-5 --insight"),
     ("Match cube", "cube 5-9.bgm 0,1,0,0,1/0,1,1 --away 5-9"),
     ("Scores", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --scores 3"),
     ("Scores", "cube ts_06x04.bd 0,1,0,0,1/0,1,1 --scores 2 --away 1-2 --crawford"),

@@ -44,9 +44,11 @@ SOUND: dict[str, list[str]] = {
     "solve one-sided": ["2", "-o", "OUT.bd"],
     "solve two-sided": ["2x2", "-o", "OUT.bd"],
     "solve two-sided-gammons": ["2x2", "-o", "OUT.npz"],
+    "solve two-sided-jacoby": ["2x2", "-o", "OUT.npz"],
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
+    "sums": [TS],
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
     "play": [TS, "1 / 1", "31"],
@@ -151,10 +153,10 @@ FILES = ["none.bd", "FOLDER", "pipe.bd", "empty.bd", "text.bd", "x" * 300]
 PLACES = ["no/such/folder/x", "FOLDER", "pipe.bd", "text.bd/x", "x" * 300]
 NUMBERS = ["nope", "", "1.5", "-9" + "9" * 20]
 FLOATS = ["nope", "", "nan", "-1"]
-WRITTEN = {"-o", "--report", "--plot", "destination"}  # parameters that name what is written
+WRITTEN = {"-o", "--report", "--plot", "--blocks", "destination"}  # parameters that name what is written
 
 
-SERVERS = ("serve", "gnubg-external", "ubgi")
+SERVERS = ("serve", "gnubg-external", "ubgi", "mcp")
 
 
 def wrong_values(parameter: click.Parameter) -> list[str]:
@@ -211,6 +213,7 @@ FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("gnubg check", "FILE"): ("empty.bd", "text.bd"),
     ("gnubg install", "FILE"): ("empty.bd", "text.bd"),
     ("repair", "FILE"): ("text.bd",),
+    ("sums", "FILE"): ("text.bd",),  # any file has sums
 }
 
 

@@ -499,7 +499,7 @@ test("actions by score, market losers and take points are there when asked for",
     const grid = region(page, "Actions by score");
     await grid.getByRole("table").waitFor();
     const rows = await cells(page, "Actions by score");
-    assert.deepEqual([rows.length, rows[2].join(" ")], [6, "2-away D/P D/P D/T N/T N/T"]);
+    assert.deepEqual([rows.length, rows[2].join(" ")], [6, "2 D/P D/P D/T N/T N/T"]);
     await grid.getByRole("combobox").selectOption("3");
     await grid.getByRole("link", { name: "2-3 away: Double, take" }).click();
     await settled(page);

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import sys
@@ -23,7 +24,7 @@ import numpy as np
 
 from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, PLAY, TAKE, Array, Exam, Question
+from bgfmt.extras.exam.sets import Array, Question
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import doors
@@ -108,12 +109,25 @@ def maker(spec: str) -> Callable[[], Candidate]:
             made = point.load()
         except Exception as error:
             raise CapabilityError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
-        return lambda: wrapped(spec, made(spec if "//" in rest else rest))
+        return lambda: wrapped(spec, _called(spec, made, spec if "//" in rest else rest))
     if name in engines.names():
         options = dict(item.split("=", 1) for item in rest.split(",") if "=" in item)
         return lambda: Candidate(spec, Player(engines.create(name, options)))
     found = python(name, rest)
-    return lambda: wrapped(spec, found() if isinstance(found, type) else found)
+    if not isinstance(found, type):
+        return lambda: wrapped(spec, found)
+    # options, as the engines of `bgfmt.engines` take them
+    words: list[Any] = [{}] if inspect.signature(found).parameters else []
+    return lambda: wrapped(spec, _called(spec, found, *words))
+
+
+def _called(name: str, make: Callable[..., Any], *words: Any) -> Any:
+    try:
+        return make(*words)
+    except BgfmtError:
+        raise
+    except Exception as error:
+        raise CapabilityError(f"{name} cannot be made: {type(error).__name__}: {error}") from None
 
 
 def wrapped(name: str, made: Any) -> Candidate:
@@ -294,19 +308,3 @@ class Answers:
     def missing(self) -> Array:
         """Numbers of the questions that were not asked yet."""
         return np.flatnonzero(self.status == 255)
-
-
-__all__ = [
-    "DOUBLE",
-    "EQUITY",
-    "PLAY",
-    "TAKE",
-    "Answers",
-    "BgfmtError",
-    "Candidate",
-    "Exam",
-    "Failure",
-    "Player",
-    "maker",
-    "read",
-]

@@ -238,7 +238,10 @@ def _make(
                 more: dict[str, Any] = {"kinds": kinds} if kinds else {}
                 made = making.from_table(db.table, count or 20_000, seed, cubeless=cubeless, **more)
                 made = replace(
-                    made, name=os.path.basename(output), purpose=f"drawn from {db.table}"[:200], origin=origin
+                    made,
+                    name=os.path.basename(output),
+                    purpose=f"drawn from {os.path.basename(what[0])}",
+                    origin=origin,
                 )
         except UnknownFormatError:
             made = making.solved(making.of_matches(what))

@@ -23,13 +23,11 @@ from bgfmt.extras.exam.sets import (
     DOUBLE,
     EQUITY,
     KINDS,
-    MISTAKES,
     OWNERS,
     PLAY,
     TAKE,
     Array,
     Exam,
-    flat_parts,
     joined,
     load,
 )  # fmt: skip
@@ -601,18 +599,3 @@ def named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
         path.parent.mkdir(parents=True, exist_ok=True)
         exam.save(str(path), force=True)
     return exam
-
-
-__all__ = [
-    "MISTAKES",
-    "RECIPES",
-    "AtScore",
-    "Cube",
-    "Money",
-    "flat_parts",
-    "from_table",
-    "make",
-    "named",
-    "of_matches",
-    "solved",
-]

@@ -175,6 +175,3 @@ class Own(Candidate):
         if question.kind == "take":
             return "beaver" if question.beavers and action.beavers else bool(action.takes)
         return action.best if action.match is None else action.match.mwc.best
-
-
-__all__ = ["Bgsage", "Formula", "Own", "PyGnubg", "Rule"]

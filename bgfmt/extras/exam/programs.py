@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode, urlsplit
 
-from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.hosts.conformance import START, Talk
@@ -335,6 +335,3 @@ class Gnubg(Candidate):
                 until = time.monotonic() + timeout
         finally:
             talk.close()
-
-
-__all__ = ["BgfmtError", "External", "Gnubg", "Http", "Lines", "Talk", "Ubgi"]

@@ -13,7 +13,8 @@ from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.findings import findings
 from bgfmt.extras.exam.judging import Judged
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, Array
-from bgfmt.extras.matches.annotate.page import DEFINITIONS, POLICY, STYLE, board
+from bgfmt.extras.matches.annotate.page import POLICY, STYLE
+from bgfmt.game.display import DEFINITIONS, board
 from bgfmt.game.drawing import draw, printable
 from bgfmt.game.moves import legal_plays
 

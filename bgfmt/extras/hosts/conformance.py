@@ -295,6 +295,3 @@ def _asked(talk: Talk, case: Case) -> list[str]:
         answers.append(talk.hear(until))
         wanted -= answers[-1] == "readyok"
     return answers[:-1]
-
-
-__all__ = ["Case", "Outcome", "Talk", "check", "corpus"]

@@ -114,7 +114,7 @@ TOOLS = {
     ),
     "cube": Command(
         "Whether to double, take or pass, for money or at a score; exact in bearoffs, estimated in other races.",
-        ASKED, ("position",), _asked("cube", "position"), ("CubeAnswer", "MatchCubeAnswer"),
+        (*ASKED, "insight"), ("position",), _asked("cube", "position"), ("CubeAnswer", "MatchCubeAnswer"),
     ),
     "grid": Command(
         "The cube action at every match score up to N-away.",

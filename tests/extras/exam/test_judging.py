@@ -105,7 +105,7 @@ class Fractions:
 def test_losses_follow_from_fractions(standard: sets.Exam) -> None:
     """Of a hundredth of all decisions, those of few chequers: every worth and every loss, at every score."""
     few = (standard.us[:, :6].sum(axis=1, dtype=int) <= 3) & (standard.them.sum(axis=1, dtype=int) <= 2)
-    few &= (standard.us @ np.arange(1, standard.points + 1) <= 9) & (standard.them[:, 4:].sum(axis=1) == 0)
+    few &= (standard.us @ np.arange(1, standard.points + 1) <= 8) & (standard.them[:, 4:].sum(axis=1) == 0)
     numbers = np.random.default_rng(1).permutation(np.flatnonzero(few))[: len(standard) // 100]
     exam = standard.part(numbers)
     assert len(exam) == len(standard) // 100
@@ -279,11 +279,32 @@ def test_shipped_sets_are_made_again() -> None:
 # -- commands -------------------------------------------------------------------------------------------------
 
 
+ENGINE = """
+class Mover:
+    def __init__(self, options):
+        self.options = options
+    def take(self, state):
+        return state.kind == "take"
+    def double(self, state):
+        return False
+class Bare(Mover):
+    def __init__(self):
+        pass
+class Broken(Bare):
+    def __init__(self):
+        1 / 0
+"""
+
+
 def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Path) -> None:
     engine = tmp_path / "engine.py"
     engine.write_text(
         "def first(q):\n    return 0 if q.kind == 'play' else q.kind == 'take' if q.kind != 'equity' else 0\n"
     )
+    engine.write_text(engine.read_text() + ENGINE)
+    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2)):
+        assert run(["exam", f"{engine}:{name}", "--set", "traps", "--kind", "take"]) == code
+    assert "cannot be made: ZeroDivisionError" in capsys.readouterr().err
     mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
     assert run(["exam", mine, *few, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["engines"][0]

@@ -18,6 +18,7 @@ from bgfmt.cli import run
 from bgfmt.extras.matches import read
 from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page
 from bgfmt.extras.matches.annotate.report import Unread
+from bgfmt.game import display
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from tests.conftest import ROOT
@@ -120,14 +121,14 @@ def test_hostile_names(report: MatchReport, place: str) -> None:
 
 def test_chequers_of_a_board() -> None:
     state = GameState.of(Position(Side(7, 0, 2, bar=1), Side(0, 3)), (6, 1), cube="owned", cube_value=4)
-    text = page.board(state)
+    text = display.board(state)
     assert len(re.findall(r'<circle class="x"', text)) == 5 + 2 + 1  # the sixth and seventh are counted
     assert len(re.findall(r'<circle class="o"', text)) == 3
     assert len(re.findall(r'<rect class="x"', text)) == 5  # borne off
     assert len(re.findall(r'<rect class="o"', text)) == 12
     assert re.search(r'class="nx"[^>]*>7<', text)
     assert sorted(re.findall(r'class="number"[^>]*>(\d+)<', text)) == ["1", "4", "6"]
-    centered = page.board(GameState.of(Position(Side(1), Side(1)), away=(1, 3), crawford=True))
+    centered = display.board(GameState.of(Position(Side(1), Side(1)), away=(1, 3), crawford=True))
     assert 'class="number"' not in centered  # no cube in the Crawford game
     assert "On roll: 1 on 1. Other side: 1 on 1." in centered
 

@@ -245,6 +245,13 @@ class Report:
     passed: int = 0
     page: str = ""
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from bgfmt.extras.matches.annotate.page import page
+
+        return f'<iframe srcdoc="{escape(page(self))}" style="width:100%;height:40rem;border:0"></iframe>'
+
     @property
     def totals(self) -> list[Total]:
         """Each player's sums over all matches, told apart by name; of a single match in the order of its players."""

@@ -191,11 +191,11 @@ export function drawScores(state, { cells, scores, met, ...answer }) {
     const short = letters(cell);
     return el("a", { class: `score ${short.toLowerCase().replace(/[^a-z]/g, "") || "none"}`, href: toAddress(at, location.search), "aria-label": words, title: words }, short);
   };
-  const rows = keys.map((us) => ({ cells: [`${us}-away`, ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
+  const rows = keys.map((us) => ({ cells: [String(us), ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
   redraw(
     body("scores"),
     roughly({ ...answer, mwc: true }),
-    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Grid of scores" }, table("Actions by score", ["", ...keys.map((them) => `${them}-away`)], rows, "by-score")),
+    el("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Grid of scores" }, table("Actions by score", ["away", ...keys.map(String)], rows, "by-score")),
     el("p", { class: "soft" }, `You down, they across; at 1-away after the Crawford game. D double, N no double, O optional, T take, P pass, N/P too good. Match equity table ${met.name}.`),
   );
 }

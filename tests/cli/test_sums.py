@@ -1,0 +1,76 @@
+"""Sums of files and blocks: against hashlib, a tree by hand, a broken download, and what is published."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgfmt
+from bgfmt.cli import run
+from bgfmt.storage import open_source
+from bgfmt.storage.blocks import BLOCK, sums_of
+from bgfmt.verifier.rungs import published
+
+
+def sha(*parts: bytes) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Five blocks, the last one short: the odd ones go up as they are."""
+    path, kept = tmp_path / "five.bin", tmp_path / "five.blocks"
+    data = np.random.default_rng(26).bytes(4 * BLOCK + 1000)
+    path.write_bytes(data)
+    assert run(["sums", str(path), "--blocks", str(kept)]) == 0
+    said = capsys.readouterr().out
+    a, b, c, d, e = (sha(b"\0", data[k * BLOCK : (k + 1) * BLOCK]) for k in range(5))
+    root = sha(b"\1", sha(b"\1", sha(b"\1", a, b), sha(b"\1", c, d)), e).hex()
+    for total in (
+        hashlib.md5(data).hexdigest(),
+        hashlib.sha256(data).hexdigest(),
+        root,
+        f"{len(data):,} bytes",
+    ):
+        assert total in said
+    assert kept.read_bytes() == a + b + c + d + e
+
+    part = bytearray(data[: 3 * BLOCK + 5])
+    part[BLOCK + 7] ^= 1
+    path.write_bytes(part)
+    assert run(["sums", str(path), "--against", str(kept)]) == 1
+    said = capsys.readouterr().out
+    assert "2 of 5 blocks are there and right" in said
+    assert root in said
+    assert [line.split()[1] for line in said.splitlines() if "differs" in line] == ["1", "3"]
+    path.write_bytes(data[: 2 * BLOCK])
+    assert run(["sums", str(path), "--against", str(kept)]) == 0
+    path.write_bytes(data + data)
+    assert run(["sums", str(path), "--against", str(kept)]) == 2
+    assert run(["sums", str(path), "--against", str(path)]) == 2
+    assert "a list of sums has 32 bytes a block" in capsys.readouterr().err
+
+
+def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = {entry["command"]: entry for entry in published() if "command" in entry}
+    for entry in own.values():
+        assert [len(entry[name]) for name in ("sum", "md5", "root")] == [64, 32, 64]
+    for command, suffix in (
+        ("two-sided 6x6", ".bd"),
+        ("two-sided-gammons 2x15", ".npz"),
+        ("one-sided 6", ".bd"),
+    ):
+        path = tmp_path / f"made{suffix}"
+        assert run(["solve", *command.split(), "-o", str(path), "--quiet", "--force"]) == 0
+        with open_source(path) as source:
+            found = sums_of(source)
+        entry = own[command]
+        assert (entry["size"], entry["sum"], entry["md5"], entry["root"]) == (
+            found.size, found.sha256, found.md5, found.root,
+        )  # fmt: skip
+        capsys.readouterr()
+        assert run(["sums", str(path)]) == 0
+        assert f"bgfmt solve {command}" in capsys.readouterr().out
+    assert bgfmt.verify(tmp_path / "made.npz", until="digest").status != "damaged"
