@@ -8,7 +8,8 @@ points, any). Without --engines: rms, and the errors that 95 and 99.9 % of estim
 take" for money, of match winning chances at scores; then the same for both sides within ten points and beyond, in
 worths of a point. Scores share the positions of a table. With --engines bgfmt, gnubg (at 0 to 3 plies, with the
 databases of its package) and bgsage (1 to 4 plies by its own count, with its own database) answer the same questions
-with a centered cube at 1, without Jacoby's rule and without beavers.
+with a centered cube at 1, without Jacoby's rule and without beavers. A table may also be a file, such as one of six
+points and fifteen chequers; of it positions have at most fourteen a side.
 
 A decision is wrong where it costs more than the tables' own rounding. Loss: what a wrong double costs and, where a
 double is right, what a wrong take or pass costs. Times are the processor's, of one thread.
@@ -31,12 +32,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import bgfmt
 from bgfmt import met, solver
 from bgfmt.analysis.at_score import stored
 from bgfmt.analysis.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors
 from bgfmt.analysis.ondemand import columns_for, match_answer
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
 from bgfmt.solver.columns import for_money
 from bgfmt.solver.match import match_score
@@ -68,7 +70,10 @@ for line in open({file!r}):
 
 
 def size(text: str) -> tuple[int, int]:
-    """Points and chequers of 8x8."""
+    """Points and chequers of 8x8, or of the table in a file, without the fifteenth chequer, which loses a gammon."""
+    if os.path.isfile(text):
+        with bgfmt.open(text) as db:
+            return db.table.points, min(db.table.chequers, MAX_CHEQUERS - 1)
     points, _, chequers = text.partition("x")
     return int(points), int(chequers)
 
@@ -84,11 +89,15 @@ def sample(points: int, chequers: int, count: int, rng: np.random.Generator) -> 
     return drawn
 
 
-def truth(points: int, chequers: int, positions: Sequence[Position], exact: bool = False) -> Array:
-    """(N, 4) cubeless, owned, centered, double and take, from a table solved here."""
-    table = solver.two_sided(points, chequers, recipe="exact" if exact else "gnubg")
-    equities = table.lookup_many([p.us for p in positions], [p.them for p in positions]).astype(np.float64)
-    return equities * [1, 1, 1, 2]
+def truth(text: str, positions: Sequence[Position], exact: bool = False) -> Array:
+    """(N, 4) cubeless, owned, centered, double and take, from a table in a file or solved here."""
+    sides = [p.us for p in positions], [p.them for p in positions]
+    if os.path.isfile(text):
+        with bgfmt.open(text) as db:
+            equities = db.table.lookup_many(*sides)
+    else:
+        equities = solver.two_sided(*size(text), recipe="exact" if exact else "gnubg").lookup_many(*sides)
+    return equities.astype(np.float64) * [1, 1, 1, 2]
 
 
 def estimates(positions: Sequence[Position], effort: Effort, threads: int) -> tuple[Array, float]:
@@ -128,14 +137,14 @@ def kept(off: Array) -> str:
 # -- how far estimates err ---------------------------------------------------------------------------------
 
 
-def money(points: int, chequers: int, options: Any) -> tuple[list[bool], Array, list[Array], Array]:
+def money(text: str, options: Any) -> tuple[list[bool], Array, list[Array], Array]:
     """A table's positions for money, their errors printed.
 
     Returns whether both sides are within ten points, the truth, both estimates (careful, quick), and their seconds.
     """
-    rng = np.random.default_rng(options.seed)
+    rng, (points, chequers) = np.random.default_rng(options.seed), size(text)
     positions = sample(points, chequers, options.positions, rng)
-    exact = truth(points, chequers, positions, options.exact)
+    exact = truth(text, positions, options.exact)
     both, times = [], []
     for name, effort in EFFORTS:
         answers, seconds = estimates(positions, effort, options.threads)
@@ -187,7 +196,7 @@ def at_scores(points: int, chequers: int, options: Any) -> list[tuple[bool, Arra
 def report(options: Any) -> None:
     """Print all errors, and by kind of race what 95 and 99.9 % keep."""
     print("money, equities: rms, 95 %, 99.9 % of " + ", ".join(NUMBERS))
-    parts = [money(*size(text), options) for text in options.tables]
+    parts = [money(text, options) for text in options.tables]
     if parts:
         exact = np.concatenate([part[1] for part in parts])
         print(f"{len(exact):,} positions\n{HEADER}")
@@ -269,7 +278,7 @@ def compare(options: Any) -> None:
     rng, positions, parts = np.random.default_rng(options.seed), [], []
     for text in options.tables:
         drawn = sample(*size(text), options.positions, rng)
-        parts.append(truth(*size(text), drawn, options.exact)[:, CENTERED])
+        parts.append(truth(text, drawn, options.exact)[:, CENTERED])
         positions += drawn
     exact = np.concatenate(parts)
     print(f"{len(positions):,} positions of {', '.join(options.tables)}, seed {options.seed}")
