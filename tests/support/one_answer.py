@@ -495,7 +495,10 @@ def undoored() -> set[str]:
         command = cli.get_command(context, name)
         if command is not None and {"cube", "cube_value", "limit"} & {one.name for one in command.params}:
             asking.add(f"bgfmt {name}")
-    asking.discard("bgfmt label")  # play-outs, with a standard error
+    asking -= {
+        "bgfmt label",
+        "bgfmt check-labels",
+    }  # play-outs, with a standard error; a verdict on others' numbers
     asking |= {f"/v1/{name}" for name in QUESTIONS if name not in ("lookup", "race")} | {"/eval", "/move"}
     doors = {one for name in DOORS for one in name.split(", ")}
     return asking - doors - {"bgfmt race", "bgfmt engine"}  # of one side; an engine with a mind of its own
