@@ -56,7 +56,7 @@ class Effort:
 #: for one question, about 5 ms; for many, about 1 ms each
 CAREFUL, QUICK = Effort(), Effort(16, 16, 0.05, 0.05)
 #: errors that 95 % and 99.9 % of estimates keep, in equities: with both sides within the tables, and beyond
-ERRORS = {True: (0.0035, 0.012), False: (0.012, 0.04)}
+ERRORS = {True: (0.0055, 0.012), False: (0.012, 0.04)}
 
 
 def errors(position: Position) -> tuple[float, float]:
