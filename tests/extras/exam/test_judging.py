@@ -43,7 +43,7 @@ def right(question: sets.Question) -> object:
 
 
 def sat(exam: sets.Exam, answer: object) -> judging.Judged:
-    made = candidates.wrapped("made", answer)
+    made = candidates.candidate("made", answer)
     return judging.judge(exam, judging.sit(lambda: made, exam), "made")
 
 
@@ -222,7 +222,7 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
         return None if question.number == 3 else "nonsense" if question.number == 4 else right(question)
 
     exam = standard.part(np.flatnonzero(standard.kind == 0)[:50])
-    answers = judging.sit(lambda: candidates.Candidate("x", answer), exam, timeout=0.01)
+    answers = judging.sit(lambda: candidates.candidate("x", answer), exam, timeout=0.01)
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
     assert set(names[5:]) == {"answered"}
@@ -239,7 +239,7 @@ def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return right(question)
 
-    make = lambda: candidates.Candidate("x", answer)  # noqa: E731
+    make = lambda: candidates.candidate("x", answer)  # noqa: E731
     with pytest.raises(KeyboardInterrupt):
         judging.sit(make, exam, part=part)
     with open(part, "a") as file:
