@@ -85,6 +85,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
     """What makes the candidate of a name; CapabilityError where there is none of it."""
     name, _, rest = spec.partition(":")
     words: list[Any] = [spec if "//" in rest else rest]
+    found: Any
     if os.path.isfile(spec):
         found, words = from_file, [spec]
     elif point := doors("bgfmt.candidates").get(name):
@@ -114,19 +115,18 @@ def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
         raise CapabilityError(f"{what}: {type(error).__name__}: {error}") from None
 
 
-def candidate(name: str, made: Any) -> Candidate:
+def candidate(name: str, guest: Any) -> Candidate:
     """A candidate, a callable that answers, or an engine with methods `play`, `double`, ..., as a candidate."""
 
     def asked(question: Question) -> object:
-        ask = getattr(made, question.kind, None)
+        ask = getattr(guest, question.kind, None)
         if ask is None:
             raise NotImplementedError(question.kind)
         return ask(question.state)
 
-    if not isinstance(made, Candidate):
-        if not (callable(made) or hasattr(made, "play") or hasattr(made, "double")):
-            raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(made).__name__}")
-        made = Candidate(made if callable(made) else asked)
+    made = guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else asked)
+    if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
+        raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(guest).__name__}")
     made.name = name
     return made
 

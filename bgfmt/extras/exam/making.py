@@ -83,7 +83,8 @@ class Judge:
     away : (0, 0) for money. error : of its worths, at most.
     """
 
-    away, met, roller = (0, 0), "", 0
+    away: tuple[int, ...] = (0, 0)
+    met, roller = "", 0
 
     def __init__(self, table: TwoSided | MatchScore, error: float) -> None:
         self.points, self.chequers = table.points, min(table.chequers, MAX_CHEQUERS - 1)
@@ -213,7 +214,7 @@ def part(
     count, sides = len(us), [board.unrank_array(side, judge.points) for side in (us, them)]
     lengths, columns = np.full(count, WORTHS[kind]), dict[str, Any]()
     if kind == PLAY:
-        lengths, results = results_of(sides[0], dice)
+        lengths, results = results_of(sides[0], np.asarray(dice))
         worths = judge.after(results, np.repeat(them, lengths), cube)
     else:
         what = "equities" if kind == EQUITY else "doubles"
@@ -326,8 +327,9 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, **texts: Any) -> Exam:
             continue
         row = {
             "kind": kind, "dice": state.dice or (0, 0), "cube": state.cube_value, "owner": OWNERS.index(owner),
-            "away": state.away or (0, 0), "crawford": state.crawford, "beavers": bool(state.beavers), "weight": weight,
-            "stratum": strata.setdefault(stratum, len(strata)), "ends": (0.0, 0.0) if score is None else score.ends,
+            "away": state.away or (0, 0), "crawford": state.crawford, "beavers": bool(state.beavers),
+            "weight": weight, "stratum": strata.setdefault(stratum, len(strata)),
+            "ends": (0.0, 0.0) if score is None else score.ends,
             "sides": state.position, "worths": list(worths.values()), "results": list(worths),
         }  # fmt: skip
         for name, value in row.items():
@@ -342,13 +344,13 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, **texts: Any) -> Exam:
         board.rank(side.padded(points)) if isinstance(side, Side) else 0 for one in reached for side in one
     ]
     return Exam(
-        rows_of(len(sides), points, **columns), starts_of([len(one) for one in every]), np.array(results, np.int64),
+        rows_of(len(sides), points, **columns), starts_of(list(map(len, every))), np.array(results, np.int64),
         np.concatenate(every), tuple(strata), **{"met": met.name} | texts,
     )  # fmt: skip
 
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
-    """What one question's answers are worth: of a play by the sides it leads to; of a double nothing where none is."""
+    """What a question's answers are worth, of a play by the sides it leads to; empty where nobody may double."""
     money = state.money
     if kind == PLAY:
         column = "cubeless" if owner == "none" else owner
@@ -403,10 +405,10 @@ def _trap_positions(rng: Rng, each: int) -> Iterator[tuple[tuple[int, ...], str,
 def traps(rng: Rng, count: int) -> Iterable[Asked]:
     """Fifteen chequers, gaps, last rolls, beavers, too good to double, dead cubes: about `count` questions."""
     for kinds, stratum, position, more in _trap_positions(rng, max(1, count // 6)):
-        more |= {} if more.get("away") else {"jacoby": False}
+        facts = more if more.get("away") else more | {"jacoby": False}
         for kind in kinds:
             dice = (int(rng.integers(1, 7)), int(rng.integers(1, 7))) if kind == PLAY else None
-            yield kind, GameState.of(position, dice, doubled=kind == TAKE, **more), stratum, 1.0
+            yield kind, GameState.of(position, dice, doubled=kind == TAKE, **facts), stratum, 1.0
 
 
 def of_matches(names: Iterable[str]) -> Iterable[Asked]:
@@ -492,6 +494,10 @@ def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Itera
         yield from ((kind, replace(state, doubled=kind == TAKE), "", 1.0) for kind in (DOUBLE, TAKE))
 
 
+def _outside(count: int, seed: int) -> Exam:
+    return from_table(solver.two_sided(9, 5, recipe="exact"), count, seed, outside=True)
+
+
 def _eleven(count: int, seed: int) -> Exam:
     table = solver.two_sided(6, 11, cubeful=False, recipe="exact")
     return from_table(table, count, seed, kinds=("play",))
@@ -515,7 +521,7 @@ RECIPES = {
     "traps": Recipe("fifteen chequers, gaps, last rolls, beavers, too good to double, dead cubes",
                     lambda count, seed: solved(traps(np.random.default_rng(seed), count)), 1_200),
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
-                      lambda count, seed: from_table(solver.two_sided(9, 5, recipe="exact"), count, seed, outside=True)),
+                      _outside),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
     "6x11": Recipe("plays without a cube of up to eleven chequers a side", _eleven),
 }  # fmt: skip

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 from bgfmt import met
@@ -125,7 +125,7 @@ class Ubgi(Lines):
 class External(Candidate):
     """A server of gnubg's external player protocol at HOST:PORT, such as gnubg after `external 127.0.0.1:PORT`."""
 
-    threads, file = True, None
+    threads, file = True, cast(Any, None)
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -141,7 +141,7 @@ class External(Candidate):
         try:
             if self.file is None:
                 with socket.create_connection(self.address, START) as line:
-                    self.file: Any = line.makefile("rw", encoding="utf-8", newline="\n")
+                    self.file = line.makefile("rw", encoding="utf-8", newline="\n")
             self.file.write(asked + "\n")
             self.file.flush()
             said = self.file.readline().strip()

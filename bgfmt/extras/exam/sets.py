@@ -1,8 +1,8 @@
 """Sets of questions, each with what every answer to it is worth, so that an exam needs no table.
 
-A set is an npz file: the columns of `rows`, `LISTS`, and a text `facts` with its name, its purpose, its licence, where
-the numbers come from and the SHA-256 of all of that. Worths are in points of a cube at 1, at a score chances to win
-the match.
+A set is an npz file: the columns of `rows`, `LISTS`, and a text `facts` with its name, its purpose, its licence,
+where the numbers come from and the SHA-256 of all of that. Worths are in points of a cube at 1, at a score chances
+to win the match.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def fields(points: int) -> np.dtype[Any]:
     doubles and takes the first three numbers that each of `MISTAKES` would give, not a number where not known.
     """
     return np.dtype([
-        ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"), ("owner", "u1"),
-        ("away", "u1", 2), ("crawford", "u1"), ("beavers", "u1"), ("stratum", "u1"), ("weight", "f8"), ("error", "f8"),
-        ("ends", "f8", 2), ("mistaken", "f4", 12),
+        ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),
+        ("owner", "u1"), ("away", "u1", 2), ("crawford", "u1"), ("beavers", "u1"), ("stratum", "u1"),
+        ("weight", "f8"), ("error", "f8"), ("ends", "f8", 2), ("mistaken", "f4", 12),
     ])  # fmt: skip
 
 
@@ -202,7 +202,7 @@ class Exam:
         """Write the set; the same set gives the same bytes with the same NumPy."""
         data = io.BytesIO()
         facts = np.frombuffer(json.dumps(self._told() | {"digest": self.digest}).encode(), np.uint8)
-        np.savez_compressed(data, facts=facts, **self._arrays())
+        np.savez_compressed(data, facts=facts, **self._arrays())  # type: ignore[arg-type]
         with storage.create(path, force=force) as sink:
             sink.write(data.getvalue())
 
@@ -245,10 +245,11 @@ def load(path: str, name: str = "") -> Exam:
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
             arrays = dict(held)
-        told, lists = json.loads(bytes(arrays.pop("facts"))), [arrays.pop(key) for key in LISTS]
+        told = json.loads(bytes(arrays.pop("facts")))
+        starts, results, worths = (arrays.pop(key) for key in LISTS)
         digest, version, _, strata = (told.pop(key) for key in ("digest", "version", "points", "strata"))
         rows = rows_of(len(arrays["kind"]), arrays["us"].shape[1], **arrays)
-        made = Exam(rows, *lists, tuple(strata), **told)
+        made = Exam(rows, starts, results, worths, tuple(strata), **told)
     except (KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile) as error:
         raise FormatError(f"{name}: no set of questions ({type(error).__name__})") from None
     if version != VERSION:

@@ -115,7 +115,7 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     one, three = sat(name, exam), sat(name, exam, threads=3)
     assert (one.answers.status == three.answers.status).all()
     assert one.count("answered") > 300
-    assert "illegal" in [found["name"] for found in findings.findings(one)]
+    assert "illegal" in [found.name for found in findings.findings(one)]
 
 
 def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:
