@@ -225,6 +225,6 @@ def check_labels(
         return code
     click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
     click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
-    for words in map(str, report.findings or ["no fault was found"]):
+    for words in [str(one) for one in report.findings] or ["no fault was found"]:
         click.echo(f"  {words}")
     return code
