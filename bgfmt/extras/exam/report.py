@@ -168,7 +168,7 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
 
 
 class Report:
-    """One judged engine, or two side by side, with so many of the dearest decisions of each."""
+    """One judged engine, or two side by side, with the dearest decisions of each, `most` of them."""
 
     def __init__(self, judged: list[Judged], most: int) -> None:
         self.judged, self.told = judged, [as_dict(one, most) for one in judged]
