@@ -20,10 +20,8 @@ MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
 @click.option(
     "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
 )
-@click.option("--games", type=click.IntRange(1, 10_000_000), help="How many (series: 1000, else 1).")
-@click.option(
-    "--match", "length", type=click.IntRange(1, 64), help="A match of this many points, not money games."
-)
+@options.number("--games", least=1, most=10_000_000, help="How many (series: 1000, else 1).")
+@options.number("--match", "length", least=1, most=64, help="A match of this many points, not money games.")
 @click.option("--position", help="Where games start; the side on roll stands first and is player 1.")
 @click.option("--seed", type=int, help="Of the dice (series: 1, else the system's).")
 @click.option("--dice", metavar="FILE|-", help="Rolls from a file, or asked for one by one.")

@@ -14,32 +14,23 @@ from bgfmt.cli import options
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
-@click.option(
-    "--error", type=click.FloatRange(1e-6, 1), metavar="E",
+@options.number(
+    "--error", least=1e-6, most=1, metavar="E",
     help="Play on until no standard error is greater (default: 0.0005).",
 )  # fmt: skip
-@click.option(
-    "--seconds", type=click.FloatRange(0.001, 1e6), metavar="S", help="At most this long a position."
-)
-@click.option("--seed", type=click.IntRange(0, 1 << 60), default=1, show_default=True, help="Of the dice.")
-@click.option(
-    "--limit", type=click.IntRange(0), default=400_000, show_default=True, metavar="N",
+@options.number("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
+@options.number("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
+@options.number(
+    "--limit", least=0, default=400_000, metavar="N",
     help="Most pairs of boards times cube states to calculate exactly for one position; 0 plays out all.",
 )  # fmt: skip
 @options.threads_option
 @options.force_option
 @options.quiet_option
 def label(
-    file: str,
-    output: str,
-    error: float | None,
-    seconds: float | None,
-    seed: int,
-    limit: int,
-    threads: int | None,
-    force: bool,
-    quiet: bool,
-) -> int:
+    file: str, output: str, error: float | None, seconds: float | None, seed: int, limit: int, threads: int | None,
+    force: bool, quiet: bool,
+) -> int:  # fmt: skip
     """Equities of the races in FILE with their standard errors, by play-outs without the luck of the dice.
 
     FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input. For
