@@ -20,7 +20,7 @@ from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities
 
 ROWS = 512  # of a tile at once
-GATHERED = 256  # rows of the table at once
+GATHERED = 128  # rows of the table at once
 SAMPLED = 97  # rows that the strength of the positions is taken from
 AT_ONCE = 2  # tiles
 HELD = 1 << 30  # bytes of tiles that are gathered in one pass over their rows
@@ -65,13 +65,15 @@ def write(table: StoredEquities, version: int, sink: Outlet) -> None:
     sink.sink.write_at(begin, shape.build() + directory.build())
 
 
-def _gathered(equities: Rows, rows: Numbers, columns: Numbers) -> NDArray[np.uint16]:
+def _gathered(table: StoredEquities, rows: Numbers, columns: Numbers) -> NDArray[np.uint16]:
     """The records of some rows of the table against some columns, both in the order of the file."""
-    out = np.empty((len(rows), len(columns), equities.shape[2]), np.uint16)
+    out = np.empty((len(rows), len(columns), table.equities.shape[2]), np.uint16)
     for start in range(0, len(rows), GATHERED):
-        part = np.asarray(equities[rows[start : start + GATHERED]])
+        part = np.asarray(table.equities[rows[start : start + GATHERED]])
         for k in range(len(part)):
             np.take(part[k], columns, axis=0, out=out[start + k], mode="clip")
+        if table.release is not None:
+            table.release()
     return out
 
 
@@ -98,9 +100,7 @@ def _strip(
     with _one_thread, threads.threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
         for first in range(0, groups, together):
             some = range(first, min(groups, first + together))
-            part = _gathered(table.equities, rows, numbers[edges[first] : edges[some.stop]])
-            if table.release is not None:
-                table.release()
+            part = _gathered(table, rows, numbers[edges[first] : edges[some.stop]])
             tiles = np.split(part, [edges[j] - edges[first] for j in some[1:]], axis=1)
             for j, (tile_model, factors, data, lengths) in zip(
                 some, pool.map(packed, some, tiles), strict=True
