@@ -67,7 +67,7 @@ def solve(
         * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.solver.hypergammon.hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.hypergammon_met`);
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.lab.hypergammon_met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
     Returns

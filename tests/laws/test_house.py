@@ -448,7 +448,6 @@ ACROSS = {
     "files/foreign": "formats of other programs",
     "files/larger_than_memory": "solves within a memory",
     "files/pairs": "every pair of formats",
-    "met/hypergammon_met": "making",
     "met/met": "tables and their files",
     "storage/storage": "sources and sinks together",
     "tables/lookup": "every kind",
