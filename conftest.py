@@ -143,6 +143,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         DURATIONS.write_text("".join(f"{spent:.1f} {name}\n" for name, spent in slow), encoding="utf-8")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Three workers for two processors: many tests wait for a program, a server or a browser."""
     return (os.cpu_count() or 1) * 3 // 2
