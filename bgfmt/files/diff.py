@@ -48,7 +48,6 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
         return self.different == 0
 
     def __str__(self) -> str:

@@ -72,7 +72,6 @@ class Lines(Candidate):
             raise failed(error) from None
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
-        """The answer of the program."""
         talk.say(str(question))
         return talk.hear(until)
 

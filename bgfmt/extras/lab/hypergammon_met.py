@@ -76,7 +76,6 @@ class Making:
         return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
 
     def met(self, name: str, title: str = "") -> Met:
-        """The table."""
         away = range(1, self.length + 1)
         post = tuple(self.post.get(n, FAIR) for n in away)
         return Met(name, tuple(tuple(self.at(a, b) for b in away) for a in away), (post, post), title)

@@ -119,7 +119,6 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as plain values."""
         return {
             "side": str(self.side),
             "position_number": self.number,
@@ -248,11 +247,9 @@ class Points:
 
     @property
     def win(self) -> float:
-        """Chance to win."""
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as plain values."""
         return {
             "position": str(self.position),
             "position_number": self.number,

@@ -226,7 +226,6 @@ class GameWalk:
         self.start = board
 
     def problem(self, at: int, text: str) -> None:
-        """Say what does not fit."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append((at, text))
         elif len(self.problems) == MOST_PROBLEMS:

@@ -46,7 +46,6 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return STATUSES[self.code]
 
     def body(self) -> dict[str, Any]:

@@ -167,7 +167,6 @@ class Proof(Generic[T]):
         return truth.of_table(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
-        """The recipe of that name."""
         return next(known for known in self.recipes if known.name == name)
 
 

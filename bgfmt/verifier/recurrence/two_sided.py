@@ -116,7 +116,6 @@ class PairReader:
             raise OSError("the file became shorter while it was read")
 
     def close(self) -> None:
-        """Let the file go."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

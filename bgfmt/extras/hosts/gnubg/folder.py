@@ -80,7 +80,6 @@ Record = dict[str, Entry]
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -82,7 +82,6 @@ class Person:
         return self._yes(f"* {state.names[state.turn]}, double to {2 * state.cube_value}? ")
 
     def take(self, state: GameState) -> bool:
-        """Ask whether to take."""
         self._say(self._drawn(state))
         who = state.names[1 - state.turn]
         return self._yes(f"{state.names[state.turn]} doubles to {2 * state.cube_value}. {who}, take? ")

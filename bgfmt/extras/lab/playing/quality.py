@@ -45,7 +45,6 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         rows = [
             [round(BIN * k, 2), int(many), cost] for k, (many, cost) in enumerate(self.by_chance.tolist())
         ]

@@ -57,7 +57,6 @@ class _Table:
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
-        """The next roll."""
         if self.used == len(self.rolls):
             self.rolls.append(self.dice.roll())
         self.used += 1
@@ -227,7 +226,6 @@ class Turn:
         return self.plays > 1 or not self.number
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
-        """For JSON."""
         record = self.record
         return {
             "turn": self.number,

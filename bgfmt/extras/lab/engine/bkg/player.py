@@ -28,7 +28,6 @@ class Bkg:
     # -- the five questions ------------------------------------------------------------------------------
 
     def play(self, state: GameState) -> Play:
-        """The play that BKG makes."""
         return self.ranked(state)[0].play
 
     def double(self, state: GameState) -> bool:

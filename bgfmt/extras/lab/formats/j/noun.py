@@ -62,7 +62,6 @@ class Form:
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
     def words(self, count: int) -> struct.Struct:
-        """`count` signed words."""
         return struct.Struct(f"{self.order}{count}{'i' if self.word == 4 else 'q'}")
 
     @property
@@ -123,7 +122,6 @@ class Noun:
 
     @property
     def count(self) -> int:
-        """Number of atoms."""
         return prod(self.shape)
 
     def __str__(self) -> str:
@@ -354,12 +352,10 @@ def floats(values: Any) -> Noun:
 
 
 def boolean(value: bool) -> Noun:
-    """A boolean atom."""
     return Noun(JType.BOOLEAN, (), np.array(int(value), np.uint8))
 
 
 def boxes(items: Sequence[Noun]) -> Noun:
-    """A list of boxes."""
     return Noun(JType.BOX, (len(items),), tuple(items))
 
 
