@@ -562,8 +562,9 @@ export async function cube(tables, asked, { cube: where, signal, calculate, limi
   const all = listOf(tables);
   const position = ruled(asPosition(asked), more);
   const owner = ownerOf(position, where);
-  if (scores !== undefined && scores !== null) return everyScore(position, owner, Number(scores), calculation, more);
-  if (position.score) return (await atScore(all, position, owner, calculation, { signal })).answer;
+  const match = scores || position.score ? await import("./match.js") : null;
+  if (scores) return match.everyScore(position, owner, Number(scores), calculation, more);
+  if (position.score) return (await match.atScore(all, position, owner, calculation, { signal })).answer;
   const found = await equities(all, position, calculation, { signal });
   const decided = async (one) => {
     const action = judge(one, found, position);
@@ -577,74 +578,6 @@ export async function cube(tables, asked, { cube: where, signal, calculate, limi
   return {
     ...facts(position, owner), ...found, action, doubles, takes, beavers, sure, settled, certainty,
     centered_cube: centered, owned_cube: owned, label, label_text: LABELS[label],
-  };
-}
-
-// -- at a score -------------------------------------------------------------------------------------------------
-
-/** A score as match.js has it, from one of the page's or an identifier's. */
-function scoreOf({ Met, Score }, { score, cube_value }, owner) {
-  const { away, crawford, met, met_player, extend_met } = score;
-  const table = new Met(met, { extend: extend_met });
-  const cube = crawford ? {} : { value: cube_value ?? 1, owner };
-  return new Score({ away, met: table, crawford, player: met_player ?? 0, ...cube });
-}
-
-/** {answer, score, from, plays}: the cube at a score, calculated, or with a dead cube from a table without one. */
-async function atScore(all, position, owner, calculation, more) {
-  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
-  const match = await import("./match.js");
-  const score = scoreOf(match, position, owner);
-  checkRace(position);
-  const columns = match.matchColumns(score, hasGammons(position));
-  const solved = calculation && (await solve(calculation, position, columns, calculation.limits.match));
-  const found = solved ? match.matchAnswer(position, solved, columns, score) : await withDeadCube(all, position, score, match, more);
-  if (!found) throw toEstimate(all, [position.us, position.them], calculation);
-  const { decision: { error, ...decision }, origin: { certainty, ...from } } = found.decision;
-  const answer = { ...facts(position, owner), ...decision, ...from, certainty: matchCertainty(certainty), max_error: { mwc: error } };
-  return { answer, score, error, plays: found.plays };
-}
-
-const matchCertainty = ({ may, sureDouble, sure, error }) => certaintyText({ may, sureDouble, sure, error, tieDouble: false, tieTake: false });
-
-/** By the cubeless equities of a table, exact but for their rounding; null with a live cube or gammons. */
-async function withDeadCube(all, position, score, { decide }, more) {
-  const { us, them } = position;
-  const table = score.live() || hasGammons(position) ? null : twoSided(all, [them, us]);
-  if (!table) return null;
-  const [low, high] = score.ends();
-  const win = (await table.lookup({ us, them }, more)).cubeless / 2 + 0.5;
-  const error = ((high - low) / 2) * errorsOf(table)[0];
-  const decision = decide(position, score, low + (high - low) * win, null, { source: table.kind, table: table.name, error, win });
-  const each = async (roll) => {
-    const results = plays(us, ROLLS[roll]).map((play) => play.result);
-    const found = await table.lookupMany(results.map((side) => ({ us: them, them: side })), { ...EVERYWHERE, ...more });
-    return results.map((side, k) => [side, low + (high - low) * (1 - (found[k].cubeless / 2 + 0.5))]);
-  };
-  return { decision, plays: each };
-}
-
-/** The cube at all scores up to `upto` points away. */
-async function everyScore(position, owner, upto, calculation, { met, met_player, extend_met }) {
-  const match = await import("./match.js");
-  if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
-  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
-  if (!met) throw new NotCoveredError(MATCH);
-  if (!calculation) throw new NotCoveredError("the cube at all scores is calculated, and nothing is calculated here");
-  checkRace(position);
-  const cells = match.scoresUpTo(upto);
-  const scores = cells.map(({ away, crawford }) =>
-    scoreOf(match, { score: { away, crawford, met, met_player, extend_met }, cube_value: position.cube_value }, owner));
-  const { total, batches } = match.gridOf(scores, hasGammons(position));
-  const solved = await solve(calculation, position, batches.map(({ columns }) => columns), calculation.limits.match, total);
-  if (!solved) throw toEstimate([], [position.us, position.them], calculation);
-  const decided = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
-    match.matchAnswer(position, solved[k], columns, score, places).decision.decision));
-  return {
-    ...facts(position, owner), scores: upto,
-    cells: decided.map((decision, k) => ({ ...cells[k], ...decision })),
-    met: { name: met.name, digest: met.digest },
-    source: "calculation", table: null, approximate: false, max_error: { mwc: Math.max(...decided.map((one) => one.error)) },
   };
 }
 
@@ -702,26 +635,6 @@ async function valuer(all, position, results, measure, owner, calculation, more)
   return { key: table, from: origin(table, { value: errors[wanted] }), error: errors[wanted], sign: -1, values };
 }
 
-/** The plays of rolls at a score, with the chances to win the match that they leave. */
-async function matchPlays(all, position, owner, made, rolls, calculation, more) {
-  const { answer, score, error, plays: worths } = await atScore(all, position, owner, calculation, more);
-  const ranked = [];
-  for (const [place, list] of made.entries()) {
-    const chances = new Map((await worths(ROLLS.indexOf(rolls[place]))).map(([side, mwc]) => [sideOf(side).join(), mwc]));
-    const most = Math.max(...chances.values());
-    const valued = list.map(({ notation: play, result }) => {
-      const mwc = chances.get(result.join());
-      const loss = score.emgLoss(most - mwc);
-      const worth = { value: score.emg(mwc), loss, close: loss <= 2 * score.emgLoss(error), mwc, loss_mwc: most - mwc, loss_emg: loss };
-      return { key: [-near(mwc), ...untidiness(result)], play, result: countsText({ us: result, them: position.them }), ...worth };
-    });
-    valued.sort((a, b) => compare(a.key, b.key));
-    ranked.push(valued.map(({ key, ...one }) => one));
-  }
-  const { source, table, approximate, met } = answer;
-  return { ranked, from: { met, source, table, approximate, max_error: { mwc: error, value: score.emgLoss(error) } } };
-}
-
 /** All plays of a roll ("all": of each of the 21 rolls), best first. */
 export async function play(tables, asked, roll, { cube: where, measure, top, signal, calculate, limit, progress, ...rules } = {}) {
   const calculation = calculating({ calculate, limit, progress, signal });
@@ -740,7 +653,7 @@ export async function play(tables, asked, roll, { cube: where, measure, top, sig
   const made = rolls.map((two) => plays(position.us, two));
   const more = signal ? { signal } : {};
   const { ranked, from } = by === "match"
-    ? await matchPlays(all, position, owner, made, rolls, calculation, more)
+    ? await (await import("./match.js")).matchPlays(all, position, owner, made, rolls, calculation, more)
     : await rankedPlays(all, position, owner, made, by, calculation, more);
   const lists = ranked.map((list) => (top ? { count: list.length, plays: list.slice(0, top) } : { plays: list }));
   const answer = position.them ? { ...facts(position, owner), measure: by } : { position: countsText(position), measure: by };
@@ -826,3 +739,6 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
   if (!Object.keys(sections).some((name) => out[name])) throw new NotCoveredError(position.them ? missing.cube : missing.race);
   return { ...out, not_covered: missing };
 }
+
+/** What match.js shares with this module, no part of its interface. */
+export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness };

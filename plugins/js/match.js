@@ -1,8 +1,11 @@
 // Match play: match equity tables, scores, what a cube is worth at a score, and decisions from chances to win the match.
 // `ask.js` loads it when a question is about a match. The twins in Python: bgfmt/met and bgfmt/analysis/match.py.
 
-import { NotCoveredError, PositionError, chequers } from "./bgfmt.js";
+import { ROLLS, plays, shared } from "./ask.js";
+import { NotCoveredError, PositionError, countsText, sideOf } from "./bgfmt.js";
 import { singleGames } from "./calculate.js";
+
+const { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness } = shared;
 
 const MAX_AWAY = 64; // the farthest score that an extended table answers
 const DEVIATIONS = [1.24, 1.27, 1.47, 1.5, 1.6, 1.61, 1.66, 1.68, 1.7, 1.72];
@@ -203,7 +206,7 @@ export function decide(position, score, noDouble, doubleTake, { source, table = 
   const tooGood = double === "no" && noDouble - passed > TIE;
   const first = { yes: `${word[0].toUpperCase()}${word.slice(1)}`, no: tooGood ? "Too good" : `No ${word}`, optional: `Optional ${word}` };
   const action = may ? `${first[double]}, ${response === "either" ? "take or pass" : response}` : barredBy(score);
-  const gammons = [position.us, position.them].some((side) => chequers(side) === 15);
+  const gammons = hasGammons(position);
   return {
     decision: {
       mwc, emg, action, double, response, loss_mwc: losses, loss_emg: lossEmg, gammons: gammons ? "counted" : "none",
@@ -296,4 +299,90 @@ export function gridOf(scores, gammons) {
     const { columns, places } = joined(cells.map((cell) => cell.columns));
     return { columns, cells: cells.map((cell, k) => ({ ...cell, places: places[k] })) };
   }) };
+}
+
+// -- answers ----------------------------------------------------------------------------------------------------
+
+/** A score as js has it, from one of the page's or an identifier's. */
+function scoreOf({ score, cube_value }, owner) {
+  const { away, crawford, met, met_player, extend_met } = score;
+  const table = new Met(met, { extend: extend_met });
+  const cube = crawford ? {} : { value: cube_value ?? 1, owner };
+  return new Score({ away, met: table, crawford, player: met_player ?? 0, ...cube });
+}
+
+/** {answer, score, from, plays}: the cube at a score, calculated, or with a dead cube from a table without one. */
+export async function atScore(all, position, owner, calculation, more) {
+  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
+  const score = scoreOf(position, owner);
+  checkRace(position);
+  const columns = matchColumns(score, hasGammons(position));
+  const solved = calculation && (await solve(calculation, position, columns, calculation.limits.match));
+  const found = solved ? matchAnswer(position, solved, columns, score) : await withDeadCube(all, position, score, more);
+  if (!found) throw toEstimate(all, [position.us, position.them], calculation);
+  const { decision: { error, ...decision }, origin: { certainty, ...from } } = found.decision;
+  const answer = { ...facts(position, owner), ...decision, ...from, certainty: matchCertainty(certainty), max_error: { mwc: error } };
+  return { answer, score, error, plays: found.plays };
+}
+
+const matchCertainty = ({ may, sureDouble, sure, error }) => certaintyText({ may, sureDouble, sure, error, tieDouble: false, tieTake: false });
+
+/** By the cubeless equities of a table, exact but for their rounding; null with a live cube or gammons. */
+async function withDeadCube(all, position, score, more) {
+  const { us, them } = position;
+  const table = score.live() || hasGammons(position) ? null : twoSided(all, [them, us]);
+  if (!table) return null;
+  const [low, high] = score.ends();
+  const win = (await table.lookup({ us, them }, more)).cubeless / 2 + 0.5;
+  const error = ((high - low) / 2) * errorsOf(table)[0];
+  const decision = decide(position, score, low + (high - low) * win, null, { source: table.kind, table: table.name, error, win });
+  const each = async (roll) => {
+    const results = plays(us, ROLLS[roll]).map((play) => play.result);
+    const found = await table.lookupMany(results.map((side) => ({ us: them, them: side })), { ...EVERYWHERE, ...more });
+    return results.map((side, k) => [side, low + (high - low) * (1 - (found[k].cubeless / 2 + 0.5))]);
+  };
+  return { decision, plays: each };
+}
+
+/** The cube at all scores up to `upto` points away. */
+export async function everyScore(position, owner, upto, calculation, { met, met_player, extend_met }) {
+  if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
+  if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
+  if (!met) throw new NotCoveredError(MATCH);
+  if (!calculation) throw new NotCoveredError("the cube at all scores is calculated, and nothing is calculated here");
+  checkRace(position);
+  const cells = scoresUpTo(upto);
+  const scores = cells.map(({ away, crawford }) =>
+    scoreOf({ score: { away, crawford, met, met_player, extend_met }, cube_value: position.cube_value }, owner));
+  const { total, batches } = gridOf(scores, hasGammons(position));
+  const solved = await solve(calculation, position, batches.map(({ columns }) => columns), calculation.limits.match, total);
+  if (!solved) throw toEstimate([], [position.us, position.them], calculation);
+  const decided = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
+    matchAnswer(position, solved[k], columns, score, places).decision.decision));
+  return {
+    ...facts(position, owner), scores: upto,
+    cells: decided.map((decision, k) => ({ ...cells[k], ...decision })),
+    met: { name: met.name, digest: met.digest },
+    source: "calculation", table: null, approximate: false, max_error: { mwc: Math.max(...decided.map((one) => one.error)) },
+  };
+}
+
+/** The plays of rolls at a score, with the chances to win the match that they leave. */
+export async function matchPlays(all, position, owner, made, rolls, calculation, more) {
+  const { answer, score, error, plays: worths } = await atScore(all, position, owner, calculation, more);
+  const ranked = [];
+  for (const [place, list] of made.entries()) {
+    const chances = new Map((await worths(ROLLS.indexOf(rolls[place]))).map(([side, mwc]) => [sideOf(side).join(), mwc]));
+    const most = Math.max(...chances.values());
+    const valued = list.map(({ notation: play, result }) => {
+      const mwc = chances.get(result.join());
+      const loss = score.emgLoss(most - mwc);
+      const worth = { value: score.emg(mwc), loss, close: loss <= 2 * score.emgLoss(error), mwc, loss_mwc: most - mwc, loss_emg: loss };
+      return { key: [-near(mwc), ...untidiness(result)], play, result: countsText({ us: result, them: position.them }), ...worth };
+    });
+    valued.sort((a, b) => compare(a.key, b.key));
+    ranked.push(valued.map(({ key, ...one }) => one));
+  }
+  const { source, table, approximate, met } = answer;
+  return { ranked, from: { met, source, table, approximate, max_error: { mwc: error, value: score.emgLoss(error) } } };
 }
