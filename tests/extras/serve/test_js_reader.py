@@ -25,6 +25,7 @@ from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.game.state import GameState
+from bgfmt.solver.registry import solver_of
 from bgfmt.tables import TwoSided, bounds
 from tests.conftest import GOLDEN, ROOT
 
@@ -69,10 +70,20 @@ def other_files(folder: Path, random: np.random.Generator) -> Iterator[Path]:
         path = folder / f"random_{columns}_{spread}.bgts"
         bgfmt.save(TwoSided(points=5, chequers=4, equities=numbers), path)
         yield path
+    yield from counting_gammons(folder)
     path = folder / "bearoff_1sided.db"
     with bgfmt.open(GOLDEN / "gnubg/os_p06.bd") as db:
         bgfmt.save(replace(db.table, gammon_policy="race"), path)
     yield path
+
+
+def counting_gammons(folder: Path) -> Iterator[Path]:
+    """Tables that count gammons, for money and by Jacoby's rule."""
+    for kind in ("two-sided-gammons", "two-sided-jacoby"):
+        path = folder / f"{kind}.bgts"
+        if not path.exists():
+            bgfmt.save(solver_of(kind, 2, 15).solve(threads=1), path)
+        yield path
 
 
 def golden_answers(folder: Path, random: np.random.Generator) -> None:
@@ -222,12 +233,15 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
     scores: list[dict[str, Any]] = [{"away": "2-3"}, {"away": "1-4", "crawford": True}, {"away": "4-2", "cube": "owned"}]
     scores += [{"away": "2-9", "cube_value": 2, "cube": "opponent"}, {"away": "3-1"}, {"away": "30-5", "extend_met": True}]
     found = []
-    for names in (["ts_06x04.bd", "os_p06.bd"], ["ts_06x04_cubeless.bd"]):
-        paths = [str(GOLDEN / "gnubg" / name) for name in names]
+    sets = [["ts_06x04.bd", "os_p06.bd"], ["ts_06x04_cubeless.bd"]]
+    gammons = list(map(str, counting_gammons(folder)))
+    for paths in [*([str(GOLDEN / "gnubg" / name) for name in names] for names in sets), gammons]:
         with Holdings.open(paths) as holdings:
             seam = Answers(holdings, settle=PAIRS)
             texts = ["2,1,1/1,1,1", "3,1,1/0,1,1,0,1,1", "15/15", "14,1/15", "0,0,0,0,0,0,0,1,1/0,0,0,0,0,0,0,0,2", "1/1"]
             texts += [str(Position(random_side(random, 6, 5), random_side(random, 6, 5))) for _ in range(12)]
+            if paths is gammons:
+                texts = ["10,5/8,7", "0,15/4,3", "6,9/5,10", "3,4/9,6", "15/0,15", "7,8/15", "2,13/1,1", "3/2,2"]
             for k, text in enumerate(texts):
                 more = rules[k % len(rules)] if k % 2 else scores[k // 2 % len(scores)]
                 options = {"calculate": True, "limit": 4 * PAIRS} | more | ({"met": given} if "away" in more else {})
@@ -241,7 +255,12 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
                     answer, settled = seam.answer(name, question({"position": text, **said}))
                     assert settled
                     found.append(entry | {"answer": answer})
-    assert {one["answer"]["source"] for one in found} == {"calculation", "two-sided"}
+    assert {one["answer"]["source"] for one in found} == {
+        "calculation",
+        "two-sided",
+        "two-sided-gammons",
+        "two-sided-jacoby",
+    }
     lines(folder / "calculated.jsonl", found)
 
 

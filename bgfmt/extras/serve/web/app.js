@@ -130,8 +130,8 @@ function asked() {
 }
 
 /** How far a calculation is, beside the button that cancels it. */
-function advance(part) {
-  one("#progress").value = part;
+function advance(done, total) {
+  one("#progress").value = done / total;
   one("#progress").hidden = one("#cancel").hidden;
 }
 

@@ -5,7 +5,7 @@ import { BgfmtError, NotCoveredError } from "./bgfmt.js";
 let worker = null;
 let last = Promise.resolve();
 
-/** As `calculate` of calculate.js, beside the page; `progress(part)` is told from 0 to 1. */
+/** As `calculate` of calculate.js, beside the page; `progress(done, total)` counts pairs of boards. */
 export function calculate(question, { signal, progress = () => {} }) {
   const found = last.then(() => ask(question, signal, progress));
   last = found.catch(() => {});
@@ -25,8 +25,8 @@ function ask(question, signal, progress) {
     signal?.addEventListener("abort", abort, { once: true });
     worker.onerror = () => stop(new BgfmtError("the calculation could not be loaded", "network"));
     worker.postMessage(question);
-    worker.onmessage = ({ data: { part, found, refused, message } }) => {
-      if (part !== undefined) return progress(part);
+    worker.onmessage = ({ data: { done, found, refused, message } }) => {
+      if (done) return progress(...done);
       signal?.removeEventListener("abort", abort);
       if (found) return resolve(found);
       return reject(refused === "not_covered" ? new NotCoveredError(message) : new BgfmtError(message));

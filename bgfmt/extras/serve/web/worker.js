@@ -4,7 +4,7 @@ import { calculate } from "./calculate.js";
 
 self.addEventListener("message", ({ data }) => {
   try {
-    self.postMessage({ found: calculate(data, (done, total) => self.postMessage({ part: done / total })) });
+    self.postMessage({ found: calculate(data, (...done) => self.postMessage({ done })) });
   } catch (error) {
     self.postMessage({ refused: error.code ?? null, message: error.message });
   }
