@@ -230,22 +230,46 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
     table = met.load()
     given = {name: getattr(table, name) for name in ("name", "digest", "even", "pre", "post")}
     rules = [{}, {"jacoby": True}, {"beavers": False, "cube": "owned", "cube_value": 2}, {"cube": "opponent"}]
-    scores: list[dict[str, Any]] = [{"away": "2-3"}, {"away": "1-4", "crawford": True}, {"away": "4-2", "cube": "owned"}]
-    scores += [{"away": "2-9", "cube_value": 2, "cube": "opponent"}, {"away": "3-1"}, {"away": "30-5", "extend_met": True}]
+    scores: list[dict[str, Any]] = [{"away": "2-3"}, {"away": "1-4", "crawford": True}, {"away": "3-1"}]
+    scores += [{"away": "4-2", "cube": "owned"}, {"away": "2-9", "cube_value": 2, "cube": "opponent"}]
+    scores.append({"away": "30-5", "extend_met": True})
     found = []
     sets = [["ts_06x04.bd", "os_p06.bd"], ["ts_06x04_cubeless.bd"]]
     gammons = list(map(str, counting_gammons(folder)))
     for paths in [*([str(GOLDEN / "gnubg" / name) for name in names] for names in sets), gammons]:
         with Holdings.open(paths) as holdings:
             seam = Answers(holdings, settle=PAIRS)
-            texts = ["2,1,1/1,1,1", "3,1,1/0,1,1,0,1,1", "15/15", "14,1/15", "0,0,0,0,0,0,0,1,1/0,0,0,0,0,0,0,0,2", "1/1"]
+            texts = [
+                "2,1,1/1,1,1",
+                "3,1,1/0,1,1,0,1,1",
+                "15/15",
+                "14,1/15",
+                "0,0,0,0,0,0,0,1,1/2,0,1,1",
+                "1/1",
+            ]
             texts += [str(Position(random_side(random, 6, 5), random_side(random, 6, 5))) for _ in range(12)]
             if paths is gammons:
-                texts = ["10,5/8,7", "0,15/4,3", "6,9/5,10", "3,4/9,6", "15/0,15", "7,8/15", "2,13/1,1", "3/2,2"]
+                texts = [
+                    "10,5/8,7",
+                    "0,15/4,3",
+                    "6,9/5,10",
+                    "3,4/9,6",
+                    "15/0,15",
+                    "7,8/15",
+                    "2,13/1,1",
+                    "3/2,2",
+                ]
             for k, text in enumerate(texts):
                 more = rules[k % len(rules)] if k % 2 else scores[k // 2 % len(scores)]
-                options = {"calculate": True, "limit": 4 * PAIRS} | more | ({"met": given} if "away" in more else {})
-                asked: list[Any] = [("cube", [options], {}), ("play", ["all", options | {"top": 9}], {"roll": "all", "top": 9})]
+                options = (
+                    {"calculate": True, "limit": 4 * PAIRS}
+                    | more
+                    | ({"met": given} if "away" in more else {})
+                )
+                asked: list[Any] = [
+                    ("cube", [options], {}),
+                    ("play", ["all", options | {"top": 9}], {"roll": "all", "top": 9}),
+                ]
                 if k < 3:
                     asked.append(("cube", [options | {"scores": 3, "met": given}], {"scores": 3}))
                 for name, words, beside in asked:
@@ -321,7 +345,16 @@ def node_tests(folder: Path | None, node: str) -> None:
 def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node = oracle("node")
     random = np.random.default_rng(13)
-    for write in (golden_answers, random_answers, large_answers, identifiers, asked, calculated, errors, plays):
+    for write in (
+        golden_answers,
+        random_answers,
+        large_answers,
+        identifiers,
+        asked,
+        calculated,
+        errors,
+        plays,
+    ):
         write(tmp_path, random)
     node_tests(tmp_path, node)
 
