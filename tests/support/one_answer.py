@@ -387,13 +387,14 @@ const { tables, states, met, limit } = JSON.parse(readFileSync(file, "utf8"));
 const opened = await Promise.all(tables.map((path) => openFile(path, { name: path.split("/").pop() })));
 for (const { position, xgid, ...more } of states) {
   const question = questionOf(read(xgid));
-  const options = more.away ? { met, ...more } : more;
+  const options = { calculate: true, limit, ...(more.away ? { met } : {}), ...more };
   try {
-    const { cube, play, not_covered: reasons } = await probe(opened, position, { calculate: true, limit, ...options });
+    const { cube, play, not_covered: reasons } = await probe(opened, position, options);
     console.log(JSON.stringify({ question, cube, play, reasons }));
   } catch (error) {
     if (!error.code) throw error;
-    console.log(JSON.stringify({ question, cube: null, play: null, reasons: { cube: error.message, play: error.message } }));
+    const reasons = { cube: error.message, play: error.message };
+    console.log(JSON.stringify({ question, cube: null, play: null, reasons }));
   }
 }
 """

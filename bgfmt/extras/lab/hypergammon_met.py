@@ -193,7 +193,7 @@ def _exact(
     sweeping: Callable[[int, float], None] | None,
     solving: Callable[[str], None] | None,
 ) -> Met:
-    from bgfmt.solver.hypergammon.score import Scores
+    from bgfmt.extras.lab.hypergammon_score import Scores
 
     HypergammonSolver(points, chequers, recipe="exact")  # refuses sizes
     make(length, Wins(0, 0), name="")  # and lengths
