@@ -13,8 +13,8 @@ from pathlib import Path
 
 from bgfmt import met
 from bgfmt.extras.lab.hypergammon_met import opening
+from bgfmt.extras.lab.met_making import make
 from bgfmt.files.database import load
-from bgfmt.met.making import make
 from bgfmt.met.model import Met
 from bgfmt.solver.hypergammon import hypergammon
 
