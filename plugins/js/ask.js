@@ -555,7 +555,7 @@ function labelOf(centered, owned) {
 
 /**
  * Whether to double and to take: for money with the cube as it lies, in the middle, and owned by the side on roll; at a
- * score with the chances to win the match; with `scores` at all scores up to so many points away.
+ * score with the chances to win the match; with `scores` at all scores up to that many points away.
  */
 export async function cube(tables, asked, { cube: where, signal, calculate, limit, progress, scores, ...more } = {}) {
   const calculation = calculating({ calculate, limit, progress, signal });

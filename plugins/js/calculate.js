@@ -296,7 +296,7 @@ function metBy(ours, theirs, after) {
   return spans;
 }
 
-/** What calculating a race with so many columns takes; TooMuchWorkError for more than `limit`. */
+/** What calculating a race with this number of columns takes; TooMuchWorkError for more than `limit`. */
 export function plan({ us, them }, columns, limit, together = columns) {
   const tooMuch = (work) => new TooMuchWorkError({ us, them }, work, limit);
   const swapped = pips(us) > pips(them);

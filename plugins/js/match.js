@@ -53,7 +53,7 @@ export class Met {
     }
   }
 
-  /** The chance to win the match of the player who needs away[0], after he wins so many points, or loses them. */
+  /** The chance to win the match of the player who needs away[0], after he wins these points, or loses them. */
   after(away, points, player) {
     const [mine, other] = [away[0] - Math.max(points, 0), away[1] - Math.max(-points, 0)];
     if (mine <= 0 || other <= 0) return mine <= 0 ? 1 : 0;
@@ -107,7 +107,7 @@ export class Score {
     return cubes;
   }
 
-  /** Chance to win the match of a side after it wins so many points, or loses them if negative. */
+  /** Chance to win the match of a side after it wins these points, or loses them if negative. */
   after(side, points) {
     return this.met.after(side ? [this.away[1], this.away[0]] : this.away, points, this.player ^ side);
   }
