@@ -293,8 +293,13 @@ for (const [mode, base] of Object.entries(PAGES)) {
     once("link, XGID and gnubg ID are copied", () =>
       visit(base, "?p=0,1,0,0,1/0,1,1&roll=61&cube=owned", async (page) => {
         const copied = async (name) => {
+          // the word stays for a moment only, which a busy machine may let pass between two looks
+          const said = await page.evaluateHandle(() => {
+            const seen = (yes) => new MutationObserver(() => document.body.innerText.includes("copied") && yes());
+            return { word: new Promise((yes) => seen(yes).observe(document.body, { subtree: true, childList: true, characterData: true })) };
+          });
           await page.getByRole("button", { name }).click();
-          await page.getByText("copied").waitFor();
+          await said.evaluate(({ word }) => word);
           return page.evaluate(() => navigator.clipboard.readText());
         };
         assert.equal(await copied("Copy link"), page.url());
