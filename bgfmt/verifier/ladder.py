@@ -264,9 +264,6 @@ class Climb:
         return cost / self.request.threads
 
 
-# -- checks that the workers of a cluster do, a part of a table each, which they open themselves --------------
-
-
 @dataclass(frozen=True)
 class Spread:
     """The workers that check a table, and how they open it.

@@ -36,9 +36,6 @@ LITTLE = 64  # bytes of which a file is hardly more than a header
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
 
 
-# -- structure -----------------------------------------------------------------------------------------------
-
-
 def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
     """Bytes that the format does not write for the very same numbers, and bytes that belong to no table.
 

@@ -202,8 +202,6 @@ class Http(Candidate):
         return {"equity": equity, "win": chances["win"]}
 
 
-# -- gnubg itself -----------------------------------------------------------------------------------------------
-
 SCRIPT = """
 import gnubg, json, sys
 for command in ('set automatic game off', 'set automatic roll off', 'set player 0 human', 'set player 1 human',

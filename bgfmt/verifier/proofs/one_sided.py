@@ -112,9 +112,6 @@ class OneSidedProof(Proof[OneSided]):
         return {"gammon": table.gammon is not None}
 
 
-# -- float64 -----------------------------------------------------------------------------------------------------
-
-
 def _exact(table: OneSided, request: Request) -> Outcome:
     which = request.some(table.positions)
     bad_rows: set[int] = set()

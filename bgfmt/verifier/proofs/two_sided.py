@@ -280,9 +280,6 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
 
 
-# -- damage ------------------------------------------------------------------------------------------------------
-
-
 def unpacked(table: T) -> T:
     """A compressed table with its equities in memory; what a damaged block held is 0, which the recurrence mends.
 

@@ -61,9 +61,6 @@ def ends_of(table: StoredEquities) -> Ends:
     return Ends(False, np.full(shape, HIGH - LOW), np.zeros(shape, np.int64))
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
-
-
 class PairReader:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 

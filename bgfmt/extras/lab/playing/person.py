@@ -139,9 +139,6 @@ def listed(plays: list[Play]) -> str:
     return "\n".join("".join(f"{cell:<{width}}" for cell in cells[r::rows]).rstrip() for r in range(rows))
 
 
-# -- a play as a person types it ----------------------------------------------------------------------
-
-
 def hops_of(text: str) -> list[Hop]:
     """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
     hops, _, rest = read_play(text)

@@ -100,9 +100,6 @@ def _ranking(rule: Rule, rows: Array) -> Array:
     return np.ascontiguousarray(within[:, rolls].T)
 
 
-# -- the kernel ---------------------------------------------------------------------------------------
-
-
 EQUAL = 1e-12
 DIFFERS = 1e-9  # points; a play that costs less is a best one
 

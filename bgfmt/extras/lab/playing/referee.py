@@ -203,9 +203,6 @@ def play_match(
     return Match(setting.names, setting.length, tuple(played), setting.rules)
 
 
-# -- a recorded game played back ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Turn:
     """A roll, or an offer and its answer. number : of the roll from 1, 0 for others. plays : legal results of a roll.

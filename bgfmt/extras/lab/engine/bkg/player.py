@@ -25,8 +25,6 @@ class Bkg:
     ) -> None:
         self.completion = completion or Completion.of(dict(options or {}))
 
-    # -- the five questions ------------------------------------------------------------------------------
-
     def play(self, state: GameState) -> Play:
         return self.ranked(state)[0].play
 
@@ -46,8 +44,6 @@ class Bkg:
     def accept(self, state: GameState) -> bool:
         """Whether BKG accepts a resignation: when it could win no more."""
         return state.resigned >= most_to_win(state.position.swapped())
-
-    # -- what it goes by ---------------------------------------------------------------------------------
 
     def ranked(self, state: GameState) -> list[Rated]:
         """All legal plays of the state's dice, best first; empty where no chequer can move."""

@@ -82,8 +82,6 @@ class Writer:
         #: called after each piece of a noun, to let go of the pages it was read from
         self.release: Callable[[], None] = lambda: None
 
-    # -- the library's verbs ----------------------------------------------------------------------------
-
     @classmethod
     def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:
         """`room jcreate`: a file without components, its directory sized for `room` of them."""
