@@ -10,10 +10,11 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import How, Solver
-from bgfmt.solver.waves import Array, Layers, Progress, Sweep
+from bgfmt.solver.waves import Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 

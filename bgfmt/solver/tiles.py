@@ -21,14 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.solver.layers import REACH, layer_cuts
+from bgfmt.solver.layers import REACH, Array, layer_cuts
 
-Array = NDArray[Any]
 Tile = tuple[int, int]
 NUMBER = 2  # bytes
 WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again

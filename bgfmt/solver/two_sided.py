@@ -25,10 +25,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.results import WEIGHTS
+from bgfmt.game.results import WEIGHTS, Array
 from bgfmt.solver.layers import REACH, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import (
     INTERPRETER_BYTES,
@@ -44,7 +43,6 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import TwoSided
 
-Array = NDArray[Any]
 MADE = 4096  # lines of records that a worker makes at a time, which stay in the processor's cache
 FEW = 1000  # lines that are not worth dividing
 HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve

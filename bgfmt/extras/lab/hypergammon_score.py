@@ -20,10 +20,10 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
@@ -32,7 +32,6 @@ from bgfmt.solver.hypergammon.plays import Plays, Sides, list_plays, list_sides
 from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, RACE, TOGETHER
 from bgfmt.solver.machine import check_memory, thread_count
 
-Array = NDArray[Any]
 Stepping = Callable[[int, float], None]
 LIMIT = 5e-13
 MOST_STEPS = 2000

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 import bgfmt
 from bgfmt.errors import SolverError
@@ -23,14 +22,13 @@ from bgfmt.extras.lab.tables import (
 )
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.game.results import Array
 from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, one_sided, plan, registry, two_sided
 from bgfmt.solver.registry import How
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import LazyRows, OneSided, TwoSided
-
-Array = NDArray[Any]
 
 # -- Gillogly's table --------------------------------------------------------------------------------------
 

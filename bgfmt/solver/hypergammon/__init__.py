@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import OutputExistsError, SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
@@ -32,7 +32,6 @@ from bgfmt.storage import check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
-Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
 PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}

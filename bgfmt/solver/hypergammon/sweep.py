@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.solver.hypergammon.plays import AGAIN, Plays, Sides
 
-Array = NDArray[Any]
 NUMBERS = 10
 TOGETHER = 32  # columns made together: plays of near rows lead to the same records
 LEAST = -8  # less than any equity

@@ -14,16 +14,14 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt import solver
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.game.results import of_rolls, singles
+from bgfmt.game.results import Array, of_rolls, singles
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 Rule = Literal["enr", "w", "floor", "round"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 POINTS, MEN = 6, 6
