@@ -10,16 +10,6 @@ import numpy as np
 import bgfmt
 from bgfmt.errors import SolverError
 from bgfmt.extras.lab import tables
-from bgfmt.extras.lab.tables import (
-    CHEQUERS,
-    POINTS,
-    Domain,
-    ExpectedPoints,
-    Gillogly,
-    domain_ids,
-    domain_of,
-    millionths,
-)
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.results import Array
@@ -36,7 +26,9 @@ from bgfmt.tables import LazyRows, OneSided, TwoSided
 LONGEST = 16  # rolls of the longest bear-off in the union
 
 
-def gillogly(domain: Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[How]) -> Gillogly:
+def gillogly(
+    domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[How]
+) -> tables.Gillogly:
     """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
 
     Recipe ``bkg`` rounds to six decimals, halves up, as the text file has them (no value lies on a half); ``exact``
@@ -47,7 +39,7 @@ def gillogly(domain: Domain = "union", *, recipe: str | Recipe = "bkg", **how: U
     >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
     1.277778
     """
-    return GilloglySolver(POINTS, CHEQUERS[domain], recipe=recipe).solve(**how)  # type: ignore[no-any-return]
+    return GilloglySolver(tables.POINTS, tables.CHEQUERS[domain], recipe=recipe).solve(**how)  # type: ignore[no-any-return]
 
 
 class GilloglySolver(Solver):
@@ -59,20 +51,20 @@ class GilloglySolver(Solver):
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         if refusal := tables.sizes(self.points, self.chequers):
             raise SolverError(refusal)
-        whole = plan("one-sided", POINTS, 15, gammon=False, recipe="exact", threads=threads)
-        n = len(domain_ids(domain_of(self.chequers)))
+        whole = plan("one-sided", tables.POINTS, 15, gammon=False, recipe="exact", threads=threads)
+        n = len(tables.domain_ids(tables.domain_of(self.chequers)))
         output = 93 * n if self.recipe.rounded else 40 + 72 * n
         what = f"Gillogly's table, recipe {self.recipe.name}"
         return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        shape = len(domain_ids(domain_of(self.chequers))), 1 + tables.ROLLS
+        shape = len(tables.domain_ids(tables.domain_of(self.chequers))), 1 + tables.ROLLS
         return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
 
     def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
-        means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, workers=workers).means)
-        rows = _rows(domain_ids(domain_of(self.chequers)), means, progress)
-        return {"rows": millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
+        means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
+        rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
+        return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
 
 
 def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
@@ -81,7 +73,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     Chances are counted in whole numbers, P(n) being N(n) / 36^n, and divided once, so that every double is the one
     nearest to the exact number.
     """
-    counts = [tuple(row) for row in board.unrank_array(ids, POINTS).tolist()]
+    counts = [tuple(row) for row in board.unrank_array(ids, tables.POINTS).tolist()]
     mean = dict(zip(counts, means[ids].tolist(), strict=True))
     order = sorted(range(len(ids)), key=lambda k: sum(i * c for i, c in enumerate(counts[k], 1)))
     ways_of: dict[tuple[int, ...], list[int]] = {}
@@ -108,7 +100,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
 
 def expected_points(
     points: int, chequers: int, *, recipe: str | Recipe = "points", **how: Unpack[How]
-) -> ExpectedPoints:
+) -> tables.ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
     v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result), the cubeless
@@ -144,14 +136,14 @@ class ExpectedPointsSolver(Solver):
         n = board.count(self.points, self.chequers) - 1
         return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
 
-    def solve(self, **how: Any) -> ExpectedPoints:
+    def solve(self, **how: Any) -> tables.ExpectedPoints:
         whole = two_sided(self.points, self.chequers, cubeful=False, recipe="exact", **how)
         worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
         if self.recipe.rounded and how.get("room") is not None:
             values = worth
-            worth = LazyRows(values.shape, "i4", lambda start, stop: millionths(values[start:stop]))
+            worth = LazyRows(values.shape, "i4", lambda start, stop: tables.millionths(values[start:stop]))
         elif how.get("room") is None:
-            worth = millionths(worth) if self.recipe.rounded else np.ascontiguousarray(worth)
+            worth = tables.millionths(worth) if self.recipe.rounded else np.ascontiguousarray(worth)
         return self.table({"worth": worth, "release": whole.release})  # type: ignore[return-value]
 
 
