@@ -59,8 +59,6 @@ def two_sided(
 ) -> TwoSided:
     """Solve a two-sided table in memory; `bgfmt.solve` makes those that do not fit.
 
-    Parameters
-    ----------
     points, chequers : 1..12 points, 1..15 chequers.
     cubeful : all four equities, or the cubeless one alone.
     recipe : ``gnubg``, the integers of makebearoff, or ``exact``, float64 equities with nothing rounded.

@@ -133,13 +133,9 @@ class _Modelled(Making):
 def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = LIVE) -> Met:
     """The table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
 
-    Parameters
-    ----------
     wins : the parts of gammons and backgammons in all wins.
     live : the cube's efficiency, 0 (dead) to 1 (live).
 
-    Raises
-    ------
     PositionError for a length, parts or an efficiency out of range.
     """
     if not 1 <= length <= MAX_AWAY:
@@ -229,8 +225,6 @@ def hypergammon_met(
 ) -> Met:
     """Make the match equity table of hypergammon, as gnubg's XML, in a file that appears whole or not at all.
 
-    Parameters
-    ----------
     points : 25, the bar being one.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.

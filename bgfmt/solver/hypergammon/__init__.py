@@ -199,8 +199,6 @@ def hypergammon(
 ) -> Iteration:
     """Solve hypergammon of 1, 2 or 3 chequers a side.
 
-    Parameters
-    ----------
     most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
     recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
     threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
