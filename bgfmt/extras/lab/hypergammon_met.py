@@ -1,14 +1,7 @@
 """Match equity tables made: from the chances of one game, by a model; of hypergammon also exact, every score solved.
 
-The model is dynamic programming over scores, as Tom Keith describes it ("How to Compute a Match Equity Table",
-bkgm.com): every game begins alike for both sides and is won as a gammon or backgammon in fixed parts. Before the
-Crawford game the chance of a side moves without jumps between the points where a double is cashed (a live cube), or
-the cube is turned once at the end at best (a dead one); the equity is a mixture of both (Rick Janowski, "Take-Points
-in Money Games", 1993). In the Crawford game nobody doubles; after it the trailer does so at once, and it is always
-taken.
-
-An exact table takes hours with three chequers. Each score that is solved goes into the file OUTPUT.scores, from which
-another run goes on.
+Both ways are told in docs/theory/hypergammon.md. An exact table takes hours with three chequers; each score that is
+solved goes into the file OUTPUT.scores, from which another run goes on.
 """
 
 from __future__ import annotations
