@@ -1,7 +1,7 @@
 """The hypergammon solver: value iteration over all positions of one, two or three chequers a side.
 
 Every record is renewed from the others, in place and in makehyper's order, sweep after sweep, until none changes by
-more than a threshold; docs/theory/hypergammon.md has the rules of both recipes and says how threads keep to the order.
+more than a threshold; docs/theory/hypergammon.md has the rules of both recipes and how threads keep to it.
 """
 
 from __future__ import annotations
