@@ -46,22 +46,15 @@ def one_sided(
 ) -> OneSided | NormalOneSided:
     """Solve a one-sided table.
 
-    Parameters
-    ----------
     points, chequers : 1..18 points, 1..15 chequers.
     gammon : also make the distributions of the rolls to the first chequer off.
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
     recipe : one of `bgfmt.solver.recipe`.
     how : see `bgfmt.solver.registry.How`. `progress` counts positions; tables of rounded rows take a `room`.
 
-    Returns
-    -------
-    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record), or
-    NormalOneSided. Rolls beyond 31 have no column: an exact row lacks them, a rounded one gives them to its
-    likeliest roll.
+    Rows are uint16, of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record). Rolls beyond 31
+    have no column: an exact row lacks them, a rounded one gives them to its likeliest roll.
 
-    Raises
-    ------
     SolverError for sizes out of range, an unknown recipe, or too little memory.
     """
     kind = NormalSolver if normal else OneSidedSolver

@@ -49,8 +49,6 @@ def verify(
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
-    Parameters
-    ----------
     path : the file.
     until : the last rung to climb: structure, digest, sense, recurrence (the default, a proof) or regenerate.
     quick : structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
@@ -65,10 +63,8 @@ def verify(
     cluster : have a two-sided table checked by the workers of a cluster, ``local:N`` or a Dask scheduler's address;
         they open it under the same path.
 
-    Returns
-    -------
-    Report. Damage of any kind is a report, not an error; the operating system's errors pass through, and so does
-    what is wrong with `against`.
+    Damage of any kind is a report, not an error; the operating system's errors pass through, and so does what is
+    wrong with `against`.
     """
     if until is not None and until not in RUNGS:
         raise errors.CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")

@@ -127,8 +127,6 @@ def play_game(
 ) -> Game:
     """Play one game; `tell` is called with each record as it is made.
 
-    Raises
-    ------
     Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """

@@ -295,10 +295,7 @@ def decode(
 
     With `whole` everything inside is checked now; without, contents of boxes are checked when they are opened.
 
-    Raises
-    ------
-    TruncatedError, CorruptError
-        The bytes are no noun; the message names the byte.
+    TruncatedError or CorruptError, which names the byte, where the bytes are no noun.
     """
     stop = len(view) if end is None else end
     noun = _Reader(view, stop, form_at(view, at, stop, name), name).block(at)
