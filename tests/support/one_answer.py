@@ -449,8 +449,8 @@ def apart(found: Any, expected: Any, path: str = "") -> str:
 
 @door("the page, served and static, and plugins/js")
 def javascript(world: World) -> list[Answer | None]:
-    """What the reader says is what the adviser says, to the last field; races outside home that only an estimate has it
-    refuses in words. Its differences are raised here."""
+    """What the reader says is what the adviser says, to the last field; races outside home that only an estimate has
+    it refuses in words. Its differences are raised here."""
     found = by_node(world)
     queries = []
     for one, asked in zip(found, world.states, strict=True):
