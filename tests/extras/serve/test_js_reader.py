@@ -225,8 +225,8 @@ def without_estimates(name: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def calculated(folder: Path, random: np.random.Generator) -> None:
-    """What the service calculates or estimates, for money and at a score, within the same limit; a roll at a time where
-    a table covers some of the rolls only."""
+    """What the service calculates or estimates, for money and at a score, within the same limit; a roll at a time
+    where a table covers some of the rolls only."""
     table = met.load()
     given = {name: getattr(table, name) for name in ("name", "digest", "even", "pre", "post")}
     rules = [{}, {"jacoby": True}, {"beavers": False, "cube": "owned", "cube_value": 2}, {"cube": "opponent"}]
