@@ -96,9 +96,9 @@ def truth_of(table: TwoSided, threads: int | None) -> Array:
     return np.asarray(solved.equities)
 
 
-def of_equities(table: TwoSided, threads: int | None, truth: Array | None = None) -> dict[str, Any]:
-    """Errors of the equities, worst positions and wrong decisions; truth : where it was solved already."""
-    truth = truth_of(table, threads) if truth is None else truth
+def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
+    """Errors of the equities, worst positions and wrong decisions."""
+    truth = truth_of(table, threads)
     n, columns = table.positions, table.equities.shape[2]
     errors = Errors([0] * columns, [0.0] * columns, [0.0] * columns)
     step = max(1, BLOCK // n)
