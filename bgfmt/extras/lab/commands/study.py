@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgfmt.cli import asking, options
+from bgfmt.extras.lab.commands.best_count import best_count
 
 if TYPE_CHECKING:
     from bgfmt.extras.lab.study.measuring import Section
@@ -29,6 +30,9 @@ ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 @click.group()
 def study() -> None:
     """Measure what players and programs go by against exact tables."""
+
+
+study.add_command(best_count)
 
 
 @study.command("rules")
