@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor as Advisor
     from bgfmt.errors import BgfmtError as BgfmtError
     from bgfmt.extras import matches as matches
+    from bgfmt.extras.lab.articles import orders as orders
     from bgfmt.extras.matches import annotate as annotate
     from bgfmt.files.convert import convert as convert
     from bgfmt.files.convert import save as save
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from bgfmt.files.solve import solve as solve
     from bgfmt.game import identifiers as identifiers
     from bgfmt.game import moves as moves
-    from bgfmt.game import orders as orders
     from bgfmt.game.board import Position as Position
     from bgfmt.game.board import Side as Side
     from bgfmt.game.identifiers import parse_position as parse_position
@@ -57,12 +57,13 @@ _NAMES = {
     "bgfmt.analysis.advisor": "Advisor",
     "bgfmt.errors": "BgfmtError",
     "bgfmt.extras.": "matches",
+    "bgfmt.extras.lab.articles.": "orders",
     "bgfmt.extras.matches.": "annotate",
     "bgfmt.files.convert": "convert save",
     "bgfmt.files.database": "Database load open=open_database",
     "bgfmt.files.diff": "diff",
     "bgfmt.files.solve": "solve",
-    "bgfmt.game.": "identifiers moves orders",
+    "bgfmt.game.": "identifiers moves",
     "bgfmt.game.board": "Position Side",
     "bgfmt.game.identifiers": "parse_position parse_side",
     "bgfmt.game.state": "GameState",
@@ -84,10 +85,14 @@ _OTHER_NAMES = {
     "bgfmt.annotate": "bgfmt.extras.matches.annotate",
     "bgfmt.articles": "bgfmt.extras.lab.articles",
     "bgfmt.engine": "bgfmt.extras.lab.engine",
+    "bgfmt.files.solve_met": "bgfmt.extras.lab.hypergammon_met",
+    "bgfmt.formats.j": "bgfmt.extras.lab.formats.j",
+    "bgfmt.game.orders": "bgfmt.extras.lab.articles.orders",
     "bgfmt.hosts": "bgfmt.extras.hosts",
     "bgfmt.matches": "bgfmt.extras.matches",
     "bgfmt.matches.write_mat": "bgfmt.extras.matches.mat",
     "bgfmt.matches.write_sgf": "bgfmt.extras.matches.sgf",
+    "bgfmt.met.making": "bgfmt.extras.lab.met_making",
     "bgfmt.playing": "bgfmt.extras.lab.playing",
     "bgfmt.study": "bgfmt.extras.lab.study",
 }

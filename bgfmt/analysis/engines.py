@@ -12,7 +12,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
@@ -114,13 +114,8 @@ def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
 T = TypeVar("T")
 
 
-ASKED = {
-    "play": "a play",
-    "double": "a double",
-    "take": "a take",
-    "resign": "resigning",
-    "accept": "a resignation",
-}
+ASKED = {"play": "a play", "double": "a double", "take": "a take"}
+ASKED |= {"resign": "resigning", "accept": "a resignation"}
 
 
 class Guest:
@@ -149,6 +144,15 @@ def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> 
 def names() -> list[str]:
     """Names of all engines."""
     return sorted(doors("bgfmt.engines"))
+
+
+def options_of(items: Iterable[str]) -> dict[str, str]:
+    """Options `KEY=VALUE` by name, empty ones left out; CapabilityError for one that is none."""
+    pairs = [item.partition("=") for item in items if item]
+    bad = next((key for key, equals, _ in pairs if not equals), None)
+    if bad is not None:
+        raise CapabilityError(f"{bad!r}: an option is KEY=VALUE")
+    return {key: value for key, _, value in pairs}
 
 
 def create(name: str, options: Mapping[str, str] | None = None) -> Engine:

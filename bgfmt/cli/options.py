@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -27,6 +27,19 @@ SWITCHES = {
 
 
 BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def number(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
+    """An option of a number in a range, a whole one where nothing said of it is a float; a default is shown."""
+    whole = float not in map(type, (least, most, more.get("default")))
+    kind: Any = click.IntRange if whole else click.FloatRange
+    return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
+
+
+def choice(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
+    """An option of one of some words; a default is shown."""
+    return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
+
 
 # options of several commands
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")

@@ -67,7 +67,7 @@ def solve(
         * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.solver.hypergammon.hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.files.solve_met.hypergammon_met`);
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.lab.hypergammon_met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
     Returns
@@ -137,14 +137,11 @@ def solve_table(
     tiles = tiles or store is not None or device is not None or isinstance(workers, str)
     tiles = tiles or (solver.stores and memory is not None)
     planned = solver.plan()
-    large = solver.stores and file is not None and file.takes_body
-    large = large and (planned.scratch > 0 or not planned.fits)
+    large = solver.stores and file is not None and (planned.scratch > 0 or not planned.fits)
     if tiles or large or scratch is not None or (resume and not solver.keeps_state):
-        if not solver.stores or (file is not None and not file.takes_body and not tiles):
-            target = "a store" if file is None else f"format {file.target.name}"
-            raise CapabilityError(
-                f"{solver.what} in {target} is solved in one go: it goes through no store and cannot be resumed"
-            )
+        if not solver.stores:
+            text = "is solved in one go: it goes through no store and cannot be resumed"
+            raise CapabilityError(f"{solver.what} {text}")
         place = _store(file, store, scratch, solver.beside)
         report = fill_store(
             solver, file, place, workers=workers, device=device, memory=memory, resume=resume, layers=not tiles,

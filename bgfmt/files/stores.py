@@ -38,7 +38,8 @@ from bgfmt.tables import Table
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else is said, and less would do
-MERGE_SHARE = 8  # making a table takes about eight times as long as putting it in order
+#: of the time of making a table, what putting it in order takes, and what packing it takes
+MERGED, PACKED = 0.125, 4.0
 ROWS_BYTES = 128 << 20  # of rows that a thread puts in order at a time
 
 
@@ -237,12 +238,18 @@ class Filling:
                 past = max(past, self.grid.group(group)[1])
             yield pairs, past
 
+    def written(self, done: int, total: int) -> None:
+        """Report bytes of a file that is made of the whole store."""
+        assert self.file is not None
+        self.file.rows = self.grid.n * done // total
+        self.tell()
+
     def tell(self) -> None:
         """Report progress: the pairs that are made, and rows of the file as a part of as many."""
         if self.progress is None:
             return
         n = self.grid.n
-        rows, most = (0, 0) if self.file is None else (self.file.rows, n * n // MERGE_SHARE)
+        rows, most = (0, 0) if self.file is None else (self.file.rows, int(n * n * self.file.share))
         done = self.pairs + most * rows // n
         if done != self.reported:
             self.reported = done
@@ -264,12 +271,13 @@ class OutputFile:
         self.blank: Table = solver.table(arrays)
         self.target: Format[Any] = whole_target(path, format, self.blank, solver.what, options)
         self.takes_body = self.target.takes_body(self.blank, options)
+        self.share = MERGED if self.takes_body else PACKED
         self.rows = 0  # that are written
 
-    def write(self, table: Table) -> None:
+    def write(self, table: Table, progress: Progress | None = None) -> None:
         """Make the file of a table."""
         with create(self.path, force=self.force) as sink:
-            self.target.write(table, sink, **self.options)
+            self.target.write(table, sink, progress=progress, **self.options)
 
     @contextlib.contextmanager
     def body(self) -> Iterator[tuple[Any, dict[str, Array]]]:
@@ -286,7 +294,7 @@ class OutputFile:
         if not self.takes_body:
             yield
             with open_source(filling.path) as source:
-                self.write(read_source(source).table)
+                self.write(read_source(source).table, filling.written)
             return
         with self.body() as (sink, arrays), ThreadPoolExecutor(threads) as pool:
             merge = Merge(filling, arrays[MAIN], sink, self)

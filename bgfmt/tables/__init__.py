@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         of_kind,
         same_numbers,
     )
-    from bgfmt.tables.components import Components
     from bgfmt.tables.exact_hypergammon import ExactHypergammon
     from bgfmt.tables.fine_two_sided import FineTwoSided
     from bgfmt.tables.gammon_two_sided import GammonTwoSided, JacobyTwoSided
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 _NAMES = {
     "base": "BLOCK_BYTES KINDS Answer ArrayRule Breach Coarser Column Listing OfBothSides OfOneSide OfRaces Table "
     "of_kind same_numbers",
-    "components": "Components",
     "exact_hypergammon": "ExactHypergammon",
     "fine_two_sided": "FineTwoSided",
     "gammon_two_sided": "GammonTwoSided JacobyTwoSided",
@@ -66,7 +64,7 @@ _NAMES = {
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = [*_HOME, "ExpectedPoints", "Gillogly"]
+__all__ = [*_HOME, "Components", "ExpectedPoints", "Gillogly"]
 
 
 def __getattr__(name: str) -> Any:

@@ -150,13 +150,18 @@ def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         bgfmt.solve("two-sided", 6, 15, tmp_path / "t.bd")
 
 
-def test_large_tables_of_either_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.npz", "a.bgts"])
+def test_large_tables_of_any_format(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Through a store beside the file; progress goes on while the file is made of the store, to its end."""
     monkeypatch.setattr(import_module("bgfmt.solver.two_sided"), "HELD_PAIRS", 100)
-    made = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.npz")
+    seen: list[tuple[int, int]] = []
+    made = bgfmt.solve("two-sided", 3, 3, tmp_path / name, progress=lambda *done: seen.append(done))
     again = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.bd")
     with bgfmt.open(made) as db:
         assert again.read_bytes()[40:] == np.asarray(db.table.equities).tobytes()
-    assert sorted(os.listdir(tmp_path)) == ["a.bd", "a.npz"]
+    assert sorted(os.listdir(tmp_path)) == sorted(["a.bd", name])
+    assert seen == sorted(seen)
+    assert seen[-1][0] == seen[-1][1] > 20 * 20
 
 
 def test_without_header(tmp_path: Path) -> None:

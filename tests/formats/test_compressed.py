@@ -14,7 +14,7 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.database import read_source
-from bgfmt.formats.compressed import kernels_model, kernels_records, layout, model, reader
+from bgfmt.formats.compressed import kernels_model, kernels_records, layout, model, reader, writer
 from bgfmt.game import board
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided
@@ -90,6 +90,22 @@ def test_factors_are_found_and_pay() -> None:
     tile = unpacked(data).equities.reader.model(0, 0)  # type: ignore[attr-defined]
     assert tile.counts.sum(axis=0).min() > 0
     assert len(data) < 0.36 * 462 * 462 * 8
+
+
+def test_two_tiles_at_a_time_are_in_memory(groups: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where those of a whole strip take too much; the rows are then read once for each two."""
+    found, gathered = [], writer._gathered
+    data = packed(table())
+
+    def watched(*parts: Any) -> Any:
+        found.append(gathered(*parts))
+        return found[-1]
+
+    monkeypatch.setattr(writer, "_gathered", watched)
+    monkeypatch.setattr(writer, "HELD", 0)
+    assert packed(table()) == data
+    assert len(found) == 3 * 2
+    assert max(part.shape[1] for part in found) <= 2 * 90
 
 
 def test_rows_records_and_pieces_agree(groups: None) -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
+from bgfmt.extras.lab.formats.j.noun import as_json
 from bgfmt.formats import Format, Layout, Region, promised
-from bgfmt.formats.j.noun import as_json
 from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers

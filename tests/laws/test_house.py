@@ -12,9 +12,12 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
+from types import FrameType
 from typing import Any, NamedTuple
 
+import bgfmt
 from bgfmt import formats
+from bgfmt.game.board import Position
 from bgfmt.tables import KINDS
 from tests.conftest import ROOT
 
@@ -287,6 +290,29 @@ def test_no_class_name_twice_in_the_core() -> None:
     nothing({name: paths for name, paths in where.items() if len(paths) > 1})
 
 
+def test_from_bytes_to_an_equity_in_nine_modules() -> None:
+    """What runs when a gnubg two-sided file is opened and asked, beside packages that only name their modules."""
+    path, position = ROOT / "fixtures/golden/gnubg/ts_06x04.bd", Position.parse("0 1 / 0 1")
+    ran: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            ran.add(frame.f_code.co_filename)
+
+    def ask() -> None:
+        with bgfmt.open(path) as db:
+            assert db.lookup(position).number > 0
+
+    ask()  # imports what is imported late
+    sys.setprofile(note)
+    try:
+        ask()
+    finally:
+        sys.setprofile(None)
+    read = {name for name in ran if name.startswith(str(ROOT / "bgfmt"))}
+    assert len(read) <= 9, sorted(read)
+
+
 # -- dependencies ----------------------------------------------------------------------------------------
 
 #: what a distribution is imported as, where that differs
@@ -422,7 +448,6 @@ ACROSS = {
     "files/foreign": "formats of other programs",
     "files/larger_than_memory": "solves within a memory",
     "files/pairs": "every pair of formats",
-    "met/hypergammon_met": "making",
     "met/met": "tables and their files",
     "storage/storage": "sources and sinks together",
     "tables/lookup": "every kind",

@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,19 @@ import numpy as np
 from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
 from bgfmt.extras.exam.sets import Array, Question
+from bgfmt.extras.matches.plays import read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
+from bgfmt.game.moves import BAR
 from bgfmt.tables.registry import doors
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
 ANSWERED, ILLEGAL, LATE, DIED, REFUSED = range(5)
 KEPT = 5  # failures of which the words are kept
-DOUBLES = {"double": 1, "redouble": 1, "roll": 0, "nodouble": 0, "no double": 0, "no": 0, "yes": 1}
-TAKES = {"take": 1, "pass": 0, "drop": 0, "beaver": 2, "yes": 1, "no": 0}
+WORDS = {
+    "double": {"double": 1, "redouble": 1, "roll": 0, "nodouble": 0, "no double": 0, "no": 0, "yes": 1},
+    "take": {"take": 1, "pass": 0, "drop": 0, "beaver": 2, "yes": 1, "no": 0},
+}
 
 
 class Failure(Exception):
@@ -44,23 +47,20 @@ class Failure(Exception):
         self.status = status
 
 
-Answer = Callable[[Question], object]
-
-
 class Candidate:
     """An engine that sits an exam, made of a callable that answers one question.
 
-    threads : whether several may be made and asked at once.
+    name : as `maker` was asked for it. threads : whether several may be made and asked at once.
     """
 
-    threads = False
+    threads, name = False, ""
 
-    def __init__(self, name: str, answer: Answer | None = None) -> None:
-        self.name, self.answer = name, answer
+    def __init__(self, answer: Callable[[Question], object]) -> None:
+        self.reply = answer
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
         """For each question what was said, or the Failure, and after how many seconds."""
-        clock, answer = time.perf_counter, self.answer or self.reply
+        clock, answer = time.perf_counter, self.reply
         for question in questions:
             begin = clock()
             try:
@@ -74,25 +74,8 @@ class Candidate:
             took = clock() - begin
             yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
 
-    def reply(self, question: Question) -> object:
-        """What is answered to one question."""
-        raise NotImplementedError(question.kind)
-
     def close(self) -> None:
         """Give back what is held."""
-
-
-class Player:
-    """An engine with the methods `play`, `double` and `take`, and perhaps `equity`, of states."""
-
-    def __init__(self, engine: Any) -> None:
-        self.engine = engine
-
-    def __call__(self, question: Question) -> object:
-        ask = getattr(self.engine, question.kind, None)
-        if ask is None:
-            raise NotImplementedError(question.kind)
-        return ask(question.state)
 
 
 # -- by name ------------------------------------------------------------------------------------------------------
@@ -101,88 +84,80 @@ class Player:
 def maker(spec: str) -> Callable[[], Candidate]:
     """What makes the candidate of a name; CapabilityError where there is none of it."""
     name, _, rest = spec.partition(":")
+    words: list[Any] = [spec if "//" in rest else rest]
+    found: Any
     if os.path.isfile(spec):
-        return partial(FromFile, spec)
-    point = doors("bgfmt.candidates").get(name)
-    if point is not None:
-        try:
-            made = point.load()
-        except Exception as error:
-            raise CapabilityError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from None
-        return lambda: wrapped(spec, _called(spec, made, spec if "//" in rest else rest))
-    if name in engines.names():
-        options = dict(item.split("=", 1) for item in rest.split(",") if "=" in item)
-        return lambda: Candidate(spec, Player(engines.create(name, options)))
-    found = python(name, rest)
-    if not isinstance(found, type):
-        return lambda: wrapped(spec, found)
-    # options, as the engines of `bgfmt.engines` take them
-    words: list[Any] = [{}] if inspect.signature(found).parameters else []
-    return lambda: wrapped(spec, _called(spec, found, *words))
+        found, words = from_file, [spec]
+    elif point := doors("bgfmt.candidates").get(name):
+        found = _sound(f"{name} cannot be loaded", point.load)
+    elif name in engines.names():
+        found, words = engines.create, [name, engines.options_of(rest)]
+    elif rest:
+        found = _sound(f"{spec} cannot be loaded", _python, name, rest)
+        words = [{}] if isinstance(found, type) and inspect.signature(found).parameters else []
+        if not isinstance(found, type):
+            return lambda: candidate(spec, found)
+    else:
+        there = ", ".join(sorted({*doors("bgfmt.candidates"), *engines.names()}))
+        raise CapabilityError(
+            f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
+        )
+    return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words))
 
 
-def _called(name: str, make: Callable[..., Any], *words: Any) -> Any:
+def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
+    """What a guest makes; CapabilityError where it raises anything but a BgfmtError."""
     try:
         return make(*words)
     except BgfmtError:
         raise
     except Exception as error:
-        raise CapabilityError(f"{name} cannot be made: {type(error).__name__}: {error}") from None
+        raise CapabilityError(f"{what}: {type(error).__name__}: {error}") from None
 
 
-def wrapped(name: str, made: Any) -> Candidate:
-    """A candidate, an engine with methods, or a callable that answers, as a candidate."""
-    if isinstance(made, Candidate):
-        return made
-    if callable(made):
-        return Candidate(name, made)
-    if hasattr(made, "play") or hasattr(made, "double"):
-        return Candidate(name, Player(made))
-    raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(made).__name__}")
+def candidate(name: str, guest: Any) -> Candidate:
+    """A candidate, a callable that answers, or an engine with methods `play`, `double`, ..., as a candidate."""
+
+    def asked(question: Question) -> object:
+        ask = getattr(guest, question.kind, None)
+        if ask is None:
+            raise NotImplementedError(question.kind)
+        return ask(question.state)
+
+    made = guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else asked)
+    if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
+        raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(guest).__name__}")
+    made.name = name
+    return made
 
 
-def python(place: str, name: str) -> Any:
+def _python(place: str, name: str) -> Any:
     """What `module:name` or `FILE.py:name` says."""
-    there = ", ".join(sorted({*doors("bgfmt.candidates"), *engines.names()}))
-    if not name:
-        raise CapabilityError(
-            f"no engine is called {place!r} (there are: {there}; module:name, FILE.py:name, FILE)"
-        )
-    try:
-        if place.endswith(".py"):
-            spec = importlib.util.spec_from_file_location("bgfmt_candidate", place)
-            if spec is None or spec.loader is None:
-                raise ImportError("no module")
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            if os.getcwd() not in sys.path:
-                sys.path.insert(0, os.getcwd())
-            module = importlib.import_module(place)
-        return getattr(module, name)
-    except Exception as error:
-        raise CapabilityError(f"{place}:{name} cannot be loaded: {type(error).__name__}: {error}") from None
+    if place.endswith(".py"):
+        spec = importlib.util.spec_from_file_location("bgfmt_candidate", place)
+        if spec is None or spec.loader is None:
+            raise ImportError("no module")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        if os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())
+        module = importlib.import_module(place)
+    return getattr(module, name)
 
 
-class FromFile(Candidate):
+def from_file(path: str) -> Candidate:
     """Answers of a file, line k that of question k; of JSON lines `answer`, and `number` where they have it."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-        try:
-            rows = [json.loads(line) if line.startswith("{") else line.strip() for line in lines]
-            pairs = [
-                (row.get("number", k), row["answer"]) if isinstance(row, dict) else (k, row)
-                for k, row in enumerate(rows)
-            ]
-        except (ValueError, KeyError) as error:
-            raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
-        self.held = dict(pairs)
-
-    def reply(self, question: Question) -> object:
-        return self.held.get(question.number) or None
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines()
+    held = {}
+    try:
+        for k, line in enumerate(lines):
+            row = json.loads(line) if line.startswith("{") else {"answer": line.strip()}
+            held[row.get("number", k)] = row["answer"]
+    except (ValueError, KeyError) as error:
+        raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
+    return Candidate(lambda question: held.get(question.number))
 
 
 # -- what was said ---------------------------------------------------------------------------------------------------
@@ -200,29 +175,26 @@ def read(question: Question, said: object) -> tuple[int, float, float]:
         return -1, *_numbers(said)
     if question.kind == "play":
         return _play(question, said), np.nan, np.nan
-    names = DOUBLES if question.kind == "double" else TAKES
-    choice = int(said) if isinstance(said, (bool, np.bool_)) else names.get(str(said).strip().lower(), -1)
+    word = str(said).strip().lower()
+    choice = int(said) if isinstance(said, (bool, np.bool_)) else WORDS[question.kind].get(word, -1)
     if choice < 0 or (choice == 2 and not question.beavers):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is no answer to a {question.kind}")
     return choice, np.nan, np.nan
 
 
 def _numbers(said: Any) -> tuple[float, float]:
+    if isinstance(said, Mapping):
+        known = [said[key] for key in ("equity", "mwc", "cubeful", "cubeless") if key in said]
+        said = [*known[:1], said.get("win", np.nan)] if known else [np.nan]
+    elif isinstance(said, str):
+        said = said.split()
     try:
-        if isinstance(said, Mapping):
-            known = next(
-                (said[key] for key in ("equity", "mwc", "cubeful", "cubeless") if key in said), np.nan
-            )
-            return float(known), float(said.get("win", np.nan))
-        if isinstance(said, str):
-            said = said.split()
-        first, *rest = said if isinstance(said, (list, tuple)) else [said]
-        numbers = float(first), float(rest[0]) if rest else np.nan
+        equity, win = map(float, [*(said if isinstance(said, (list, tuple)) else [said]), np.nan][:2])
     except (TypeError, ValueError):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is no number") from None
-    if not np.isfinite(numbers[0]):
-        raise Failure(ILLEGAL, f"{numbers[0]} is no equity")
-    return numbers
+    if not np.isfinite(equity):
+        raise Failure(ILLEGAL, f"{equity} is no equity")
+    return equity, win
 
 
 def _play(question: Question, said: Any) -> int:
@@ -233,35 +205,26 @@ def _play(question: Question, said: Any) -> int:
             return int(said)
         raise Failure(ILLEGAL, f"play {said} of {len(plays)}")
     side = getattr(getattr(said, "result", said), "us", getattr(said, "result", said))
-    if isinstance(side, str):
-        counts = after_moves(question.us, side)
-    else:
-        counts = tuple(side.counts if isinstance(side, Side) else side)
-    wide = len(plays[0])
-    counts = (*counts[:wide], *(0,) * (wide - len(counts))) if not any(counts[wide:]) else counts
     try:
-        return plays.index(counts)
-    except ValueError:
+        counts = _moved(question, side) if isinstance(side, str) else [*getattr(side, "counts", side)]
+        wide = len(plays[0])
+        if any(counts[wide:]):
+            raise ValueError
+        return plays.index((*counts[:wide], *(0,) * (wide - len(counts))))
+    except (ValueError, IndexError):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is no play of {question}") from None
 
 
-def after_moves(us: tuple[int, ...], text: str) -> tuple[int, ...]:
-    """The side after moves such as `6/off 5/3(2)`, in a race; Failure where it cannot make them."""
-    counts = list(us)
-    try:
-        for word in text.replace("*", "").split():
-            move, _, times = word.partition("(")
-            stops = move.split("/")
-            start, end = int(stops[0]), 0 if stops[-1].lower() in ("off", "0") else int(stops[-1])
-            for _ in range(int(times.rstrip(")")) if times else 1):
-                counts[start - 1] -= 1
-                if end > 0:
-                    counts[end - 1] += 1
-                if not 0 <= end < start or min(counts) < 0 or len(stops) < 2:
-                    raise ValueError
-    except (ValueError, IndexError):
-        raise Failure(ILLEGAL, f"{printable(text, 60)} cannot be moved") from None
-    return tuple(counts)
+def _moved(question: Question, text: str) -> list[int]:
+    """The chequers of the side on roll after moves such as `6/off 5/3(2)`, in a race."""
+    hops, _, rest = read_play(text)
+    if rest or not hops:
+        raise ValueError
+    counts = [0, *Side(*question.us).padded(BAR)]
+    for start, end in hops:
+        counts[start] -= 1
+        counts[end] += 1
+    return counts[1:]
 
 
 @dataclass
@@ -285,22 +248,22 @@ class Answers:
         numbers = np.full((count, 2), np.nan)
         return cls(np.full(count, 255, np.uint8), np.full(count, -1), numbers, np.zeros(count))
 
-    def put(self, question: Question, said: object, seconds: float) -> list[Any]:
+    def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
         """Keep what was said; returns it as a line of a part file has it."""
-        number = question.number
         try:
             status, row, words = ANSWERED, read(question, said), ""
         except Failure as failure:
             status, row, words = failure.status, (-1, np.nan, np.nan), str(failure)
-        self.set(number, status, *row, seconds, words)
-        return [number, status, *(None if np.isnan(x) else x for x in row), seconds, words]
+        line = question.number, status, *row, seconds, words
+        self.set(*line)
+        return line
 
     def set(
-        self, number: int, status: int, choice: int, equity: Any, win: Any, seconds: float, words: str
+        self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
         """Keep one answer."""
         self.status[number], self.choice[number], self.seconds[number] = status, choice, seconds
-        self.numbers[number] = [np.nan if x is None else x for x in (equity, win)]
+        self.numbers[number] = equity, win
         if words and sum(self.status[k] == status for k in self.words) < KEPT:
             self.words[number] = words
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,59 +24,28 @@ if TYPE_CHECKING:
     "--against", metavar="ENGINE", help="Another engine to answer the same questions, compared in pairs."
 )
 @click.option(
-    "--score",
-    "scores",
-    multiple=True,
-    metavar="A-B|money",
+    "--score", "scores", multiple=True, metavar="A-B|money",
     help="Only at this score, by points to go; may be repeated.",
+)  # fmt: skip
+@options.choice(
+    "--kind", "kinds", among=("play", "double", "take", "equity"), multiple=True, help="Only these."
 )
+@options.number("--sample", least=1, metavar="N", help="N of the questions, drawn at random.")
+@options.number("--seed", least=0, default=1, help="Of the draw.")
+@options.number("--timeout", least=0.001, default=10.0, help="Seconds after which an answer is late.")
+@options.number("--worst", least=0, most=1000, default=5, help="How many of the dearest decisions to show.")
 @click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(["play", "double", "take", "equity"]),
-    help="Only these.",
-)
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="N of the questions, drawn at random.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draw.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.001),
-    default=10.0,
-    show_default=True,
-    help="Seconds after which an answer is late.",
-)
-@click.option(
-    "--worst",
-    type=click.IntRange(0, 1000),
-    default=5,
-    show_default=True,
-    help="How many of the dearest decisions to show.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
+    "-o", "--output", type=click.Path(dir_okay=False),
     help="Write the report: .json, .html or text. Answers are kept beside it.",
-)
-@click.option(
-    "--least",
-    type=click.FloatRange(0),
-    default=1e-7,
-    show_default=True,
-    help="What costs no more is not wrong (points, MWC).",
-)
+)  # fmt: skip
+@options.number("--least", least=0, default=1e-7, help="What costs no more is not wrong (points, MWC).")
 @click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
 @click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
 @click.option(
-    "--make",
-    metavar="NAME|TABLE|FILES",
-    multiple=True,
+    "--make", metavar="NAME|TABLE|FILES", multiple=True,
     help="Make a set: of a name, from a table, from match files.",
-)
-@click.option(
-    "--count", type=click.IntRange(1, 10_000_000), metavar="N", help="How many questions --make draws."
-)
+)  # fmt: skip
+@options.number("--count", least=1, most=10_000_000, metavar="N", help="How many questions --make draws.")
 @click.option("--cubeless", is_flag=True, help="With --make: games without a cube.")
 @options.threads_option
 @options.force_option
@@ -83,9 +53,8 @@ if TYPE_CHECKING:
 @options.json_option
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
-    sample: int | None, seed: int, timeout: float, least: float, worst: int, output: str | None, ask: bool,
-    listing: bool, make: tuple[str, ...], count: int | None, cubeless: bool, threads: int | None, force: bool,
-    quiet: bool, as_json: bool,
+    sample: int | None, seed: int, ask: bool, listing: bool, make: tuple[str, ...], count: int | None,
+    cubeless: bool, **how: Any,
 ) -> int:  # fmt: skip
     """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
 
@@ -107,33 +76,22 @@ def exam(
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
         return 0
-    if not (timeout > 0 and least >= 0):
+    if not (how["timeout"] > 0 and how["least"] >= 0):
         raise click.UsageError("--timeout and --least are numbers, not nan")
-    say: Any = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
+    say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
-        return _make(make, output, count, seed, cubeless, kinds, force, say)
+        return _make(make, how["output"], count, seed, cubeless, kinds, how["force"], say)
     chosen = _chosen(making.named(name, say), scores, kinds, sample, seed)
     if ask:
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
         raise click.UsageError("which engine? name it, or see --list, --ask, --make")
-    return _sit(
-        chosen,
-        [engine, *([against] if against else [])],
-        timeout,
-        least,
-        worst,
-        output,
-        threads,
-        force,
-        quiet,
-        as_json,
-    )
+    return _sit(chosen, [engine, *([against] if against else [])], **how)
 
 
 def _sit(
-    exam: Exam, engines: list[str], timeout: float, least: float, worst: int, output: str | None,
+    exam: Exam, engines: list[str], *, timeout: float, least: float, worst: int, output: str | None,
     threads: int | None, force: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     from bgfmt import storage
@@ -142,55 +100,26 @@ def _sit(
 
     if output is not None:
         storage.check_output(output, force=force)
-    makers, parts, files = [candidates.maker(engine) for engine in engines], [], []
-    for k, engine in enumerate(engines):
+    makers, judged, files = [candidates.maker(engine) for engine in engines], [], []
+    for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
+        part = f"{output}{k or ''}.part" if output else ""
+        files += [part] * bool(part)
+        how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part, "force": force}
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(f"asking {engine[:30]}", " questions", quiet=quiet))
-            part = f"{output}{k or ''}.part" if output else ""
-            files += [part] * bool(part)
-            answers = judging.sit(
-                makers[k],
-                exam,
-                timeout=timeout,
-                threads=threads or 1,
-                part=part,
-                force=force,
-                progress=progress,
-            )
-        judged = judging.judge(exam, answers, engine, least)
-        parts.append((report.as_dict(judged, worst), judged))
-    pair = report.paired(parts[0][1], parts[1][1]) if len(parts) == 2 else None
-    told: dict[str, Any] = {"engines": [one for one, _ in parts], "paired": pair}
+            answers = judging.sit(make, exam, progress=progress, **how)
+        judged.append(judging.judge(exam, answers, engine, least))
+    made = report.Report(judged, worst)
     if output is not None:
-        text = _written(output, told, parts, pair)
         with storage.create(output, force=force) as sink:
-            sink.write(text.encode())
+            sink.write(made.written(output).encode())
         for file in files:
             os.remove(file)
     if as_json:
-        options.echo_json(told)
+        options.echo_json(made.as_dict())
     elif output is None or not quiet:
-        click.echo(_text(parts, pair))
+        click.echo(made.text())
     return 0
-
-
-def _text(parts: list[Any], pair: Any) -> str:
-    from bgfmt.extras.exam import report
-
-    lines = [line for one in parts for line in (*report.lines(*one), "")][:-1]
-    if pair:
-        lines += report.pair_lines(pair, *(one["engine"] for one, _ in parts))
-    return "\n".join(lines)
-
-
-def _written(output: str, told: dict[str, Any], parts: list[Any], pair: Any) -> str:
-    import json
-
-    from bgfmt.extras.exam import report
-
-    if output.endswith(".json"):
-        return json.dumps(told, indent=2) + "\n"
-    return report.page(parts, pair) if output.endswith((".html", ".htm")) else _text(parts, pair) + "\n"
 
 
 def _chosen(
@@ -224,33 +153,25 @@ def _make(
 
     from bgfmt.errors import UnknownFormatError
     from bgfmt.extras.exam import making
+    from bgfmt.extras.exam.sets import KINDS
     from bgfmt.files.database import open_database
 
     if output is None:
         raise click.UsageError("--make writes a file: name it with -o")
-    asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
-    origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}"
     if what[0] in making.RECIPES:
         made = making.make(what[0], count, seed)
     else:
         try:
             with open_database(what[0]) as db:
-                more: dict[str, Any] = {"kinds": kinds} if kinds else {}
-                made = making.from_table(db.table, count or 20_000, seed, cubeless=cubeless, **more)
-                made = replace(
-                    made,
-                    name=os.path.basename(output),
-                    purpose=f"drawn from {os.path.basename(what[0])}",
-                    origin=origin,
+                made = making.from_table(
+                    db.table, count or 20_000, seed, kinds=kinds or KINDS, cubeless=cubeless
                 )
+            purpose = f"drawn from {os.path.basename(what[0])}"
         except UnknownFormatError:
-            made = making.solved(making.of_matches(what))
-            made = replace(
-                made,
-                name=os.path.basename(output),
-                purpose="race decisions of recorded matches",
-                origin=origin,
-            )
+            made, purpose = making.solved(making.of_matches(what)), "race decisions of recorded matches"
+        asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
+        origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}"
+        made = replace(made, name=os.path.basename(output), purpose=purpose, origin=origin)
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
     return 0
@@ -259,22 +180,14 @@ def _make(
 @click.command("check-labels")
 @click.argument("file", type=click.Path())
 @click.option(
-    "--column",
-    "mapped",
-    multiple=True,
-    metavar="WHAT=NAME",
+    "--column", "mapped", multiple=True, metavar="WHAT=NAME",
     help="What a column is, such as win=p1; may be repeated.",
+)  # fmt: skip
+@options.number(
+    "--tolerance", least=0, most=1, default=0.002, metavar="E", help="By how much a number may be off."
 )
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(0, 1),
-    default=0.002,
-    show_default=True,
-    metavar="E",
-    help="By how much a number may be off.",
-)
-@click.option(
-    "--limit", type=click.IntRange(0), default=400_000, show_default=True, metavar="N",
+@options.number(
+    "--limit", least=0, default=400_000, metavar="N",
     help="Most pairs of boards times cube states to calculate for one row.",
 )  # fmt: skip
 @options.quiet_option
@@ -306,13 +219,12 @@ def check_labels(
     with Progress("checking", " rows", quiet=quiet) as progress:
         pairs = dict(one.split("=", 1) for one in mapped)
         report = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
+    code = int(bool(report.findings))
     if as_json:
         options.echo_json(asdict(report) | {"findings": [one.as_dict() for one in report.findings]})
-        return int(bool(report.findings))
+        return code
     click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
     click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
-    for one in report.findings:
-        click.echo(f"  {one}")
-    if not report.findings:
-        click.echo("  no fault was found")
-    return int(bool(report.findings))
+    for words in [str(one) for one in report.findings] or ["no fault was found"]:
+        click.echo(f"  {words}")
+    return code

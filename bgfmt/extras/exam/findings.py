@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,45 +24,43 @@ ALWAYS = {
     (TAKE, 1): "always takes",
     (TAKE, 0): "always passes",
 }
-Finding = dict[str, Any]
+
+
+class Finding(NamedTuple):
+    """What stands out: its name, in a line, how many questions it is about, what would explain it, None unknown."""
+
+    name: str
+    words: str
+    questions: int
+    cause: str | None = None
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """What stands out, the plainest first: `name`, `words`, and how many questions it is about."""
+    """What stands out, the plainest first."""
     same = list(_same(judged))
-    kinds = [KINDS.index(one["kind"]) for one in same]
-    return [*_failures(judged), *same, *_units(judged), *_groups(judged, kinds), *_slow(judged)]
+    done = [kind for (kind, _), words in ALWAYS.items() if words in [one.name for one in same]]
+    return [*_failures(judged), *same, *_units(judged), *_groups(judged, done), *_slow(judged)]
 
 
 def _failures(judged: Judged) -> Iterator[Finding]:
-    count = len(judged.exam)
-    for status in STATUS[1:]:
-        many = judged.count(status)
-        if many:
-            of = judged.exam.kind[judged.answers.status == STATUS.index(status)]
-            kinds = ", ".join(f"{n} of {KINDS[k]}" for k, n in enumerate(np.bincount(of, minlength=4)) if n)
-            first = next(
-                (
-                    w
-                    for k, w in judged.answers.words.items()
-                    if judged.answers.status[k] == STATUS.index(status)
-                ),
-                "",
-            )
-            words = f"{many:,} of {count:,} {status}, 1 in {round(count / many):,} ({kinds})"
-            yield {"name": status, "words": words + (f": {first}" if first else ""), "questions": many}
+    count, answers = len(judged.exam), judged.answers
+    for status, name in enumerate(STATUS):
+        of = judged.exam.kind[answers.status == status]
+        if status == ANSWERED or not len(of):
+            continue
+        kinds = ", ".join(f"{n} of {KINDS[k]}" for k, n in enumerate(np.bincount(of, minlength=4)) if n)
+        said = [f": {words}" for k, words in answers.words.items() if words and answers.status[k] == status]
+        words = f"{len(of):,} of {count:,} {name}, 1 in {round(count / len(of)):,} ({kinds})"
+        yield Finding(name, words + "".join(said[:1]), len(of))
 
 
 def _same(judged: Judged) -> Iterator[Finding]:
-    exam, choice = judged.exam, judged.answers.choice
-    for (kind, always), words in ALWAYS.items():
-        rows = (exam.kind == kind) & judged.decided
-        if rows.sum() >= FEW and (choice[rows] == always).mean() >= SAME and judged.wrong[rows].sum() >= 3:
-            many = (choice[rows] == always).sum()
-            said = (
-                f"{words}: this answer to {many:,} of {rows.sum():,}, wrong in {judged.wrong[rows].sum():,}"
-            )
-            yield {"name": words, "words": said, "questions": int(rows.sum()), "kind": KINDS[kind]}
+    for (kind, always), name in ALWAYS.items():
+        rows = (judged.exam.kind == kind) & judged.decided
+        same, wrong = judged.answers.choice[rows] == always, judged.wrong[rows].sum()
+        if len(same) >= FEW and same.mean() >= SAME and wrong >= 3:
+            words = f"{name}: this answer to {same.sum():,} of {len(same):,}, wrong in {wrong:,}"
+            yield Finding(name, words, len(same))
 
 
 def _equities(judged: Judged) -> tuple[Array, Array]:
@@ -85,14 +83,13 @@ def _units(judged: Judged) -> Iterator[Finding]:
         return
     said, true = judged.answers.numbers[rows, 0], exam.worths[exam.starts[rows]]
     whole = np.where(judged.match[rows], 1.0, 0.0)  # what both sides have together
-    other = {
-        "equities are those of the other side": whole - true, "equities are in hundredths": 100 * true,
-        "equities are in thousandths": 1000 * true, "chances to win in place of equities": (1 + true) / 2,
-    }  # fmt: skip
     off = np.sqrt(np.mean((said - true) ** 2))
-    for words, meant in other.items():
+    for words, meant in (
+        ("equities are those of the other side", whole - true), ("equities are in hundredths", 100 * true),
+        ("equities are in thousandths", 1000 * true), ("chances to win in place of equities", (1 + true) / 2),
+    ):  # fmt: skip
         if np.sqrt(np.mean((said - meant) ** 2)) < 0.2 * off:
-            yield {"name": words, "words": words, "questions": len(rows)}
+            yield Finding(words, words, len(rows))
 
 
 def _traits(judged: Judged) -> dict[str, Array]:
@@ -121,10 +118,8 @@ def _traits(judged: Judged) -> dict[str, Array]:
     traits |= {f"with {n} chequers of the side on roll": sums[0] == n for n in range(1, 15)}
     for a, b in np.unique(exam.away[judged.match], axis=0).tolist():
         traits[f"at {a}-{b} away"] = (mine == a) & (other == b)
-    traits |= {
-        f"of {kind}s" if kind != "equity" else "of equities": exam.kind == k for k, kind in enumerate(KINDS)
-    }
-    return traits
+    kinds = ("of plays", "of doubles", "of takes", "of equities")
+    return traits | {words: exam.kind == kind for kind, words in enumerate(kinds)}
 
 
 def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
@@ -139,23 +134,21 @@ def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
     for _ in range(6):
         best: tuple[float, str, float, float] = (0.0, "", 0.0, 0.0)
         for name, mask in traits.items():
-            inside, outside = rows & mask, rows & ~mask
-            n, m = int(inside.sum()), int(outside.sum())
-            if n < FEW or m < FEW:
-                continue
-            share, rest = float(wrong[inside].mean()), float(wrong[outside].mean())
-            both = float(wrong[rows].mean())
-            spread = np.sqrt(max(both * (1 - both), 1e-9) * (1 / n + 1 / m))
-            sure = (share - rest) / spread
-            if share > 3 * rest + 0.01 and sure > max(SURE, best[0]):
-                best = sure, name, share, rest
-        if not best[1]:
+            inside, outside = wrong[rows & mask], wrong[rows & ~mask]
+            if min(len(inside), len(outside)) >= FEW:
+                share, rest, both = inside.mean(), outside.mean(), wrong[rows].mean()
+                spread = np.sqrt(max(both * (1 - both), 1e-9) * (1 / len(inside) + 1 / len(outside)))
+                sure = (share - rest) / spread
+                if share > 3 * rest + 0.01 and sure > max(SURE, best[0]):
+                    best = float(sure), name, share, rest
+        _, name, share, rest = best
+        if not name:
             return
-        mask = traits[best[1]] & rows
-        words = f"wrong {best[1]}: {100 * best[2]:.3g} % of {mask.sum():,}, elsewhere {100 * best[3]:.3g} %"
+        mask = traits[name] & rows
         cause = _cause(judged, mask)
-        yield {"name": f"wrong {best[1]}", "words": words + (f"; as with {cause}" if cause else ""),
-               "questions": int(mask.sum()), "cause": cause}  # fmt: skip
+        words = f"wrong {name}: {100 * share:.3g} % of {mask.sum():,}, elsewhere {100 * rest:.3g} %"
+        words += f"; as with {cause}" if cause else ""
+        yield Finding(f"wrong {name}", words, int(mask.sum()), cause or None)
         rows &= ~mask
 
 
@@ -186,10 +179,8 @@ def _cause(judged: Judged, mask: Array) -> str:
             return name
     rows = np.flatnonzero(mask & (exam.kind == PLAY) & judged.decided)
     if len(rows) >= FEW:
-        worst = np.minimum.reduceat(exam.worths, exam.starts[:-1][np.diff(exam.starts) > 0])
-        place = np.cumsum(np.diff(exam.starts) > 0)[rows] - 1
-        chosen = exam.worths[exam.starts[rows] + choice[rows]]
-        if (chosen - worst[place] < 1e-9).mean() > AGREE:
+        worst = np.minimum.reduceat(exam.worths, exam.starts[:-1])[rows]
+        if (exam.worths[exam.starts[rows] + choice[rows]] - worst < 1e-9).mean() > AGREE:
             return "the worst play taken for the best"
     return ""
 
@@ -201,11 +192,9 @@ def _slow(judged: Judged) -> Iterator[Finding]:
     mean, middle = float(seconds.mean()), float(np.median(seconds))
     stalls = int((seconds > max(STALL, 20 * middle)).sum())
     if mean >= SLOW:
-        worst = float(np.quantile(seconds, 0.99))
-        words = f"slow: {1000 * mean:.3g} ms an answer, 1 % over {1000 * worst:.3g} ms, {seconds.sum():.3g} s in all"
-        yield {"name": "slow", "words": words, "questions": len(seconds)}
+        worst = 1000 * float(np.quantile(seconds, 0.99))
+        words = f"{1000 * mean:.3g} ms an answer, 1 % over {worst:.3g} ms, {seconds.sum():.3g} s in all"
+        yield Finding("slow", f"slow: {words}", len(seconds))
     elif stalls >= 5 + len(seconds) / 1000:
-        words = (
-            f"slow at times: {stalls:,} answers take up to {seconds.max():.3g} s, most {1000 * middle:.2g} ms"
-        )
-        yield {"name": "slow", "words": words, "questions": stalls}
+        words = f"{stalls:,} answers take up to {seconds.max():.3g} s, most {1000 * middle:.2g} ms"
+        yield Finding("slow", f"slow at times: {words}", stalls)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cached_property
 from queue import SimpleQueue
-from typing import Any
 
 import numpy as np
 
-from bgfmt import storage
-from bgfmt.errors import OutputExistsError
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, PLAY, TAKE, Array, Exam
+from bgfmt.extras.exam.sets import DOUBLE, EQUITY, PLAY, TAKE, Array, Exam, Question
+from bgfmt.storage.publish import rows_kept
 
 LEAST = 1e-7  # a smaller loss is none
 CHUNK = 256  # questions that one worker takes at a time
-DEATHS = 10  # in a row after which an engine is asked no more
+DEATHS = 10  # of the first questions after which an engine is asked no more
 Progress = Callable[[int, int], None]
 
 
@@ -34,14 +32,18 @@ def sit(
     part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it.
     """
     answers = Answers.empty(len(exam))
-    first = make()
-    head = json.dumps([first.name, exam.digest])
-    file = contextlib.nullcontext() if not part else _resumed(part, head, answers, force)
-    numbers, many = answers.missing, threads if first.threads else 1
-    chunks = [numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)] if many > 1 else [numbers]
-    done, told = len(exam) - len(numbers), time.monotonic()
-    with file as out:
-        for question, said, seconds in _asked(make, first, exam, chunks, many, timeout):
+    with ExitStack() as stack:
+        first = stack.enter_context(closing(make()))
+        out = None
+        if part:
+            head = json.dumps([first.name, exam.digest])
+            rows, out = rows_kept(part, head, "answers of another engine or set", force=force)
+            stack.enter_context(out)
+            for row in rows:
+                if row[1] not in (LATE, DIED):  # these get another chance
+                    answers.set(*row)
+        done, told = len(exam) - len(answers.missing), time.monotonic()
+        for question, said, seconds in _asked(make, first, exam, answers.missing, threads, timeout):
             row = answers.put(question, said, seconds)
             if out is not None:
                 out.write(json.dumps(row) + "\n")
@@ -55,72 +57,45 @@ def sit(
     return answers
 
 
+Reply = tuple[Question, object, float]
+
+
 def _asked(
-    make: Callable[[], Candidate],
-    first: Candidate,
-    exam: Exam,
-    chunks: list[Array],
-    many: int,
-    timeout: float,
-) -> Iterator[tuple[Any, object, float]]:
-    """(question, answer, seconds) as they come, from `many` candidates at once; one that only dies is given up."""
-
-    def one(candidate: Candidate, chunk: Array) -> Iterator[tuple[Any, object, float]]:
-        questions, deaths = exam.questions(chunk), 0
-        replies = candidate.answers(questions, timeout)
-        for k, question in enumerate(questions):
-            said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
-            yield question, said, seconds
-            deaths = deaths + 1 if isinstance(said, Failure) and said.status == DIED else 0
-            if deaths >= DEATHS and deaths == k + 1:  # it has never lived
-                rest = ((later, Failure(DIED, "given up"), 0.0) for later in questions[k + 1 :])
-                yield from rest
-                return
-
-    if many == 1:
-        try:
-            for chunk in chunks:
-                yield from one(first, chunk)
-        finally:
-            first.close()
+    make: Callable[[], Candidate], first: Candidate, exam: Exam, numbers: Array, threads: int, timeout: float
+) -> Iterator[Reply]:
+    """(question, answer, seconds) as they come, from several candidates at once where the first allows it."""
+    if threads == 1 or not first.threads:
+        yield from _replies(first, exam.questions(numbers), timeout)
         return
-    candidates: SimpleQueue[Candidate] = SimpleQueue()
-    for candidate in (first, *(make() for _ in range(many - 1))):
-        candidates.put(candidate)
+    free: SimpleQueue[Candidate] = SimpleQueue()
 
-    def work(chunk: Array) -> list[Any]:
-        candidate = candidates.get()
+    def work(start: int) -> list[Reply]:
+        candidate = free.get()
         try:
-            return list(one(candidate, chunk))
+            return list(_replies(candidate, exam.questions(numbers[start : start + CHUNK]), timeout))
         finally:
-            candidates.put(candidate)
+            free.put(candidate)
 
-    pool = ThreadPoolExecutor(many)
-    try:
-        for rows in pool.map(work, chunks):
+    with ExitStack() as stack:
+        free.put(first)
+        for _ in range(threads - 1):
+            free.put(stack.enter_context(closing(make())))
+        pool = ThreadPoolExecutor(threads)
+        stack.callback(pool.shutdown, cancel_futures=True)
+        for rows in pool.map(work, range(0, len(numbers), CHUNK)):
             yield from rows
-    finally:
-        pool.shutdown(cancel_futures=True)
-        for _ in range(many):
-            candidates.get().close()
 
 
-def _resumed(part: str, head: str, answers: Answers, force: bool) -> Any:
-    """A part file open for more, what it holds put into `answers`; a line that a kill broke is cut off."""
-    good = [head]
-    with contextlib.suppress(FileNotFoundError), open(part, encoding="utf-8") as file:
-        if file.readline().rstrip("\n") == head:
-            for line in file:
-                with contextlib.suppress(ValueError, IndexError, TypeError):
-                    number, status, choice, *rest = json.loads(line)
-                    if status not in (LATE, DIED):  # these get another chance
-                        answers.set(number, status, choice, *rest)
-                        good.append(line.rstrip("\n"))
-        elif not force:
-            raise OutputExistsError(f"{part}: answers of another engine or set that were not finished")
-    with storage.create(part, force=True) as sink:
-        sink.write(("\n".join(good) + "\n").encode())
-    return open(part, "a", encoding="utf-8")
+def _replies(candidate: Candidate, questions: list[Question], timeout: float) -> Iterator[Reply]:
+    """The answers of one candidate; one that has died at each of the first questions is given up."""
+    replies, lived = candidate.answers(questions, timeout), False
+    for k, question in enumerate(questions):
+        if k >= DEATHS and not lived:
+            yield question, Failure(DIED, "given up"), 0.0
+            continue
+        said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
+        lived |= not (isinstance(said, Failure) and said.status == DIED)
+        yield question, said, seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,14 +156,9 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judg
     loss, kind = np.full(len(exam), np.nan), exam.kind
     good = answers.status == ANSWERED
     rows = np.flatnonzero(good & (kind == PLAY))
-    if len(rows):
-        lengths = np.diff(exam.starts)
-        best = np.full(len(exam), np.nan)
-        filled = np.flatnonzero(lengths > 0)
-        best[filled] = np.maximum.reduceat(exam.worths, exam.starts[filled])
-        loss[rows] = best[rows] - exam.worths[exam.starts[rows] + answers.choice[rows]]
-    triples = exam.triples()
-    rolling, taken, passed, beaver = triples.T
+    best = np.maximum.reduceat(exam.worths, exam.starts[:-1])
+    loss[rows] = best[rows] - exam.worths[exam.starts[rows] + answers.choice[rows]]
+    rolling, taken, passed, beaver = exam.triples().T
     answer = np.fmin(np.fmin(taken, passed), beaver)
     rows = np.flatnonzero(good & (kind == DOUBLE))
     choice = np.where(answers.choice == 1, answer, rolling)

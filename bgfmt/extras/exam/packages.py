@@ -11,6 +11,7 @@ import numpy as np
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.approximate import janowski as formula
+from bgfmt.analysis.engines import options_of
 from bgfmt.analysis.library import distributions
 from bgfmt.errors import CapabilityError, MissingExtraError
 from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure
@@ -20,27 +21,23 @@ from bgfmt.game import board
 from bgfmt.game.state import GameState
 
 
-def _options(text: str) -> dict[str, str]:
-    return dict(item.split("=", 1) for item in text.split(",") if "=" in item)
-
-
 def _package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingExtraError(
-            f"the {name} Python package is not installed (pip install {name})", name
-        ) from None
+        text = f"the {name} Python package is not installed (pip install {name})"
+        raise MissingExtraError(text, name) from None
 
 
 class PyGnubg(Candidate):
     """The gnubg package: plays and equities without a cube by its evaluation, `plies=N`. It tells no cube actions."""
 
     def __init__(self, options: str = "") -> None:
-        super().__init__(f"pygnubg:{options}" if options else "pygnubg")
         self.gnubg = _package("gnubg")
         self.gnubg.command("set jacoby off")
-        self.context = self.gnubg.evalcontext(0, int(_options(options).get("plies", 0)), 1, 1, 0.0)
+        self.context = self.gnubg.evalcontext(
+            0, int(options_of(options.split(",")).get("plies", 0)), 1, 1, 0.0
+        )
 
     @cache  # noqa: B019 - one candidate
     def info(self, away: tuple[int, int] | None, crawford: bool) -> Any:
@@ -54,7 +51,7 @@ class PyGnubg(Candidate):
         sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
         return self.gnubg.evaluate(sides, self.info(away, crawford), self.context)
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         away = question.away
         if question.kind == "equity" and question.owner == "none" and away is None:
             found = self.evaluated(question.us, question.them, away, question.crawford)
@@ -62,10 +59,9 @@ class PyGnubg(Candidate):
         if question.kind != "play":
             raise Failure(REFUSED, "the package tells no cube actions")
         turned = None if away is None else away[::-1]
-        plays = question.plays
         values = [
             -self.evaluated(question.them, play, turned, question.crawford)[5] if any(play) else np.inf
-            for play in plays
+            for play in question.plays
         ]
         return int(np.argmax(values))
 
@@ -74,14 +70,13 @@ class Bgsage(Candidate):
     """bgsage: `level=2ply`, one ply more than gnubg counts for the same; `tables=no` without its database."""
 
     def __init__(self, options: str = "") -> None:
-        super().__init__(f"bgsage:{options}" if options else "bgsage")
-        words = _options(options)
+        words = options_of(options.split(","))
         sage = _package("bgsage")
         self.analyzer = sage.BgBotAnalyzer(
             eval_level=words.get("level", "1ply"), parallel_threads=1, bearoff_db=words.get("tables") != "no"
         )
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         if question.owner == "none" and question.kind != "equity":
             raise Failure(REFUSED, "it plays with a cube")
         us, them = question.us, question.them
@@ -112,7 +107,6 @@ class Rule(Candidate):
     """A rule of thumb of `bgfmt study rules`: doubles, redoubles and takes in the home boards."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"rule:{name}")
         if name not in RULES:
             raise CapabilityError(f"no rule is called {name!r} (there are: {', '.join(RULES)})")
         self.rule = RULES[name]
@@ -137,10 +131,9 @@ class Formula(Candidate):
     """Janowski's formula (1993) from the chance to win by the distributions of rolls: doubles and takes for money."""
 
     def __init__(self, options: str = "") -> None:
-        super().__init__("janowski")
         self.advisor = Advisor()
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         if question.kind not in ("double", "take") or question.away is not None:
             raise Failure(REFUSED, "a formula for doubles and takes for money")
         owned, centered, opponent = formula(self.advisor.chances(question.position).cubeless)
@@ -153,13 +146,10 @@ class Own(Candidate):
     """bgfmt's adviser; `limit=0` has it estimate what it would otherwise calculate, without tables."""
 
     def __init__(self, options: str = "") -> None:
-        super().__init__(f"bgfmt:{options}" if options else "bgfmt")
-        words = _options(options)
-        self.advisor = Advisor(
-            [] if "limit" in words else None, limit=int(words["limit"]) if "limit" in words else None
-        )
+        limit = options_of(options.split(",")).get("limit")
+        self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         state: GameState = question.state
         if question.kind == "play":
             best = self.advisor.plays(state).best

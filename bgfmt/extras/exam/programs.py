@@ -12,9 +12,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
+from bgfmt import met
+from bgfmt.analysis.engines import options_of
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure
 from bgfmt.extras.exam.sets import Question
@@ -23,12 +25,10 @@ from bgfmt.game.board import MAX_CHEQUERS
 from bgfmt.game.identifiers import fibs
 from bgfmt.game.state import GameState
 
-OWNER = {"centered": -1, "none": -1, "owned": 1, "opponent": 0}
-
 
 def failed(error: Exception) -> Failure:
     """What did not come from a program, as a failure."""
-    return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error))
+    return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error) or type(error).__name__)
 
 
 class Lines(Candidate):
@@ -37,38 +37,36 @@ class Lines(Candidate):
     A program that ends, or has not answered in time, is started anew for the next question.
     """
 
-    threads = True
+    threads, timeout = True, 10.0
+    talk: Talk | None = None
 
-    def __init__(self, command: str, name: str = "lines") -> None:
-        super().__init__(f"{name}:{command}")
+    def __init__(self, command: str) -> None:
         self.command = shlex.split(command)
-        self.talk: Talk | None = None
         if not self.command:
-            raise CapabilityError(f"{name}: which command? {name}:COMMAND")
-        self.timeout = 10.0
+            raise CapabilityError("which command? lines:COMMAND, ubgi:COMMAND")
         self.begin()
 
     def begin(self) -> Talk:
         """The program, started where it does not run."""
-        talk = self.talk
-        if talk is None:
-            talk = self.talk = Talk(self.command)
-            self.greet(talk)
-        return talk
+        if self.talk is None:
+            self.talk = self.start()
+            self.greet(self.talk)
+        return self.talk
+
+    def start(self) -> Talk:
+        """The program, started."""
+        return Talk(self.command)
 
     def greet(self, talk: Talk) -> None:
         """What is said first."""
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        self.timeout = timeout
-        yield from super().answers(
-            questions, 2 * timeout + START
-        )  # what is late is told by the line that did not come
+        self.timeout = timeout  # what is late is told by the line that did not come
+        yield from super().answers(questions, 2 * timeout + START)
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         try:
-            talk = self.begin()
-            return self.asked(talk, question, time.monotonic() + self.timeout)
+            return self.asked(self.begin(), question, time.monotonic() + self.timeout)
         except (TimeoutError, EOFError) as error:
             self.close()
             raise failed(error) from None
@@ -99,10 +97,7 @@ def told(question: Question) -> GameState:
 class Ubgi(Lines):
     """A UBGI engine; equities by `eval`, where it knows that."""
 
-    REFUSALS: ClassVar[tuple[str, ...]] = ("not_covered", "unsupported_feature", "unknown_command")
-
-    def __init__(self, command: str) -> None:
-        super().__init__(command, "ubgi")
+    REFUSALS = ("not_covered", "unsupported_feature", "unknown_command")
 
     def greet(self, talk: Talk) -> None:
         talk.say("ubgi")
@@ -111,8 +106,7 @@ class Ubgi(Lines):
             pass
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
-        state = told(question)
-        talk.say(f"position gnubgid {state.gnubg_id}")
+        talk.say(f"position gnubgid {told(question).gnubg_id}")
         if question.dice:
             talk.say(f"dice {question.dice[0]} {question.dice[1]}")
         talk.say("eval" if question.kind == "equity" else f"go role {'chequer' if question.dice else 'cube'}")
@@ -124,58 +118,44 @@ class Ubgi(Lines):
                 return rest
             if word == "eval":
                 pairs = dict(zip(*[iter(rest.split())] * 2, strict=False))
-                if question.owner == "none":
-                    return {"equity": pairs.get("cubeless"), "win": pairs.get("win", "nan")}
-                return {
-                    "equity": pairs.get("mwc" if question.away else "equity"),
-                    "win": pairs.get("win", "nan"),
-                }
+                name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
+                return {"equity": pairs.get(name), "win": pairs.get("win", "nan")}
 
 
 class External(Candidate):
     """A server of gnubg's external player protocol at HOST:PORT, such as gnubg after `external 127.0.0.1:PORT`."""
 
-    threads = True
+    threads, file = True, cast(Any, None)
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"external:{address}")
         host, _, port = address.rpartition(":")
         if not port.isdigit():
             raise CapabilityError(f"external: expected HOST:PORT, found {address!r}")
         self.address = host or "127.0.0.1", int(port)
-        self.file: Any = None
 
-    def reply(self, question: Question) -> object:
-        if self.file is None:
-            try:
-                self.line = socket.create_connection(self.address, START)
-            except OSError as error:
-                raise Failure(DIED, f"no connection: {error.strerror}") from None
-            self.file = self.line.makefile("rw", encoding="utf-8", newline="\n")
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         text, numbers = fibs(told(question)), question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
+        asked = f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}"
         try:
-            self.file.write(
-                (f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}") + "\n"
-            )
+            if self.file is None:
+                with socket.create_connection(self.address, START) as line:
+                    self.file = line.makefile("rw", encoding="utf-8", newline="\n")
+            self.file.write(asked + "\n")
             self.file.flush()
             said = self.file.readline().strip()
         except OSError as error:
             self.file = None
-            raise Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error)) from None
+            raise failed(error) from None
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
-        return (
-            {"equity": said.split()[5], "win": said.split()[0]}
-            if numbers and len(said.split()) == 6
-            else said
-        )
+        words = said.split()
+        return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 
     def close(self) -> None:
         if self.file is not None:
             self.file.close()
-            self.line.close()
 
 
 class Http(Candidate):
@@ -184,28 +164,26 @@ class Http(Candidate):
     threads = True
 
     def __init__(self, address: str) -> None:
-        super().__init__(address)
         parts = urlsplit(address)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self.connection = kind(parts.netloc, timeout=START)
         self.prefix = parts.path.rstrip("/")
+        self.close = self.connection.close  # type: ignore[method-assign]
 
-    def get(self, route: str, **given: int) -> dict[str, Any]:
+    def get(self, route: str, **given: int) -> Any:
         """The JSON of an answer; Failure where there is none."""
         try:
             self.connection.request("GET", f"{self.prefix}/{route}?{urlencode(given)}")
             answer = self.connection.getresponse()
-            body, status = answer.read(), answer.status
+            body = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self.connection.close()
-            late = isinstance(error, TimeoutError)
-            raise Failure(LATE if late else DIED, f"{type(error).__name__}: {error}") from None
-        if status != 200:
-            raise Failure(REFUSED, f"HTTP {status} {body[:80].decode('utf-8', 'replace')}")
-        made: dict[str, Any] = json.loads(body)
-        return made
+            raise failed(error) from None
+        if answer.status != 200:
+            raise Failure(REFUSED, f"HTTP {answer.status} {body[:80].decode('utf-8', 'replace')}")
+        return json.loads(body)
 
-    def reply(self, question: Question) -> object:
+    def reply(self, question: Question) -> object:  # type: ignore[override]
         if question.away is not None or question.owner not in ("none", "centered") or question.beavers:
             raise Failure(REFUSED, "only money with a centered cube can be asked")
         points = {f"p{k}": n for k, n in enumerate(question.us, 1) if n}
@@ -214,7 +192,7 @@ class Http(Candidate):
             moves = self.get("move", die1=question.dice[0], die2=question.dice[1], **points)["moves"]
             return " ".join(f"{one['from']}/{one['to'] or 'off'}" for one in moves[0]["play"])
         found = self.get("eval", **points)
-        if question.kind in ("double", "take"):
+        if question.kind != "equity":
             return bool(found["cube"]["double" if question.kind == "double" else "accept"])
         chances = found["probabilities"]
         equity = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
@@ -224,19 +202,17 @@ class Http(Candidate):
                 raise Failure(REFUSED, "no equity with a cube is told")
         return {"equity": equity, "win": chances["win"]}
 
-    def close(self) -> None:
-        self.connection.close()
-
 
 # -- gnubg itself -----------------------------------------------------------------------------------------------
 
 SCRIPT = """
-import gnubg, json
+import gnubg, json, sys
 for command in ('set automatic game off', 'set automatic roll off', 'set player 0 human', 'set player 1 human',
                 'set jacoby off', 'set beavers 3', 'set matchequitytable "%s"' % MET, 'new session', 'set turn 1'):
     gnubg.command(command)
+print('@', flush=True)
 known = {}
-for line in open(ASKED):
+for line in sys.stdin:
     kind, us, them, dice, cube, owner, away, crawford, cubeful, beavers = json.loads(line)
     length = max(away)
     info = gnubg.cubeinfo(cube, owner, 1, length, (length - away[1], length - away[0]), crawford, 0)
@@ -245,6 +221,7 @@ for line in open(ASKED):
     if kind == 'play':
         gnubg.command('set dice %d %d' % tuple(dice))
         said = gnubg.findbestmove(board, info, context)
+        said = ' '.join('%d/%s' % (start, end or 'off') for start, end in zip(said[::2], said[1::2]))
     elif kind == 'equity':
         chances = gnubg.evaluate(board, info, context)
         best = gnubg.cfevaluate(board, info, context)[0] if cubeful else chances[5]
@@ -258,80 +235,46 @@ for line in open(ASKED):
         said = 'beaver' if kind == 'take' and beavers and taken < 0 else said
     print('@', json.dumps(said), flush=True)
 """
+OWNER = {"centered": -1, "none": -1, "owned": 1, "opponent": 0}
 
 
-class Gnubg(Candidate):
+class Gnubg(Lines):
     """GNU Backgammon by its embedded Python: `plies=N`, `tables=no` for none of its databases, `program=PATH`.
 
     Plays by `findbestmove`, cube actions by `cfevaluate`, no noise, the match equity table that bgfmt ships.
     """
 
-    threads = True
-
     def __init__(self, options: str = "") -> None:
-        super().__init__(f"gnubg:{options}" if options else "gnubg")
-        self.options = dict(item.split("=", 1) for item in options.split(",") if "=" in item)
-        found = shutil.which(
-            self.options.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games"
-        )
+        given = options_of(options.split(","))
+        found = shutil.which(given.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
             raise CapabilityError("gnubg: no program of that name is installed")
-        self.program, self.done = found, 0
+        self.command, self.options = [found, "-t", "-q", "-r"], given
+        self.begin()
 
-    def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        begun = 0
-        while begun < len(questions):
-            with tempfile.TemporaryDirectory() as home:
-                yield from self._run(home, questions[begun:], timeout)
-            begun += self.done
-
-    def _run(
-        self, home: str, questions: Sequence[Question], timeout: float
-    ) -> Iterator[tuple[object, float]]:
-        """The answers of one process; `done` says how many there were."""
-        from bgfmt import met
-
-        asked, script = Path(home) / "asked", Path(home) / "ask.py"
-        rows = [
-            [
-                q.kind,
-                q.us,
-                q.them,
-                q.dice,
-                q.cube,
-                OWNER[q.owner],
-                q.away or (0, 0),
-                int(q.crawford),
-                int(q.owner != "none"),
-                q.beavers,
-            ]
-            for q in questions
-        ]
-        asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    def start(self) -> Talk:
+        self.home = tempfile.TemporaryDirectory()
         table = Path(met.__file__).parent.parent / "data" / "met" / "Kazaross-XG2.xml"
-        head = f"ASKED, MET, PLIES = {str(asked)!r}, {str(table)!r}, {int(self.options.get('plies', 0))}\n"
-        script.write_text(head + SCRIPT)
+        script = Path(self.home.name) / "ask.py"
+        script.write_text(f"MET, PLIES = {str(table)!r}, {int(self.options.get('plies', 0))}\n{SCRIPT}")
         no = ["-b"] * (self.options.get("tables") == "no")
-        talk = Talk(
-            [self.program, "-t", "-q", "-r", *no, "-p", str(script)], env={**os.environ, "HOME": home}
-        )
-        self.done, until = 0, time.monotonic() + START + timeout
-        try:
-            for question in questions:
-                begin, self.done = time.monotonic(), self.done + 1
-                try:
-                    line = ""
-                    while not line.startswith("@"):
-                        line = talk.hear(until)
-                except (TimeoutError, EOFError) as error:
-                    yield failed(error), time.monotonic() - begin
-                    return
-                said = json.loads(line[1:])
-                if question.kind == "play":
-                    said = " ".join(f"{a}/{b or 'off'}" for a, b in zip(said[::2], said[1::2], strict=True))
-                elif question.kind == "equity":
-                    said = {"equity": said[0], "win": said[1]}
-                yield said, time.monotonic() - begin
-                until = time.monotonic() + timeout
-        finally:
-            talk.close()
+        return Talk([*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name})
+
+    def greet(self, talk: Talk) -> None:
+        self.hear(talk, time.monotonic() + START)
+
+    def hear(self, talk: Talk, until: float) -> str:
+        """The next line that the script has written."""
+        while not (line := talk.hear(until)).startswith("@"):
+            pass
+        return line[1:]
+
+    def asked(self, talk: Talk, question: Question, until: float) -> object:
+        q = question
+        state = (q.cube, OWNER[q.owner], q.away or (0, 0), int(q.crawford), int(q.owner != "none"), q.beavers)
+        talk.say(json.dumps([q.kind, q.us, q.them, q.dice, *state]))
+        return json.loads(self.hear(talk, until))
+
+    def close(self) -> None:
+        super().close()
+        self.home.cleanup()

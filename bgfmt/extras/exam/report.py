@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from html import escape
 from math import erfc, sqrt
@@ -13,34 +14,37 @@ from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.findings import findings
 from bgfmt.extras.exam.judging import Judged
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, Array
-from bgfmt.extras.matches.annotate.page import POLICY, STYLE
-from bgfmt.game.display import DEFINITIONS, board
+from bgfmt.extras.matches.annotate.page import document, escaped
+from bgfmt.game.display import board
 from bgfmt.game.drawing import draw, printable
 from bgfmt.game.moves import legal_plays
 
 SHOWN = 16  # groups in text
 BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
-Groups = dict[str, dict[str, Array]]
 
 
-def groups(judged: Judged) -> Groups:
+def groups(judged: Judged) -> dict[str, dict[str, Array]]:
     """(N,) bool of the questions of each group, by what they are grouped by."""
-    exam = judged.exam
+    exam, scores = judged.exam, {"money": ~judged.match}
     most = np.maximum(exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int))
-    scores = {"money": ~judged.match}
-    for a, b, crawford in np.unique(
-        np.column_stack([exam.away, exam.crawford])[judged.match], axis=0
-    ).tolist():
-        name = f"{a}-{b} away" + ", Crawford" * crawford
-        scores[name] = (exam.away == (a, b)).all(axis=1) & (exam.crawford == crawford)
+    at = np.column_stack([exam.away, exam.crawford])
+    for a, b, crawford in np.unique(at[judged.match], axis=0).tolist():
+        scores[f"{a}-{b} away" + ", Crawford" * crawford] = (at == (a, b, crawford)).all(axis=1)
+    strata = exam.strata if len(exam.strata) > 1 else ()
     return {
         "kind": {kind: exam.kind == k for k, kind in enumerate(KINDS) if k != EQUITY},
         "chequers": {f"{n}": most == n for n in range(1, 16)},
         "score": scores,
-        "stratum": {name: exam.stratum == k for k, name in enumerate(exam.strata)}
-        if len(exam.strata) > 1
-        else {},
+        "stratum": {name: exam.stratum == k for k, name in enumerate(strata)},
     }
+
+
+def _mean(values: Array, weight: Array) -> tuple[float, float]:
+    """The weighted mean and its standard error, 0 without values."""
+    if not len(values):
+        return 0.0, 0.0
+    mean = float(np.average(values, weights=weight))
+    return mean, sqrt(float(np.sum(weight**2 * (values - mean) ** 2))) / float(weight.sum())
 
 
 def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
@@ -49,19 +53,16 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
     many = int(rows.sum())
     if not many:
         return None
-    weight, loss = judged.exam.weight[rows], judged.equity[rows]
-    mean = float(np.average(loss, weights=weight))
-    error = sqrt(float(np.sum(weight**2 * (loss - mean) ** 2))) / float(weight.sum())
-    out: dict[str, Any] = {
+    mean, error = _mean(judged.equity[rows], judged.exam.weight[rows])
+    money, match = judged.points[rows & ~judged.match], judged.loss[rows & judged.match]
+    return {
         "decisions": many, "wrong": int(judged.wrong[rows].sum()), "wrong_share": float(judged.wrong[rows].mean()),
-        "equity_lost": mean, "standard_error": error, "worst_equity": float(loss.max()),
+        "equity_lost": mean, "standard_error": error, "worst_equity": float(judged.equity[rows].max()),
+        "points_lost": float(money.mean()) if len(money) else None,
+        "worst_points": float(money.max()) if len(money) else None,
+        "mwc_lost": float(match.mean()) if len(match) else None,
+        "worst_mwc": float(match.max()) if len(match) else None,
     }  # fmt: skip
-    money, match = rows & ~judged.match, rows & judged.match
-    out["points_lost"] = float(judged.points[money].mean()) if money.any() else None
-    out["worst_points"] = float(judged.points[money].max()) if money.any() else None
-    out["mwc_lost"] = float(judged.loss[match].mean()) if match.any() else None
-    out["worst_mwc"] = float(judged.loss[match].max()) if match.any() else None
-    return out
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
@@ -127,47 +128,37 @@ def worst(judged: Judged, most: int) -> list[int]:
 def paired(a: Judged, b: Judged) -> dict[str, Any]:
     """Two candidates on the decisions that both answered; differences are of equities lost, first less second."""
     rows = a.decided & b.decided
-    gap, weight = (a.equity - b.equity)[rows], a.exam.weight[rows]
-    many = int(rows.sum())
-    mean = float(np.average(gap, weights=weight)) if many else 0.0
-    error = sqrt(float(np.sum(weight**2 * (gap - mean) ** 2))) / float(weight.sum()) if many else 0.0
+    mean, error = _mean((a.equity - b.equity)[rows], a.exam.weight[rows])
     first, second = int((a.wrong & ~b.wrong)[rows].sum()), int((b.wrong & ~a.wrong)[rows].sum())
     sure = abs(mean) / error if error else 0.0
     odd = abs(first - second) / sqrt(first + second) if first + second else 0.0
     return {
-        "decisions": many, "difference": mean, "standard_error": error, "p": erfc(sure / sqrt(2)),
+        "decisions": int(rows.sum()), "difference": mean, "standard_error": error, "p": erfc(sure / sqrt(2)),
         "wrong_first_only": first, "wrong_second_only": second, "p_wrong": erfc(odd / sqrt(2)),
     }  # fmt: skip
 
 
 def as_dict(judged: Judged, most: int) -> dict[str, Any]:
     """All of it, for JSON."""
-    exam, answers, seconds = judged.exam, judged.answers, judged.answers.seconds
+    answers, seconds, known = judged.answers, judged.answers.seconds, calibration(judged)
+    bins = known.pop("bins", [])
+    told = {"all": seconds.sum(), "mean": seconds.mean(), "greatest": seconds.max(initial=0)}
     return {
         "engine": judged.name,
-        "set": exam.as_dict(),
+        "set": judged.exam.as_dict(),
         "answers": {status.replace(" ", "_"): judged.count(status) for status in STATUS},
-        "seconds": {
-            "all": float(seconds.sum()),
-            "mean": float(seconds.mean()),
-            "greatest": float(seconds.max(initial=0)),
-        },
+        "seconds": {name: float(value) for name, value in told.items()},
         "findings": [
-            {
-                "name": one["name"],
-                "words": one["words"],
-                "cause": one.get("cause") or None,
-                "questions": one["questions"],
-            }
+            {"name": one.name, "words": one.words, "cause": one.cause, "questions": one.questions}
             for one in findings(judged)
         ],
-        "all": figures(judged, np.ones(len(exam), np.bool_)),
+        "all": figures(judged, np.ones(len(judged.exam), np.bool_)),
         "by": {
             by: {name: made for name, mask in parts.items() if (made := figures(judged, mask))}
             for by, parts in groups(judged).items()
         },
-        "calibration": {name: row for name, row in calibration(judged).items() if name != "bins"},
-        "bins": calibration(judged).get("bins", []),
+        "calibration": known,
+        "bins": bins,
         "worst": [case(judged, number) for number in worst(judged, most)],
         "failures": [
             {"number": n, "status": STATUS[int(answers.status[n])], "words": words}
@@ -176,18 +167,83 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
     }
 
 
+class Report:
+    """One judged engine, or two side by side, with the dearest decisions of each, `most` of them."""
+
+    def __init__(self, judged: list[Judged], most: int) -> None:
+        self.judged, self.told = judged, [as_dict(one, most) for one in judged]
+        self.paired = paired(*judged) if len(judged) == 2 else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"engines": self.told, "paired": self.paired}
+
+    def text(self) -> str:
+        """In words."""
+        parts = ["\n".join(lines(*one)) for one in zip(self.told, self.judged, strict=True)]
+        return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
+
+    def page(self) -> str:
+        """As HTML, with no request to anywhere."""
+        title = " beside ".join(printable(told["engine"], 80) for told in self.told)
+        body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
+        for told, judged in zip(self.told, self.judged, strict=True):
+            body += _section(told, judged)
+        return document(title, body, PLOT)
+
+    def written(self, name: str) -> str:
+        """As a file of that name has it."""
+        if name.endswith(".json"):
+            return json.dumps(self.as_dict(), indent=2) + "\n"
+        return self.page() if name.endswith((".html", ".htm")) else self.text() + "\n"
+
+    def pair_lines(self) -> Iterator[str]:
+        """The comparison of two in words."""
+        if self.paired is not None:
+            told, first, second = self.paired, *(one["engine"] for one in self.told)
+            yield f"{first} beside {second}, {told['decisions']:,} decisions of both"
+            yield (
+                f"  equity lost, first less second: {told['difference']:+.6f}, "
+                f"standard error {told['standard_error']:.6f}, p {told['p']:.2g} (paired)"
+            )
+            alone = (
+                f"first alone {told['wrong_first_only']:,}, in the second alone {told['wrong_second_only']:,}"
+            )
+            yield f"  wrong in the {alone}, p {told['p_wrong']:.2g}"
+
+
 # -- in words ------------------------------------------------------------------------------------------------------
+
+HEADINGS = ("decisions", "wrong", "best", "equity lost", "st. error", "worst", "points lost", "MWC lost")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    """Figures under `HEADINGS`."""
+    points, mwc = row["points_lost"], row["mwc_lost"]
+    return [
+        f"{row['decisions']:,}", f"{row['wrong']:,}", f"{100 * (1 - row['wrong_share']):.2f} %",
+        f"{row['equity_lost']:.6f}", f"{row['standard_error']:.6f}", f"{row['worst_equity']:.4f}",
+        "" if points is None else f"{points:.6f}", "" if mwc is None else f"{100 * mwc:.4f} %",
+    ]  # fmt: skip
+
+
+def _row(name: str, row: dict[str, Any]) -> str:
+    line = "{:24}{:>9} {:>8}  {:>8}      {}   {}  {}     {:>8}  {:>10}"
+    return line.format(printable(name, 24), *_cells(row))
+
+
+def _given(told: dict[str, Any]) -> str:
+    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in told["answers"].items() if n)
 
 
 def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
     """The report as text."""
-    exam, answers, every = told["set"], told["answers"], told["all"]
+    exam, every, seconds = told["set"], told["all"], told["seconds"]
     yield f"{told['engine']}: {exam['name'] or 'a set'}, {exam['questions']:,} questions ({exam['digest'][:12]})"
     yield f"  {exam['purpose'] or exam['origin']}"
-    yield "  " + ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in answers.items() if n)
-    yield f"  {told['seconds']['all']:.3g} s, {1000 * told['seconds']['mean']:.2g} ms an answer"
-    yield ""
-    yield "Findings" if told["findings"] else "Findings: none"
+    yield f"  {_given(told)}"
+    yield f"  {seconds['all']:.3g} s, {1000 * seconds['mean']:.2g} ms an answer"
+    yield from ("", "Findings" if told["findings"] else "Findings: none")
     yield from (f"  {one['words']}" for one in told["findings"])
     if every:
         yield ""
@@ -203,36 +259,13 @@ def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
             f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
             f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
         )
+    yield from ("", "The worst") if told["worst"] else ()
     for place, one in enumerate(told["worst"]):
-        if not place:
-            yield from ("", "The worst")
         unit = "points" if one["unit"] == "points" else "MWC"
         yield f"  {one['question']}: {one['did']}, best {one['best']}, costs {one['loss']:.5f} {unit}"
         if place < 3:
             position = judged.exam.questions(np.array([one["number"]]))[0].position
             yield from (f"    {line}" for line in draw(position).splitlines())
-
-
-def _row(name: str, row: dict[str, Any]) -> str:
-    points = "" if row["points_lost"] is None else f"{row['points_lost']:.6f}"
-    mwc = "" if row["mwc_lost"] is None else f"{100 * row['mwc_lost']:.4f} %"
-    return (
-        f"{printable(name, 24):24}{row['decisions']:9,} {row['wrong']:8,}  {100 * (1 - row['wrong_share']):6.2f} %"
-        f"      {row['equity_lost']:.6f}   {row['standard_error']:.6f}  {row['worst_equity']:.4f}"
-        f"     {points:>8}  {mwc:>10}"
-    )
-
-
-def pair_lines(told: dict[str, Any], first: str, second: str) -> Iterator[str]:
-    """The comparison as text."""
-    yield ""
-    yield f"{first} beside {second}, {told['decisions']:,} decisions of both"
-    yield (
-        f"  equity lost, first less second: {told['difference']:+.6f}, standard error {told['standard_error']:.6f}, "
-        f"p {told['p']:.2g} (paired)"
-    )
-    first_only, second_only = (f"{told[f'wrong_{which}_only']:,}" for which in ("first", "second"))
-    yield f"  wrong in the first alone {first_only}, in the second alone {second_only}, p {told['p_wrong']:.2g}"
 
 
 # -- as a page ---------------------------------------------------------------------------------------------
@@ -243,44 +276,24 @@ PLOT = """.plot{display:block;width:100%;max-width:34rem;height:auto}
 .plot .m{text-anchor:middle}"""
 
 
-def page(parts: list[tuple[dict[str, Any], Judged]], pair: dict[str, Any] | None) -> str:
-    """The reports of one or two engines as HTML, with no request to anywhere."""
-    title = " beside ".join(printable(told["engine"], 80) for told, _ in parts)
-    out = ['<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">']
-    out.append(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">')
-    out.append(
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">'
-    )
-    out.append(f"<title>{escape(title)}</title><style>{STYLE}{PLOT}</style></head><body>{DEFINITIONS}<main>")
-    out.append(f"<h1>{escape(title)}</h1>")
-    if pair is not None:
-        words = pair_lines(pair, *(told["engine"] for told, _ in parts))
-        out += [f"<p>{escape(printable(line, 400))}</p>" for line in words if line]
-    for told, judged in parts:
-        out += _section(told, judged)
-    return "\n".join([*out, "</main></body></html>", ""])
-
-
 def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
     exam = told["set"]
-    yield f"<h2>{escape(printable(told['engine'], 80))}</h2>"
+    yield f"<h2>{escaped(told['engine'], 80)}</h2>"
     about = f"{exam['name']}: {exam['questions']:,} questions, {exam['purpose']}. "
     about += f"Made by {exam['origin']}. SHA-256 {exam['digest']}."
-    yield f'<p class="soft">{escape(printable(about, 600))}</p>'
-    given = ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in told["answers"].items() if n)
-    yield f"<p>{given}; {told['seconds']['all']:.2f} s.</p>"
+    yield f'<p class="soft">{escaped(about, 600)}</p>'
+    yield f"<p>{_given(told)}; {told['seconds']['all']:.2f} s.</p>"
     yield "<h3>Findings</h3>"
-    yield from (
-        f"<p>{escape(printable(one['words'], 400))}</p>" for one in told["findings"] or [{"words": "none"}]
-    )
+    yield from (f"<p>{escaped(one['words'], 400)}</p>" for one in told["findings"] or [{"words": "none"}])
     if told["all"]:
-        yield '<div class="scroll"><table><thead><tr><th class="l"></th><th>decisions</th><th>wrong</th><th>best</th>'
-        yield "<th>equity lost</th><th>worst</th><th>points lost</th><th>MWC lost</th></tr></thead><tbody>"
-        yield _cells("all", told["all"])
+        shown = [name for name in HEADINGS if name != "st. error"]
+        yield '<div class="scroll"><table><thead><tr><th class="l"></th>'
+        yield f"{''.join(f'<th>{name}</th>' for name in shown)}</tr></thead><tbody>"
+        yield _html_row("all", told["all"])
         for by, parts in told["by"].items():
             if len(parts) > 1:
                 yield f'<tr><th class="l" colspan="8">by {by}</th></tr>'
-                yield from (_cells(name, row) for name, row in parts.items())
+                yield from (_html_row(name, row) for name, row in parts.items())
         yield "</tbody></table></div>"
         yield "<h3>Losses</h3>"
         counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
@@ -301,19 +314,13 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
         yield "</div>"
 
 
-def _cells(name: str, row: dict[str, Any]) -> str:
-    points = "" if row["points_lost"] is None else f"{row['points_lost']:.6f}"
-    mwc = "" if row["mwc_lost"] is None else f"{100 * row['mwc_lost']:.4f} %"
-    cells = (
-        f"{row['decisions']:,}", f"{row['wrong']:,}", f"{100 * (1 - row['wrong_share']):.2f} %",
-        f"{row['equity_lost']:.6f}",
-        f"{row['worst_equity']:.4f}", points, mwc,
-    )  # fmt: skip
-    return (
-        f'<tr><td class="l">{escape(printable(name, 60))}</td>'
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>"
+def _html_row(name: str, row: dict[str, Any]) -> str:
+    shown = "".join(
+        f"<td>{cell}</td>"
+        for heading, cell in zip(HEADINGS, _cells(row), strict=True)
+        if heading != "st. error"
     )
+    return f'<tr><td class="l">{escaped(name, 60)}</td>{shown}</tr>'
 
 
 def _bars(counts: dict[str, int]) -> str:

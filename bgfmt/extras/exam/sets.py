@@ -1,7 +1,8 @@
 """Sets of questions, each with what every answer to it is worth, so that an exam needs no table.
 
-A set is an npz file: `ARRAYS`, and a text `facts` with its name, its purpose, its licence, where the numbers come
-from and the SHA-256 of all of that. Worths are in points of a cube at 1, at a score chances to win the match.
+A set is an npz file: the columns of `rows`, `LISTS`, and a text `facts` with its name, its purpose, its licence,
+where the numbers come from and the SHA-256 of all of that. Worths are in points of a cube at 1, at a score chances
+to win the match.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import hashlib
 import io
 import json
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +28,31 @@ Array = NDArray[Any]
 KINDS = ("play", "double", "take", "equity")
 PLAY, DOUBLE, TAKE, EQUITY = range(4)
 OWNERS = ("centered", "owned", "opponent", "none")
-#: what an engine may take a cube decision for, in the order of `Exam.mistaken`
+#: what an engine may take a cube decision for, in the order of `mistaken`
 MISTAKES = ("sides exchanged", "score exchanged", "sides and score exchanged", "score ignored")
+WORTHS = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}  # numbers of a question, of a play at least
 VERSION = 1
-#: name -> kind of number, length of an entry (0 one number, -1 the points)
-ARRAYS = {
-    "kind": ("u1", 0), "us": ("i1", -1), "them": ("i1", -1), "dice": ("u1", 2), "cube": ("i4", 0), "owner": ("u1", 0),
-    "away": ("u1", 2), "crawford": ("u1", 0), "beavers": ("u1", 0), "stratum": ("u1", 0), "weight": ("f8", 0),
-    "error": ("f8", 0), "ends": ("f8", 2), "mistaken": ("f4", 12),
-}  # fmt: skip
+LICENCE = "CC0-1.0"
+TEXTS = ("name", "purpose", "licence", "origin", "met")
+LISTS = ("starts", "results", "worths")
 
 
+def fields(points: int) -> np.dtype[Any]:
+    """The columns of questions on sides of that many points.
+
+    kind : place in `KINDS`. us, them : chequers. dice : 0 where none. owner : place in `OWNERS`. away : 0 for money.
+    stratum : place in `Exam.strata`. weight : how often it comes up. error : no worth is farther from the truth.
+    ends : the chances to win the match after losing and after winning the cube at hand, 0 for money. mistaken : of
+    doubles and takes the first three numbers that each of `MISTAKES` would give, not a number where not known.
+    """
+    return np.dtype([
+        ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),
+        ("owner", "u1"), ("away", "u1", 2), ("crawford", "u1"), ("beavers", "u1"), ("stratum", "u1"),
+        ("weight", "f8"), ("error", "f8"), ("ends", "f8", 2), ("mistaken", "f4", 12),
+    ])  # fmt: skip
+
+
+@dataclass(slots=True)
 class Question:
     """One question to an engine, the side on roll first.
 
@@ -46,29 +61,17 @@ class Question:
     "owned", "opponent", or "none" where the game is played without it. away : None for money.
     """
 
-    __slots__ = (
-        "away",
-        "beavers",
-        "crawford",
-        "cube",
-        "dice",
-        "exam",
-        "kind",
-        "number",
-        "owner",
-        "them",
-        "us",
-    )
-
-    def __init__(self, exam: Exam, number: int, kind: str, us: Any, them: Any, facts: Any) -> None:
-        self.exam, self.number, self.kind = exam, number, kind
-        self.us: tuple[int, ...] = us
-        self.them: tuple[int, ...] = them
-        dice, self.cube, owner, away, crawford, beavers = facts
-        self.dice: tuple[int, int] | None = dice if dice[0] else None
-        self.owner: str = OWNERS[owner]
-        self.away: tuple[int, int] | None = away if away[0] else None
-        self.crawford, self.beavers = bool(crawford), bool(beavers)
+    exam: Exam
+    number: int
+    kind: str
+    us: tuple[int, ...]
+    them: tuple[int, ...]
+    dice: tuple[int, int] | None
+    owner: str
+    cube: int
+    away: tuple[int, int] | None
+    crawford: bool
+    beavers: bool
 
     @property
     def position(self) -> Position:
@@ -88,9 +91,8 @@ class Question:
     @property
     def plays(self) -> list[tuple[int, ...]]:
         """The chequers of the side on roll after each legal play."""
-        exam = self.exam
-        part = slice(exam.starts[self.number], exam.starts[self.number + 1])
-        return list(map(tuple, exam.boards[part].tolist()))
+        part = slice(*self.exam.starts[self.number : self.number + 2])
+        return list(map(tuple, self.exam.boards[part].tolist()))
 
     def __str__(self) -> str:
         """The line that `bgfmt exam --ask` writes, docs/exam.md."""
@@ -102,75 +104,70 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """N questions on sides of at most `points` points.
+    """N questions.
 
-    kind (N,) : place in `KINDS`. us, them (N, points) chequers. dice (N, 2), 0 where none. cube (N,). owner (N,)
-    place in `OWNERS`. away (N, 2), 0 for money. stratum (N,) place in `strata`. weight (N,) how often it comes up.
-    error (N,) : no worth is farther from the truth. ends (N, 2) : the chances to win the match after losing and after
-    winning the cube at hand, 0 for money. mistaken (N, 12) : of doubles and takes the first three numbers that each
-    of `MISTAKES` would give, not a number where not known.
-    starts (N + 1,) : where the worths of each begin. worths : of a play, of each of `results` (position numbers) to
-    the side that plays; of a double or a take, to the side on roll, of rolling on, of a double that is taken, passed,
-    beavered (not a number where there is no beaver); of an equity that itself and the chance to win the game.
+    rows (N,) of `fields`, which are attributes, too. starts (N + 1,) : where the worths of each begin. worths : of a
+    play, of each of `results` (position numbers) to the side that plays; of a double or a take, to the side on roll,
+    of rolling on, of a double that is taken, passed, beavered (not a number where there is no beaver); of an equity
+    that itself and the chance to win the game.
     """
 
-    name: str
-    purpose: str
-    licence: str
-    origin: str
-    points: int
-    strata: tuple[str, ...]
-    kind: Array
-    us: Array
-    them: Array
-    dice: Array
-    cube: Array
-    owner: Array
-    away: Array
-    crawford: Array
-    beavers: Array
-    stratum: Array
-    weight: Array
-    error: Array
-    ends: Array
-    mistaken: Array
+    rows: Array
     starts: Array
     results: Array
     worths: Array
+    strata: tuple[str, ...] = ("",)
+    name: str = ""
+    purpose: str = ""
+    licence: str = LICENCE
+    origin: str = ""
     met: str = ""
-    TEXTS: ClassVar[tuple[str, ...]] = ("name", "purpose", "licence", "origin", "met")
-    version: int = field(default=VERSION, init=False)
+
+    def __getattr__(self, name: str) -> Array:
+        if name in (self.rows.dtype.names or ()):
+            return self.rows[name]
+        raise AttributeError(name)
 
     def __len__(self) -> int:
-        return len(self.kind)
+        return len(self.rows)
+
+    @property
+    def points(self) -> int:
+        """Points of a side."""
+        return int(self.us.shape[1])
 
     @cached_property
     def boards(self) -> Array:
         """(plays, points) int8: `results` as chequers."""
         return board.unrank_array(self.results, self.points)
 
+    def _arrays(self) -> dict[str, Array]:
+        return {name: getattr(self, name) for name in (*(self.rows.dtype.names or ()), *LISTS)}
+
+    def _told(self) -> dict[str, Any]:
+        texts = {name: getattr(self, name) for name in TEXTS}
+        return texts | {"points": self.points, "strata": list(self.strata), "version": VERSION}
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of all that the set says."""
         sums = hashlib.sha256(json.dumps(self._told(), sort_keys=True).encode())
-        for name in (*ARRAYS, "starts", "results", "worths"):
-            sums.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        for array in self._arrays().values():
+            sums.update(np.ascontiguousarray(array).tobytes())
         return sums.hexdigest()
-
-    def _told(self) -> dict[str, Any]:
-        texts = {name: getattr(self, name) for name in self.TEXTS}
-        return texts | {"points": self.points, "strata": list(self.strata), "version": VERSION}
 
     def questions(self, numbers: Array | None = None) -> list[Question]:
         """The questions, all or those of some numbers."""
         at = np.arange(len(self)) if numbers is None else numbers
-        kinds = [KINDS[k] for k in self.kind[at].tolist()]
-        us, them, dice, away = (
-            map(tuple, a[at].tolist()) for a in (self.us, self.them, self.dice, self.away)
-        )
-        rest = (a[at].tolist() for a in (self.crawford, self.beavers))
-        facts = zip(dice, self.cube[at].tolist(), self.owner[at].tolist(), away, *rest, strict=True)
-        return list(map(Question, [self] * len(at), at.tolist(), kinds, us, them, facts))
+        rows = self.rows[at]
+        us, them, dice, away = (map(tuple, rows[name].tolist()) for name in ("us", "them", "dice", "away"))
+        plain = (rows[name].tolist() for name in ("kind", "owner", "cube", "crawford", "beavers"))
+        return [
+            Question(self, n, KINDS[kind], us, them, dice if dice[0] else None, OWNERS[owner], cube,
+                     away if away[0] else None, bool(crawford), bool(beavers))
+            for n, us, them, dice, away, kind, owner, cube, crawford, beavers
+            in zip(at.tolist(), us, them, dice, away, *plain, strict=True)
+        ]  # fmt: skip
 
     def of(self, number: int) -> Array:
         """The worths of one question."""
@@ -179,7 +176,7 @@ class Exam:
     def triples(self) -> Array:
         """(N, 4) the worths of doubles and takes, not a number elsewhere."""
         out = np.full((len(self), 4), np.nan)
-        rows = np.flatnonzero((self.kind == DOUBLE) | (self.kind == TAKE))
+        rows = np.flatnonzero(np.isin(self.kind, (DOUBLE, TAKE)))
         out[rows] = self.worths[self.starts[rows][:, None] + np.arange(4)]
         return out
 
@@ -187,57 +184,58 @@ class Exam:
         """What it is, for JSON."""
         many = np.bincount(self.kind, minlength=len(KINDS)).tolist()
         return {
-            **{name: getattr(self, name) for name in self.TEXTS}, "questions": len(self),
+            **{name: getattr(self, name) for name in TEXTS}, "questions": len(self),
             **{f"{kind}s" if kind != "equity" else "equities": n for kind, n in zip(KINDS, many, strict=True)},
             "greatest_error": float(self.error.max(initial=0)), "digest": self.digest,
         }  # fmt: skip
 
     def part(self, numbers: Array) -> Exam:
         """Some of the questions, in this order."""
-        flat, starts = flat_parts(self.starts, numbers)
-        plain = {name: getattr(self, name)[numbers] for name in ARRAYS}
-        return Exam(
-            **self._texts(), **plain, starts=starts, results=self.results[flat], worths=self.worths[flat]
+        lengths = np.diff(self.starts)[numbers]
+        starts = starts_of(lengths)
+        flat = np.repeat(self.starts[:-1][numbers] - starts[:-1], lengths) + np.arange(starts[-1])
+        return replace(
+            self, rows=self.rows[numbers], starts=starts, results=self.results[flat], worths=self.worths[flat]
         )
-
-    def _texts(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*self.TEXTS, "points", "strata")}
 
     def save(self, path: str, *, force: bool = False) -> None:
         """Write the set; the same set gives the same bytes with the same NumPy."""
         data = io.BytesIO()
-        arrays = {name: getattr(self, name) for name in (*ARRAYS, "starts", "results", "worths")}
         facts = np.frombuffer(json.dumps(self._told() | {"digest": self.digest}).encode(), np.uint8)
-        np.savez_compressed(data, facts=facts, **arrays)
+        np.savez_compressed(data, facts=facts, **self._arrays())  # type: ignore[arg-type]
         with storage.create(path, force=force) as sink:
             sink.write(data.getvalue())
 
 
-def flat_parts(starts: Array, numbers: Array) -> tuple[Array, Array]:
-    """Of lists one after another the places of those of some numbers, and where each of these begins then."""
-    lengths = np.diff(starts)[numbers]
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    return np.repeat(starts[:-1][numbers] - ends[:-1], lengths) + np.arange(ends[-1]), ends
+def starts_of(lengths: Any) -> Array:
+    """(N + 1,) where N lists of these lengths begin, one after another."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-def joined(parts: list[Exam], **texts: Any) -> Exam:
-    """Sets one after another; strata of one name become one."""
+def rows_of(count: int, points: int, **columns: Any) -> Array:
+    """(count,) of `fields`: of weight 1, without mistakes, all else that is not given 0."""
+    rows = np.zeros(count, fields(points))
+    for name, value in {"weight": 1.0, "mistaken": np.nan, **columns}.items():
+        rows[name] = value
+    return rows
+
+
+def joined(parts: list[Exam], **changes: Any) -> Exam:
+    """Sets one after another; strata of one name become one. What they are called is that of the first."""
     points = max(part.points for part in parts)
     strata = tuple(dict.fromkeys(name for part in parts for name in part.strata))
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(p, name) for p in parts]) for name in ARRAYS if ARRAYS[name][1] >= 0
-    }
-    for name in ("us", "them"):
-        wide = [np.pad(getattr(p, name), ((0, 0), (0, points - p.points))) for p in parts]
-        arrays[name] = np.concatenate(wide)
-    places = [np.array([strata.index(name) for name in p.strata], np.uint8)[p.stratum] for p in parts]
-    arrays["stratum"] = np.concatenate(places)
-    lengths = np.concatenate([np.diff(p.starts) for p in parts])
-    boards = [np.pad(p.boards, ((0, 0), (0, points - p.points))) for p in parts]
-    return Exam(
-        points=points, strata=strata, **texts, **arrays, starts=np.concatenate([[0], np.cumsum(lengths)]),
-        results=np.concatenate([board.rank_array(b) for b in boards]),
-        worths=np.concatenate([p.worths for p in parts]),
+    rows, boards = [], []
+    for one in parts:
+        wide = ((0, 0), (0, points - one.points))
+        columns = {name: one.rows[name] for name in one.rows.dtype.names or ()}
+        columns |= {"us": np.pad(one.us, wide), "them": np.pad(one.them, wide)}
+        columns["stratum"] = np.array([strata.index(name) for name in one.strata])[one.stratum]
+        rows.append(rows_of(len(one), points, **columns))
+        boards.append(np.pad(one.boards, wide))
+    return replace(
+        parts[0], strata=strata, rows=np.concatenate(rows), worths=np.concatenate([one.worths for one in parts]),
+        starts=starts_of(np.concatenate([np.diff(one.starts) for one in parts])),
+        results=np.concatenate([board.rank_array(one) for one in boards]), **changes,
     )  # fmt: skip
 
 
@@ -246,16 +244,16 @@ def load(path: str, name: str = "") -> Exam:
     name = name or path
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
-            told = json.loads(bytes(held["facts"]))
-            arrays = {key: held[key] for key in (*ARRAYS, "starts", "results", "worths")}
-        digest = told.pop("digest")
-        if told.pop("version") != VERSION:
-            raise FormatError(f"{name}: a set of questions of another version of bgfmt")
-        made = Exam(**(told | {"strata": tuple(told["strata"])}), **arrays)
-    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FormatError):
-            raise
+            arrays = dict(held)
+        told = json.loads(bytes(arrays.pop("facts")))
+        starts, results, worths = (arrays.pop(key) for key in LISTS)
+        digest, version, _, strata = (told.pop(key) for key in ("digest", "version", "points", "strata"))
+        rows = rows_of(len(arrays["kind"]), arrays["us"].shape[1], **arrays)
+        made = Exam(rows, starts, results, worths, tuple(strata), **told)
+    except (KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile) as error:
         raise FormatError(f"{name}: no set of questions ({type(error).__name__})") from None
+    if version != VERSION:
+        raise FormatError(f"{name}: a set of questions of another version of bgfmt")
     problem = _odd(made)
     if problem or made.digest != digest:
         raise FormatError(f"{name}: a damaged set of questions ({problem or 'its digest is another'})")
@@ -263,19 +261,11 @@ def load(path: str, name: str = "") -> Exam:
 
 
 def _odd(exam: Exam) -> str:
-    """What in a set cannot be, in words."""
-    count = exam.kind.size
-    for name, (kind, length) in ARRAYS.items():
-        array = getattr(exam, name)
-        shape = (count,) if not length else (count, exam.points if length < 0 else length)
-        if array.shape != shape or array.dtype != np.dtype(kind):
-            return name
+    """Which list cannot be."""
     starts, flat = exam.starts, len(exam.worths)
-    if starts.shape != (count + 1,) or starts[0] or starts[-1] != flat or (np.diff(starts) < 0).any():
+    if starts.shape != (len(exam) + 1,) or starts[0] or starts[-1] != flat or (np.diff(starts) < 0).any():
         return "starts"
-    lengths = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}
-    for kind_number, least in lengths.items():
-        many = np.diff(starts)[exam.kind == kind_number]
-        if (many < least).any() or (kind_number != PLAY and (many != least).any()):
-            return "worths"
+    many, least = np.diff(starts), np.array([*WORTHS.values(), 0])[np.minimum(exam.kind, 4)]
+    if (many < least).any() or (many != least)[exam.kind != PLAY].any():
+        return "worths"
     return "results" if exam.results.shape != (flat,) or exam.kind.max(initial=0) > EQUITY else ""

@@ -223,11 +223,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
     name, _, rest = text.partition(":")
-    pairs = [item for item in rest.split(",") if item]
-    bad = next((item for item in pairs if "=" not in item), None)
-    if bad is not None:
-        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-    return engines.EngineDecider(engines.create(name, dict(item.split("=", 1) for item in pairs)))
+    return engines.EngineDecider(engines.create(name, engines.options_of(rest.split(","))))
 
 
 @click.command(name="gnubg-external")

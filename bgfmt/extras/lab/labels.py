@@ -6,7 +6,6 @@ was interrupted goes on from it.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import io
@@ -24,8 +23,9 @@ from bgfmt.analysis import ondemand
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.oracle import Oracle
 from bgfmt.analysis.solving import MONEY
-from bgfmt.errors import BgfmtError, NotCoveredError, OutputExistsError
+from bgfmt.errors import BgfmtError, NotCoveredError
 from bgfmt.game.state import GameState
+from bgfmt.storage.publish import rows_kept
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
 COLUMNS = (
@@ -98,39 +98,22 @@ def label_all(
     storage.check_output(output, force=force)
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
-    labels = _resumed(part, names, force)
+    rows, file = rows_kept(part, names, "labels of other positions or settings", force=force)
+    labels: dict[int, Label] = dict(rows)
     if progress is not None:
         progress(len(labels), len(texts))
-    with open(part, "a", encoding="utf-8") as file, Advisor([]) as advisor:
+    with file, Advisor([]) as advisor:
         for place, one in _made(texts, labels, settings, threads, advisor):
             labels[place] = one
             file.write(json.dumps([place, one]) + "\n")
             file.flush()
             if progress is not None:
                 progress(len(labels), len(texts))
-    rows = [labels[place] for place in range(len(texts))]
+    every = [labels[place] for place in range(len(texts))]
     with storage.create(output, force=force) as sink:
-        sink.write(_bytes(rows, os.path.splitext(output)[1]))
+        sink.write(_bytes(every, os.path.splitext(output)[1]))
     os.remove(part)
-    return sum("error" in one for one in rows)
-
-
-def _resumed(part: str, names: str, force: bool) -> dict[int, Label]:
-    """The labels of a part file, by place; a line that a kill broke is cut off."""
-    good = names + "\n"
-    labels: dict[int, Label] = {}
-    with contextlib.suppress(FileNotFoundError), open(part, encoding="utf-8") as file:
-        if file.readline() == good:
-            for line in file:
-                with contextlib.suppress(ValueError):
-                    place, one = json.loads(line)
-                    labels[place] = one
-                    good += json.dumps([place, one]) + "\n"
-        elif not force:
-            raise OutputExistsError(f"{part}: labels of other positions or settings that were not finished")
-    with storage.create(part, force=True) as sink:
-        sink.write(good.encode())
-    return labels
+    return sum("error" in one for one in every)
 
 
 def _made(

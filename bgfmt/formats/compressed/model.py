@@ -32,6 +32,7 @@ Bytes = NDArray[np.uint8]
 Matrix = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 
+ROWS_AT_ONCE = 1024  # so that what is taken off a tile needs no memory of a tile's size
 COLUMNS_AT_ONCE = 1024  # so that factors that are laid out stay near the processor
 ROOM = (8, 12)  # bits by which a factor of 8 bits, and one of 4, can be raised within 16 bits
 
@@ -255,7 +256,9 @@ def _taken(
     """The factors of both sides, once what they predict is taken off `rest`."""
     scale = np.exp2(shifts - float(fraction))
     right = np.clip(np.rint(fitted / scale[:, None]), -most, most).astype(np.float32)
-    rest -= (left * scale.astype(np.float32)) @ right
+    weights = left * scale.astype(np.float32)
+    for start in range(0, len(rest), ROWS_AT_ONCE):
+        rest[start : start + ROWS_AT_ONCE] -= weights[start : start + ROWS_AT_ONCE] @ right
     return Factors(left, right, shifts.astype(np.uint8))
 
 

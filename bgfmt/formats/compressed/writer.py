@@ -1,10 +1,10 @@
-"""The writer of a table: strip by strip of rows, tile by tile; memory is that of one strip."""
+"""The writer of a table: strip by strip of rows, tile by tile; memory is that of some tiles and a packed strip."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,9 +20,10 @@ from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities
 
 ROWS = 512  # of a tile at once
-GATHERED = 256  # rows of the table at once
+GATHERED = 128  # rows of the table at once
 SAMPLED = 97  # rows that the strength of the positions is taken from
 AT_ONCE = 2  # tiles
+HELD = 1 << 30  # bytes of tiles that are gathered in one pass over their rows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -54,73 +55,71 @@ def write(table: StoredEquities, version: int, sink: Outlet) -> None:
     begin = sink.written
     sink.skip(shape.first_strip)
     sink.count(shape.first_strip)
-    strips, edges, tiles = [shape.first_strip], shape.edges(), shape.groups**2
+    strips = [shape.first_strip]
     for g in range(shape.groups):
-        strip = _gathered(table.equities, numbers, numbers[edges[g] : edges[g + 1]])
-        if table.release is not None:
-            table.release()
-
-        def advance(size: int, done: int, before: int = g * shape.groups) -> None:
-            sink.count(size)
-            sink.expect(sink.counted * tiles / (before + done))
-
-        for piece in _strip(strip, shape, g, strips[-1], advance):
+        for piece in _strip(table, numbers, shape, g, strips[-1], sink):
             sink.sink.write(piece)
-        del strip
         strips.append(sink.written - begin)
     shape = Shape.of(*size, strips[-1])
     directory = Directory(model.ladder(), strips, numbers, facts)
     sink.sink.write_at(begin, shape.build() + directory.build())
 
 
-def _gathered(equities: Rows, numbers: Numbers, rows: Numbers) -> NDArray[np.uint16]:
-    """Rows of the table, both sides in the order of the file."""
-    out = np.empty((len(rows), *equities.shape[1:]), np.uint16)
+def _gathered(table: StoredEquities, rows: Numbers, columns: Numbers) -> NDArray[np.uint16]:
+    """The records of some rows of the table against some columns, both in the order of the file."""
+    out = np.empty((len(rows), len(columns), table.equities.shape[2]), np.uint16)
     for start in range(0, len(rows), GATHERED):
-        part = np.asarray(equities[rows[start : start + GATHERED]])
+        part = np.asarray(table.equities[rows[start : start + GATHERED]])
         for k in range(len(part)):
-            np.take(part[k], numbers, axis=0, out=out[start + k], mode="clip")
+            np.take(part[k], columns, axis=0, out=out[start + k], mode="clip")
+        if table.release is not None:
+            table.release()
     return out
 
 
 def _strip(
-    strip: NDArray[np.uint16], shape: Shape, g: int, begin: int, advance: Callable[[int, int], None]
-) -> list[Any]:
-    """The bytes of a strip in pieces; advance(bytes, tiles done) is called after each tile.
+    table: StoredEquities, numbers: Numbers, shape: Shape, g: int, begin: int, sink: Outlet
+) -> Iterator[Any]:
+    """The bytes of a strip in pieces; `sink` counts them tile by tile.
 
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
     threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", "pip install threadpoolctl")
-    edges = shape.edges()
+    edges, groups = shape.edges(), shape.groups
+    rows = numbers[edges[g] : edges[g + 1]]
+    together = max(AT_ONCE, HELD // (2 * shape.columns * len(rows) ** 2))
     models, beside, segments, sizes = [], [], [], []
 
-    def packed(j: int) -> tuple[TileModel, Bytes, memoryview, Numbers]:
-        tile = strip[:, edges[j] : edges[j + 1]]
-        factored = _packed(tile, shape, *model.fit(tile, g * shape.groups + j))
+    def packed(j: int, tile: NDArray[np.uint16]) -> tuple[TileModel, Bytes, memoryview, Numbers]:
+        factored = _packed(tile, shape, *model.fit(tile, g * groups + j))
         if factored[1].nbytes + len(factored[2]) < tile.nbytes:
             return factored
         bare = _packed(tile, shape, *model.without_factors(tile))  # blocks by themselves, plain where need be
         return min(factored, bare, key=lambda one: one[1].nbytes + len(one[2]))
 
     with _one_thread, threads.threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
-        for j, (tile_model, factors, data, lengths) in enumerate(pool.map(packed, range(shape.groups))):
-            models.append(tile_model)
-            beside.append(factors)
-            segments.append(data)
-            sizes.append(lengths)
-            advance(factors.nbytes + len(data), j + 1)
+        for first in range(0, groups, together):
+            some = range(first, min(groups, first + together))
+            part = _gathered(table, rows, numbers[edges[first] : edges[some.stop]])
+            tiles = np.split(part, [edges[j] - edges[first] for j in some[1:]], axis=1)
+            for j, (tile_model, factors, data, lengths) in zip(
+                some, pool.map(packed, some, tiles), strict=True
+            ):
+                models.append(tile_model)
+                beside.append(factors)
+                segments.append(data)
+                sizes.append(lengths)
+                sink.count(factors.nbytes + len(data))
+                sink.expect(sink.counted * groups**2 / (g * groups + j + 1))
+            del part, tiles
     head = strip_head(models)
     lengths = np.array(sizes).T  # (rows, tiles)
     at = begin + len(head) + 8 * (lengths.size + 1) + 4 + sum(factors.nbytes for factors in beside)
     index = at + np.concatenate([[0], np.cumsum(lengths)])
-    ends, pieces = np.cumsum(lengths, axis=0), list[Any]()
-    for first in range(0, len(lengths), 1024):
-        rows = range(first, min(len(lengths), first + 1024))
-        parts = (
-            data[ends[k, j] - lengths[k, j] : ends[k, j]] for k in rows for j, data in enumerate(segments)
-        )
-        pieces.append(b"".join(parts))
-    return [head, sealed(index.astype("<u8").tobytes()), *beside, *pieces]
+    yield from (head, sealed(index.astype("<u8").tobytes()), *beside)
+    ends = np.cumsum(lengths, axis=0)
+    for k in range(len(lengths)):
+        yield b"".join(data[ends[k, j] - lengths[k, j] : ends[k, j]] for j, data in enumerate(segments))
 
 
 def _packed(

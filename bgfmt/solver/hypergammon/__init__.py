@@ -234,7 +234,11 @@ class _Solve:
         self._pool = ThreadPoolExecutor(self.threads)
         self._sides, self._plays = plays.list_sides(boards), plays.list_plays(boards, self._pool)
         kind: Any = np.float32 if recipe == "gnubg" else np.float64
-        self.values, self._kinds, lost = np.zeros((n, n, 10), kind), _classes(boards), np.zeros((n, 10), kind)
+        self.values, self._kinds, lost = (
+            np.zeros((n, n, 10), kind),
+            classes_of(boards),
+            np.zeros((n, 10), kind),
+        )
         gammon = boards.sum(axis=1) == chequers
         lost[:, 3], lost[:, 4] = gammon, gammon & boards[:, FAR:].any(axis=1)
         lost[:, 5:] = -(1 + lost[:, 3:4] + lost[:, 4:5])
@@ -319,7 +323,7 @@ class _Solve:
         return list(self._pool.map(lambda pair: function(*pair), arguments))
 
 
-def _classes(boards: Array) -> Array:
+def classes_of(boards: Array) -> Array:
     """(n, n) uint8: the classes of all records [us, them], as `sweep` names them, of sides (n, 25)."""
     from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, OVER, RACE
 

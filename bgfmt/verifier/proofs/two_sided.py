@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -38,10 +38,10 @@ LEAST_READ = 0.5
 SMALLEST = 4  # rows and columns of a part that is not halved further
 
 
-class TwoSidedProof(Proof[TwoSided]):
+class TwoSidedProof(Proof[StoredEquities]):
     """gnubg's rule, float64, and the arithmetic of other programs."""
 
-    recipes = (
+    recipes: ClassVar[tuple[KnownRecipe, ...]] = (
         KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", plain=True),
         KnownRecipe(
             "gnubg-2001", "GNU Backgammon before November 2002: chances to win, in float64, truncated",
@@ -59,18 +59,18 @@ class TwoSidedProof(Proof[TwoSided]):
         ),
     )  # fmt: skip
 
-    def prove(self, table: TwoSided, request: Request) -> Outcome:
+    def prove(self, table: StoredEquities, request: Request) -> Outcome:
         return prove_exact(table, request) if table.exact else _rounded(table, request)
 
-    def in_parts(self, table: TwoSided) -> bool:
+    def in_parts(self, table: StoredEquities) -> bool:
         return not table.exact
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
         wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
         few = outcome is None or wrong < max(8, outcome.entries // 50)
-        return None if few else _other_layout(cast(TwoSided, db.table), db.source, start, end)
+        return None if few else _other_layout(cast(StoredEquities, db.table), db.source, start, end)
 
-    def put_right(self, table: TwoSided, threads: int) -> tuple[Table, int]:
+    def put_right(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
             made = floats.remade(table.points, table.chequers, table.equities.shape[2], "f8")
             stored = np.ascontiguousarray(table.equities)
@@ -84,8 +84,36 @@ class TwoSidedProof(Proof[TwoSided]):
         right, wrong = contact.settle(table, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
 
-    def options(self, table: TwoSided) -> dict[str, Any]:
+    def options(self, table: StoredEquities) -> dict[str, Any]:
         return {"cubeful": table.cubeful}
+
+
+class GammonProof(TwoSidedProof):
+    """The rule of money play with gammons, with Jacoby's rule or without, in 16383ths and in float64."""
+
+    recipes = (
+        KnownRecipe("gammons", "equities in 16383ths, rounded to the nearest", "bgfmt solve", plain=True),
+        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+    )
+
+    def prove(self, table: StoredEquities, request: Request) -> Outcome:
+        recipe = self.recipes[0].name
+        if table.exact:
+            return prove_exact(table, request)
+        if request.sample is not None:
+            return sampled(table, request, recipe)
+        found = passed(table, request)
+        if found.failing:
+            return damaged(table, request, found)
+        return Outcome(found.entries, found.entries, recipe)
+
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+        return None
+
+    def put_right(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
+        if table.exact:
+            raise VerificationError("a table of this size, or of float64, is solved again instead")
+        return super().put_right(table, threads)
 
 
 def prove_exact(table: StoredEquities, request: Request) -> Outcome:
@@ -95,7 +123,7 @@ def prove_exact(table: StoredEquities, request: Request) -> Outcome:
     return prove_pairs(table, request, "exact", LAST_BITS, finding)
 
 
-def _rounded(table: TwoSided, request: Request) -> Outcome:
+def _rounded(table: StoredEquities, request: Request) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
     if request.sample is not None:
         return sampled(table, request, "gnubg")
@@ -209,18 +237,18 @@ def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
     )
 
 
-def _equal(made: Array, table: TwoSided) -> bool:
+def _equal(made: Array, table: StoredEquities) -> bool:
     return np.array_equal(made, np.asarray(table.equities))
 
 
-def _of_2001(table: TwoSided) -> bool:
+def _of_2001(table: StoredEquities) -> bool:
     if table.positions > REMADE_MOST:
         return False
     name, made = next(_rivals(table))
     return name == "gnubg-2001" and _equal(made, table)
 
 
-def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
+def _rivals(table: StoredEquities) -> Iterator[tuple[str, Array]]:
     """Tables of other programs' arithmetic, as they store it."""
     size = (table.points, table.chequers, table.equities.shape[2])
     if not table.cubeful:
@@ -237,7 +265,7 @@ def _rivals(table: TwoSided) -> Iterator[tuple[str, Array]]:
                 yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
-def _with_contact(table: TwoSided, request: Request, found: recurrence.Pass) -> recurrence.Pass:
+def _with_contact(table: StoredEquities, request: Request, found: recurrence.Pass) -> recurrence.Pass:
     """The pass with pairs in contact held against the rule of their own, see `recurrence.contact`."""
     numbers, off = contact.check(table, request.threads)
     if len(found.numbers) < found.failing:  # too many to tell which are in contact
@@ -292,7 +320,7 @@ def unpacked(table: T) -> T:
     return replace(table, equities=equities)
 
 
-def _other_layout(table: TwoSided, source: Source, start: int, end: int) -> Likely | None:
+def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> Likely | None:
     """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
     n, columns = table.positions, table.equities.shape[2]
 

@@ -20,11 +20,11 @@ import bgfmt
 from bgfmt import formats
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.lab.formats import exact_bearoff
+from bgfmt.extras.lab.formats.j.container import Container
+from bgfmt.extras.lab.formats.j.noun import JType
 from bgfmt.extras.lab.tables import CHEQUERS, Gillogly
 from bgfmt.formats import bgsage, match
 from bgfmt.formats.compressed import layout
-from bgfmt.formats.j.container import Container
-from bgfmt.formats.j.noun import JType
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, Table, TwoSided

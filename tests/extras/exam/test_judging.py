@@ -43,7 +43,7 @@ def right(question: sets.Question) -> object:
 
 
 def sat(exam: sets.Exam, answer: object) -> judging.Judged:
-    made = candidates.wrapped("made", answer)
+    made = candidates.candidate("made", answer)
     return judging.judge(exam, judging.sit(lambda: made, exam), "made")
 
 
@@ -53,7 +53,7 @@ def test_nothing_is_lost_by_who_knows(standard: sets.Exam) -> None:
     assert not judged.wrong.any()
     assert judged.loss[judged.decided].max() == 0
     assert np.nanmax(np.abs(judged.off[0])) == 0
-    assert [one["name"] for one in findings.findings(judged) if "slow" not in one["name"]] == []
+    assert [one.name for one in findings.findings(judged) if "slow" not in one.name] == []
 
 
 # -- from fractions -------------------------------------------------------------------------------------------
@@ -171,15 +171,14 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
         [*np.random.default_rng(2).permutation(len(standard))[:3000], *np.flatnonzero(fifteen)]
     )
     judged = sat(standard.part(numbers), answer)
-    found = {one["name"]: one for one in findings.findings(judged)}
-    assert found["illegal"]["questions"] == np.sum(np.arange(len(numbers)) % 500 == 3)
-    assert "1 in " in found["illegal"]["words"]
+    found = {one.name: one for one in findings.findings(judged)}
+    assert found["illegal"].questions == np.sum(np.arange(len(numbers)) % 500 == 3)
+    assert "1 in " in found["illegal"].words
     assert {"always takes", "slow", "wrong with fifteen chequers"} <= set(found)
-    assert found["wrong at odd scores (own points to go)"]["cause"] == "sides exchanged"
-    told = report.as_dict(judged, 5)
-    text = "\n".join(report.lines(told, judged))
-    assert all(one["words"] in text for one in told["findings"])
-    page = report.page([(told, judged)], None)
+    assert found["wrong at odd scores (own points to go)"].cause == "sides exchanged"
+    made = report.Report([judged], 5)
+    assert all(one["words"] in made.text() for one in made.told[0]["findings"])
+    page = made.page()
     assert page.count("<article") == 5
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
 
@@ -192,7 +191,7 @@ def test_equities_in_other_units_are_named(standard: sets.Exam) -> None:
         "chances to win in place of equities": lambda x: (1 + x) / 2,
     }.items():
         judged = sat(money, lambda q, change=change: change(q.exam.of(q.number)[0]))
-        assert words in [one["name"] for one in findings.findings(judged)]
+        assert words in [one.name for one in findings.findings(judged)]
 
 
 # -- answers --------------------------------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
         return None if question.number == 3 else "nonsense" if question.number == 4 else right(question)
 
     exam = standard.part(np.flatnonzero(standard.kind == 0)[:50])
-    answers = judging.sit(lambda: candidates.Candidate("x", answer), exam, timeout=0.01)
+    answers = judging.sit(lambda: candidates.candidate("x", answer), exam, timeout=0.01)
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
     assert set(names[5:]) == {"answered"}
@@ -239,7 +238,7 @@ def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return right(question)
 
-    make = lambda: candidates.Candidate("x", answer)  # noqa: E731
+    make = lambda: candidates.candidate("x", answer)  # noqa: E731
     with pytest.raises(KeyboardInterrupt):
         judging.sit(make, exam, part=part)
     with open(part, "a") as file:

@@ -111,11 +111,11 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     path = tmp_path / "lines.py"
     path.write_text("import sys\nfor line in sys.stdin: print('roll' if line[0] == 'd' else '0', flush=True)")
     name = f"lines:{sys.executable} {path}"
-    exam = sets.joined([few] * 12, **{key: getattr(few, key) for key in few.TEXTS})
+    exam = sets.joined([few] * 12)
     one, three = sat(name, exam), sat(name, exam, threads=3)
     assert (one.answers.status == three.answers.status).all()
     assert one.count("answered") > 300
-    assert "illegal" in [found["name"] for found in findings.findings(one)]
+    assert "illegal" in [found.name for found in findings.findings(one)]
 
 
 def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:

@@ -2,7 +2,7 @@
 
 H. A. Peelle, "Backgammon tools in J", Vector 24 (1: expected rolls; 4: ace-point bearoffs): `Rolls`, `Pwin`, `Ace`,
 `BTree`, `BTreeA`, `DoubleOffAce`. A. Benjamin and A. M. Ross, "Enumerating backgammon positions: the perfect hash",
-Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.game.orders`, the hash itself. A blog of
+Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.orders`, the hash itself. A blog of
 19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in `bgfmt.articles.points_game`.
 
 Where a function takes `exact`, fractions are calculated instead of doubles; `BTree` and `BTreeA` calculate in the
@@ -18,10 +18,10 @@ from math import comb, factorial
 from typing import Any, overload
 
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.articles.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
+from bgfmt.extras.lab.articles.orders import multichoose
 from bgfmt.game.board import MAX_CHEQUERS, Side, count
 from bgfmt.game.moves import ROLLS, side_plays
-from bgfmt.game.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
-from bgfmt.game.orders import multichoose
 
 Number = float | Fraction
 Counts = Side | Sequence[int]

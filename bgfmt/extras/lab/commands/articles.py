@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from bgfmt.cli import options
-from bgfmt.extras.lab.articles import systems
-from bgfmt.game import orders
+from bgfmt.extras.lab.articles import orders, systems
 from bgfmt.game.board import Side
 
 exact_option = click.option("--exact", is_flag=True, help="Calculate in fractions.")

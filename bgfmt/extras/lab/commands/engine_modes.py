@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bgfmt import jit, storage
+from bgfmt.analysis.engines import options_of
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
 from bgfmt.extras import matches
@@ -39,10 +40,7 @@ class Request(SimpleNamespace):
 
 def run(request: Request) -> int:
     """Do what is asked for; the exit code."""
-    bad = next((pair for pair in request.pairs if "=" not in pair), None)
-    if bad is not None:
-        raise click.UsageError(f"{bad!r}: an option is KEY=VALUE")
-    main = engine.create(request.name, dict(pair.split("=", 1) for pair in request.pairs))
+    main = engine.create(request.name, options_of(request.pairs))
     if request.output is not None:
         _suffix(request.output)
         storage.check_output(request.output, force=request.force)

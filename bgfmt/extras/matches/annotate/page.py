@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import escape
 from urllib.parse import quote
@@ -45,24 +45,29 @@ code{font-size:.85em;color:var(--soft);overflow-wrap:anywhere}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
+def document(title: str, body: Iterable[str], style: str = "") -> str:
+    """A page that asks nothing of any other: its title, then lines of HTML."""
+    head = f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{escaped(title)}</title><style>{STYLE}{style}</style></head><body>
+{DEFINITIONS}
+<main><h1>{escaped(title)}</h1>"""
+    return "\n".join([head, *body, "</main></body></html>", ""])
+
+
 def page(report: Report, *, most: int = WORST) -> str:
     """The page. Names of players and files are escaped, and shown without what a reader cannot see."""
-    return "\n".join(_page(report, most)) + "\n"
-
-
-def _page(report: Report, most: int) -> Iterator[str]:
-    several = len(report.matches) != 1
     title = many(len(report.matches), "match").replace("matchs", "matches")
-    if not several:
+    if len(report.matches) == 1:
         title = text.title(report.matches[0])
-    yield "<!DOCTYPE html>"
-    yield '<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
-    yield '<link rel="icon" href="data:,">'
-    yield f"<title>{_escaped(title)}</title><style>{STYLE}</style></head><body>"
-    yield DEFINITIONS
-    yield f"<main><h1>{_escaped(title)}</h1>"
+    return document(title, _body(report, most))
+
+
+def _body(report: Report, most: int) -> Iterator[str]:
+    several = len(report.matches) != 1
     yield from _summary(report, several)
     worst = report.worst(most)
     if worst:
@@ -74,19 +79,19 @@ def _page(report: Report, most: int) -> Iterator[str]:
         yield from _match(one_match, cards, report.page, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
-        yield from (f"<p>{_escaped(name)}: {_escaped(why, 400)}</p>" for name, why, _ in report.unread)
-    yield "</main></body></html>"
+        yield from (f"<p>{escaped(name)}: {escaped(why, 400)}</p>" for name, why, _ in report.unread)
 
 
-def _escaped(words: str, limit: int = 200) -> str:
+def escaped(words: str, limit: int = 200) -> str:
+    """Words for HTML, without what a reader cannot see, and cut."""
     return escape(printable(words, limit))
 
 
 def _summary(report: Report, several: bool) -> Iterator[str]:
     bases = list(dict.fromkeys(text.basis(one) for one in report.matches))
-    yield from (f'<p class="soft">{_escaped(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
+    yield from (f'<p class="soft">{escaped(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
     if not several:
-        yield f'<p class="soft">{_escaped(text.coverage(report.matches[0]))}.</p>'
+        yield f'<p class="soft">{escaped(text.coverage(report.matches[0]))}.</p>'
     yield _table(report.totals)
     yield (
         '<p class="soft">Errors are decisions that surely cost something. Forced plays, differences within the error '
@@ -101,7 +106,7 @@ def _table(totals: list[Total]) -> str:
     columns = [f for f in FIGURES if f.heading and any(getattr(one, f.name) for one in totals)]
     head = "".join(f"<th>{figure.heading}</th>" for figure in columns)
     rows = "".join(
-        f'<tr><td class="w">{_escaped(one.name) or "(no name)"}</td>'
+        f'<tr><td class="w">{escaped(one.name) or "(no name)"}</td>'
         + "".join(f"<td>{figure.text(one)}</td>" for figure in columns)
         + "</tr>"
         for one in totals
@@ -119,13 +124,13 @@ def _cards(judgements: list[tuple[MatchReport, Judgement]], base: str, *, named:
 
 
 def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str:
-    file = f"{_escaped(report.file)}, " if named else ""
-    lines = "".join(f"<p>{_escaped(words)}</p>" for words in text.behind(one))
-    best = f"best {_escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
+    file = f"{escaped(report.file)}, " if named else ""
+    lines = "".join(f"<p>{escaped(words)}</p>" for words in text.behind(one))
+    best = f"best {escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
     return (
-        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{_escaped(text.where(one))}</h3>'
-        f'<p class="soft">{_escaped(text.score(one))}</p>{board(one.decision.state)}'
-        f"<p>{_escaped(one.did)} {text.worth(one.equity, one.mwc)} "
+        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{escaped(text.where(one))}</h3>'
+        f'<p class="soft">{escaped(text.score(one))}</p>{board(one.decision.state)}'
+        f"<p>{escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
         f"<p>{best}</p>{lines}<p>"
         f"{_link(f'<code>{escape(gnubg_id(one.decision.state))}</code>', report, one, base)}</p></article>"
@@ -148,8 +153,8 @@ def _anchor(report: MatchReport, one: Judgement) -> str:
 def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> Iterator[str]:
     """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
     if named:
-        yield f"<h2>{_escaped(report.file)}: {_escaped(text.title(report))}</h2>"
-        yield f'<p class="soft">{_escaped(text.coverage(report))}.</p>'
+        yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
+        yield f'<p class="soft">{escaped(text.coverage(report))}.</p>'
         yield _table(report.totals) if report.judgements else ""
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
@@ -163,13 +168,13 @@ def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> I
         yield "</tbody></table></div></details>"
     if report.problems:
         yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
-        yield from (f"<p>{_escaped(problem, 400)}</p>" for problem in report.problems)
+        yield from (f"<p>{escaped(problem, 400)}</p>" for problem in report.problems)
         yield "</details>"
 
 
 def _row(report: MatchReport, one: Judgement, base: str) -> str:
-    where = _link(_escaped(text.where(one)), report, one, base)
+    where = _link(escaped(text.where(one)), report, one, base)
     return (
         f'<tr class="{one.verdict}"><td class="l">{where}</td><td class="l v">{one.verdict}</td>'
-        f'<td class="w">{_escaped(text.line(one), 400)}</td></tr>'
+        f'<td class="w">{escaped(text.line(one), 400)}</td></tr>'
     )

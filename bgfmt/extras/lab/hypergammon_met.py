@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import OutputExistsError, SolverError
+from bgfmt.extras.lab.met_making import LIVE, Wins, make
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met, gnubg_xml
-from bgfmt.met.making import LIVE, Wins, make
 from bgfmt.met.score import Score
 from bgfmt.solver.hypergammon import HypergammonSolver
 from bgfmt.storage import PathLike, check_output, create
@@ -100,7 +100,7 @@ def hypergammon_met(
     points : 25, the bar being one.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.
-    live : the cube's efficiency; see `bgfmt.met.making`.
+    live : the cube's efficiency; see `bgfmt.extras.lab.met_making`.
     exact : solve every score with its cube instead, by no model; `table` and `live` are not used. resume : go on
         from the scores that an ended run left beside `path`. solving : called with the name of each score.
     threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
@@ -193,7 +193,7 @@ def _exact(
     sweeping: Callable[[int, float], None] | None,
     solving: Callable[[str], None] | None,
 ) -> Met:
-    from bgfmt.solver.hypergammon.score import Scores
+    from bgfmt.extras.lab.hypergammon_score import Scores
 
     HypergammonSolver(points, chequers, recipe="exact")  # refuses sizes
     make(length, Wins(0, 0), name="")  # and lengths

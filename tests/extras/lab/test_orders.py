@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgfmt import Side
+from bgfmt import Side, orders
 from bgfmt.errors import PositionError
-from bgfmt.game import orders
 from bgfmt.game.board import count, unrank_array
 
 N = 54264

@@ -27,7 +27,7 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
-from bgfmt.solver.hypergammon import CYCLE, FAR, PLACES, STEADY, _classes
+from bgfmt.solver.hypergammon import CYCLE, FAR, PLACES, STEADY, classes_of
 from bgfmt.solver.hypergammon.plays import Plays, Sides, list_plays, list_sides
 from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, RACE, TOGETHER
 from bgfmt.solver.machine import check_memory, thread_count
@@ -60,7 +60,7 @@ class Scores:
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
         self.pool = ThreadPoolExecutor(thread_count(threads))
         self.sides, self.plays = list_sides(boards), list_plays(boards, self.pool)
-        self.kinds = _classes(boards)
+        self.kinds = classes_of(boards)
         gammon = boards.sum(axis=1) == chequers
         #: what is won against each side: 1, a gammon 2, a backgammon 3
         self.gains = 1 + gammon + (gammon & boards[:, FAR:].any(axis=1))

@@ -12,14 +12,14 @@ import pytest
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import SolverError
-from bgfmt.files.solve_met import hypergammon_met
+from bgfmt.extras.lab.hypergammon_met import hypergammon_met
+from bgfmt.extras.lab.hypergammon_score import Scores
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.hypergammon import hypergammon
-from bgfmt.solver.hypergammon.score import Scores
 
 
 @pytest.fixture(scope="module")

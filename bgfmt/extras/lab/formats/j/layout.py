@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 
 from bgfmt import formats
 from bgfmt.errors import CorruptError
+from bgfmt.extras.lab.articles.orders import Peelle
+from bgfmt.extras.lab.formats.j import noun as jn
+from bgfmt.extras.lab.formats.j.components import Components
+from bgfmt.extras.lab.formats.j.container import VERSIONS, Container
+from bgfmt.extras.lab.formats.j.noun import JType, Noun
 from bgfmt.formats import records
 from bgfmt.formats.base import ROLLS
-from bgfmt.formats.j import noun as jn
-from bgfmt.formats.j.container import VERSIONS, Container
-from bgfmt.formats.j.noun import JType, Noun
 from bgfmt.formats.records import Fact, Record
 from bgfmt.game import board
-from bgfmt.game.orders import Peelle
-from bgfmt.tables import Components, LazyRows, MeanRolls, OneSided, Rows, Table
+from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows, Table
 from bgfmt.tables.rolls import means_of
 
 TITLE = "bgfmt one-sided"
