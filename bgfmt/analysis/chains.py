@@ -12,7 +12,6 @@ on the last point and the pips up to there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -36,7 +35,6 @@ Array = NDArray[Any]
 Arrays = tuple[Array, ...]
 MOST_LAYERS = 256
 MOST_RESULTS = 1024  # of a roll
-CHUNK = 1024  # positions between two looks at what was done
 HOME, FAR = 6, 10  # points of the two tables
 ROLLS, FAR_ROLLS = 32, 64  # told apart within and beyond the tables
 
@@ -171,37 +169,6 @@ def _space(points: int, rolls: int, room: int) -> Arrays:
     )  # fmt: skip
 
 
-def values_many(
-    positions: Sequence[Position],
-    columns: Columns,
-    *,
-    threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Array:
-    """(N, K) float64: values of many races before the roll, by the quick estimate, on all cores.
-
-    progress : called as ``progress(done, total)`` with positions. NotCoveredError for contact, PositionError for a
-    game that is over.
-    """
-    for position in positions:
-        check_race(position.check())
-    many = max(1, min(thread_count(threads), len(positions)))
-    out = np.empty((len(positions), len(columns)))
-
-    def part(estimator: Estimator, numbers: Sequence[int]) -> None:
-        for n in numbers:
-            out[n] = estimator.values(positions[n], columns)
-
-    estimators = [Estimator(QUICK, 1 << 16) for _ in range(many)]
-    with ThreadPoolExecutor(many) as pool:
-        for start in range(0, len(positions), CHUNK):
-            numbers = range(start, min(start + CHUNK, len(positions)))
-            list(pool.map(part, estimators, (numbers[k::many] for k in range(many))))
-            if progress is not None:
-                progress(numbers.stop, len(positions))
-    return out
-
-
 def estimate_many(
     us: ArrayLike, them: ArrayLike, *, jacoby: bool = False, threads: int | None = None
 ) -> Array:
@@ -213,6 +180,18 @@ def estimate_many(
     """
     sides = [[Side(*map(int, counts)) for counts in np.asarray(one)] for one in (us, them)]
     positions = [Position(*pair) for pair in zip(*sides, strict=True)]
+    for position in positions:
+        check_race(position.check())
     columns = for_money(jacoby=jacoby)
     order = [columns.states.index(MONEY[name]) for name in COLUMNS]
-    return values_many(positions, columns, threads=threads)[:, order]
+    many = max(1, min(thread_count(threads), len(positions)))
+    out = np.empty((len(positions), len(columns)))
+
+    def part(k: int) -> None:
+        estimator = Estimator(QUICK, 1 << 16)
+        for n in range(k, len(positions), many):
+            out[n] = estimator.values(positions[n], columns)
+
+    with ThreadPoolExecutor(many) as pool:
+        list(pool.map(part, range(many)))
+    return out[:, order]

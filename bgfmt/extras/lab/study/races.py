@@ -1,22 +1,25 @@
-"""Races from real matches, what their cube decisions are worth, and two halves: one to search by, one to judge by."""
+"""Cube decisions as they come up in races: played on from recorded matches, with the cube turned rightly.
+
+A race begins where contact ended, the cube at 1 and centered. Both sides play for the fewest rolls and double, take
+and pass rightly, for money, until a double is passed, a redouble taken or the game over. Gammons are ignored.
+"""
 
 from __future__ import annotations
 
-import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis import library
 from bgfmt.analysis.bulk import results_of
-from bgfmt.analysis.chains import FAR, values_many
+from bgfmt.analysis.chains import FAR, QUICK, Estimator, rows
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
-from bgfmt.extras.lab.study import judges
+from bgfmt.extras.lab.study.counts import HOME, pips
+from bgfmt.extras.lab.study.judges import TIE, by_equities, may_double
+from bgfmt.extras.lab.study.rules import Pairs
 from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.extras.matches.decisions import state
 from bgfmt.game import board
@@ -27,161 +30,148 @@ from bgfmt.tables import TwoSided
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
 Array = NDArray[Any]
-POINTS, HOME = 24, 6
-THINNED = 8  # of so many positions outside one is kept
 Progress = Callable[[int, int], None]
+POINTS = 24
+LONG = 50  # pips; in a longer race that is not all home
+CLEAR = (0.03, 0.2)  # below such a lead nobody doubles, above it every double is passed; that is not looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """N positions before a roll, each as often as it occurs.
+    """N decisions of `games` games: of the side on roll whether to double, and of the other whether to take.
 
-    us, them : (N, points) chequers of the side on roll and of the other. weight : (N,) how often each occurs. race :
-    (N,) the game each is from. held : (N,) bool, whether it is kept for judging. recorded : (N,) bool, False where a
-    race was played on with other dice.
+    us, them : (N, points) chequers. owned : (N,) bool, whether it is about a redouble. race : (N,) the recorded race
+    that the game goes on from. held : (N,) bool, whether it is kept for judging. worths : for money.
     """
 
     us: Array
     them: Array
-    weight: Array
+    owned: Array
     race: Array
     held: Array
-    recorded: Array
+    games: tuple[int, int]
+    worths: Worths
 
 
-def recorded(names: Iterable[str]) -> Iterator[list[list[Position]]]:
-    """The races of each match of these files: the positions before a roll or a double without contact, a list a game.
+def starts(names: Iterable[str]) -> list[list[Position]]:
+    """The first positions without contact of the games of each recorded match.
 
-    A match that stands in several files, told by its first race, counts once.
+    A match that stands in several files, told by the first of them, counts once.
     """
-    met: set[Position] = set()
+    found: dict[Position, list[Position]] = {}
     for name in names:
         for match in matches.each(name):
             races = []
             for game in match.games:
-                asked = (r for r in game.records if r.kind in ("play", "double"))
-                found = [state(match, game, record).position for record in asked]
-                race = [p for p in found if not (p.contact or p.us.bar or p.them.bar)]
-                # a position in which a double was taken is asked about again before the roll
-                races.append([p for k, p in enumerate(race) if k == 0 or p != race[k - 1]])
-            races = [race for race in races if race]
-            if races and races[0][0] not in met:
-                met.add(races[0][0])
-                yield races
+                asked = (state(match, game, r).position for r in game.records if r.kind in ("play", "double"))
+                races += [p for p in asked if not (p.contact or p.us.bar or p.them.bar)][:1]
+            if races:
+                found.setdefault(races[0], races)
+    return list(found.values())
 
 
-def of_matches(names: Iterable[str], again: int, seed: int) -> Sample:
-    """All races of recorded matches, and `again` positions of the same races played on with other dice.
+def sample(
+    recorded: list[list[Position]], again: int, seed: int, table: TwoSided | None, progress: Progress | None = None
+) -> Sample:
+    """The decisions of races played on `again` times from each start; half of the matches, by `seed`, are held out.
 
-    Half of the matches, drawn by `seed`, are held out. NotCoveredError where there is no race, or but one match.
+    table : of money equities, used where it covers both sides. NotCoveredError for races of one match only.
     """
-    found = list(recorded(names))
-    if len(found) < 2:
+    if len(recorded) < 2:
         raise NotCoveredError("races of at least two matches are needed: one to search by, one to judge by")
-    found.sort(key=lambda races: _key(races[0][0]))  # whatever the order of the files
     rng = np.random.default_rng(seed)
-    kept = np.zeros(len(found), np.bool_)
-    kept[rng.permutation(len(found))[::2]] = True
-    races = [race for match in found for race in match]
-    held = np.repeat(kept, [len(match) for match in found])
-    us, them = _counts([position for race in races for position in race])
-    of = np.repeat(np.arange(len(races)), [len(race) for race in races])
-    more = _played_on([race[0] for race in races], again, rng)
-    us, them, race, weight = (
-        np.concatenate(pair) for pair in zip((us, them, of, np.ones(len(us))), more, strict=True)
-    )
-    return Sample(us, them, weight, race, held[race], np.arange(len(us)) < len(of))
+    matches_held = np.isin(np.arange(len(recorded)), rng.permutation(len(recorded))[::2])
+    held = np.repeat(matches_held, [len(races) for races in recorded])
+    both = [[side.padded(POINTS) for side in (p.us, p.them)] for races in recorded for p in races]
+    us, them = np.repeat(np.array(both, np.int8).reshape(-1, 2, POINTS), again, axis=0).swapaxes(0, 1)
+    race = np.repeat(np.arange(len(held)), again)
+    owner = np.zeros(len(race), np.int8)  # 1 the side on roll, -1 the other
+    found, worths, whole = [], [], len(race)
+    while len(us):
+        ours, theirs = pips(us), pips(them)
+        home = ~(us[:, HOME:] | them[:, HOME:]).any(axis=1)
+        lead = theirs - ours
+        clear = ~home & (ours > LONG) & ((lead < CLEAR[0] * ours) | (lead > CLEAR[1] * ours))
+        asked = np.flatnonzero((owner >= 0) & ~clear)
+        worth = judged(us[asked], them[asked], None, table)
+        owned = owner[asked] > 0
+        found.append((us[asked], them[asked], owned, race[asked]))
+        worths.append(worth)
+        double, take = right(worth, owned)
+        ended = clear & (owner >= 0) & (lead > 0)
+        ended[asked] = double & (~take | owned)
+        owner[asked] = np.where(double, -1, owner[asked])
+        us = _rolled(us, rng)
+        on = us.any(axis=1) & ~ended
+        us, them, race, owner = them[on], us[on], race[on], -owner[on]
+        if progress is not None:
+            progress(whole - len(us), whole)
+    us, them, owned, race = (np.concatenate(part) for part in zip(*found, strict=True))
+    games = again * int((~held).sum()), again * int(held.sum())
+    money = Worths(*(np.concatenate(part) for part in zip(*worths, strict=True)))
+    return Sample(us, them, owned, race, held[race], games, money)
 
 
-def _key(position: Position) -> int:
-    """A number that does not depend on the order of the files."""
-    return zlib.crc32(struct.pack("48b", *position.us.padded(POINTS), *position.them.padded(POINTS)))
-
-
-def _counts(positions: Iterable[Position]) -> tuple[Array, Array]:
-    both = [[side.padded(POINTS) for side in (p.us, p.them)] for p in positions]
-    sides = np.array(both, np.int8).reshape(-1, 2, POINTS)
-    return sides[:, 0], sides[:, 1]
-
-
-def _played_on(starts: list[Position], wanted: int, rng: Any) -> tuple[Array, ...]:
-    """Positions drawn from races that both sides play to the end for few rolls: us, them, race, weight.
-
-    Those outside are thinned, and weigh more: they are dear to estimate, and any count does well there.
-    """
-    found: list[tuple[Array, Array, Array]] = [(*_counts([]), np.zeros(0, np.int64))]
-    rows, many = library.distributions(True), 0
-    means = rows @ np.arange(rows.shape[1], dtype=np.float64) / CHANCE_WHOLE
-    while many < wanted:
-        us, them, of = *_counts(starts), np.arange(len(starts))
-        while len(us):
-            us = _rolled(us, means, rng)
-            on = us.any(axis=1)
-            us, them, of = them[on], us[on], of[on]
-            found.append((us, them, of))
-            many += len(us)
-    us, them, of = (np.concatenate(part) for part in zip(*found, strict=True))
-    drawn = rng.permutation(many)[:wanted]
-    outside = (us[drawn, HOME:] | them[drawn, HOME:]).any(axis=1)
-    weight = np.where(outside, THINNED, 1.0)
-    drawn, weight = (part[~outside | (rng.random(wanted) * THINNED < 1)] for part in (drawn, weight))
-    return us[drawn], them[drawn], of[drawn], weight
-
-
-def _rolled(sides: Array, means: Array, rng: Any) -> Array:
-    """Sides after a roll each, played for the fewest rolls, of which `means` tells those within ten points."""
+def _rolled(sides: Array, rng: Any) -> Array:
+    """Sides after a roll each, played for the fewest rolls; a chequer beyond ten points is pips, 49/6 a roll."""
     lengths, results = results_of(sides, rng.integers(1, 7, (len(sides), 2)))
     boards = board.unrank_array(results, POINTS)
     near = boards[:, :FAR].astype(np.int64)
     near[:, -1] += boards[:, FAR:].sum(axis=1)
-    beyond = boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1)  # pips, 49/6 a roll
-    rolls = means[board.rank_array(near)] + beyond * 6 / 49
+    distributions = rows(FAR)[0]
+    means = distributions @ np.arange(distributions.shape[1]) / CHANCE_WHOLE
+    rolls = means[board.rank_array(near)] + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * 6 / 49
     order = np.lexsort((rolls, np.repeat(np.arange(len(sides)), lengths)))
-    best: Array = boards[order[np.cumsum(lengths) - lengths]].astype(np.int8)
-    return best
+    return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
 
 
-def drawn_evenly(table: TwoSided, wanted: int, seed: int) -> Sample:
-    """Pairs of a table, each side drawn evenly among its positions; every other one is held out."""
-    numbers = np.random.default_rng(seed).integers(1, table.positions, (2, wanted))
-    us, them = (board.unrank_array(side, table.points) for side in numbers)
-    held = np.arange(wanted) % 2 == 1
-    return Sample(us, them, np.ones(wanted), np.arange(wanted), held, np.zeros(wanted, np.bool_))
+def right(worths: Worths, owned: Array) -> tuple[Array, Array]:
+    """Whether to double, to redouble where `owned`, and whether to take, bool (N,)."""
+    gain, spare = gains(worths, owned)
+    return gain > TIE, spare > -TIE
 
 
-def worths(
-    sample: Sample, score: Score | None, table: TwoSided | None, progress: Progress | None = None
+def gains(worths: Worths, owned: Array) -> tuple[Array, Array]:
+    """What doubling gains, redoubling where `owned`, and what taking gains the other side, (N,)."""
+    rolling, taken = worths.centered, worths.taken
+    if worths.owned is not None and worths.retaken is not None:
+        rolling, taken = np.where(owned, worths.owned, rolling), np.where(owned, worths.retaken, taken)
+    return np.minimum(taken, 1.0) - rolling, 1.0 - taken
+
+
+def judged(
+    us: Array, them: Array, score: Score | None, table: TwoSided | None, progress: Progress | None = None
 ) -> Worths:
-    """What the cube decisions of all positions are worth, gammons ignored: by the table for money where it covers
-    both sides, else by the quick estimate of races."""
-    us, them = sample.us, sample.them
-    if score is not None:
-        judges.may_double(score)
-    cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
+    """What positions are worth without gammons: by the table, for money, where it covers both, else by estimate."""
     covered = np.zeros(len(us), np.bool_)
     if table is not None and score is None:
         for side in (us, them):
             covered |= side[:, table.points :].any(axis=1) | (side.sum(axis=1) > table.chequers)
         covered = ~covered
-    values = np.empty((len(us), len(cubes)))
-    left = np.flatnonzero(~covered)
-    sides = [[Side(*map(int, counts)) for counts in part[left]] for part in (us, them)]
-    values[left] = values_many([Position(*pair) for pair in zip(*sides, strict=True)], cubes, progress=progress)
-    if table is not None and covered.any():
-        stored = table.lookup_many(*(part[covered][:, : table.points] for part in (us, them)))
-        values[covered] = np.asarray(stored, np.float64)[:, [0, 2, 1, 3]]
+    cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
+    values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
+    for done, n in enumerate(np.flatnonzero(~covered)):
+        values[n] = estimator.values(Position(*(Side(*map(int, side[n])) for side in (us, them))), cubes)
+        if progress is not None:
+            progress(done + 1, len(us))
     if score is None:
-        centered, owned, opponent = values[:, 1], values[:, 2], values[:, 3]
-        return Worths(centered, owned, 2 * opponent, 2 * opponent)
+        middle, own, other = values[:, 1], values[:, 2], 2 * values[:, 3]
+        worths = Worths(middle, own, other, other)
+        if table is not None and covered.any():
+            none = np.empty((0, 0))
+            stored = by_equities(table, None).worths(Pairs(us[covered], them[covered], none, none))
+            for ours, part in zip(worths, stored, strict=True):
+                assert ours is not None
+                ours[covered] = part
+        return worths
+    may_double(score)
 
     def worth(cube: CubeState, at: int) -> Array:
         add, times = (0.0, 1.0) if cube in cubes.states else columns.dead(score, 0, cube)
         lose, win = (columns.worth_of(score, 0, points) for points in (-at, at))
-        result: Array = (2 * (add + times * values[:, cubes.place(cube)]) - win - lose) / (win - lose)
-        return result
+        return np.asarray((2 * (add + times * values[:, cubes.place(cube)]) - win - lose) / (win - lose))
 
-    middle, own = CubeState(1, NOBODY), CubeState(2, 0)
-    centered, taken = worth(middle, 1), worth(CubeState(2, 1), 1)
-    if not score.may_double(0, own):
-        return Worths(centered, None, taken, None)
-    return Worths(centered, worth(own, 2), taken, worth(CubeState(4, 1), 2))
+    middle, taken = worth(CubeState(1, NOBODY), 1), worth(CubeState(2, 1), 1)
+    if not score.may_double(0, CubeState(2, 0)):
+        return Worths(middle, None, taken, None)
+    return Worths(middle, worth(CubeState(2, 0), 2), taken, worth(CubeState(4, 1), 2))
