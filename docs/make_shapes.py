@@ -62,15 +62,13 @@ def option_table(names: Iterable[str], *, http: bool = False) -> str:
 
 # -- TypeScript ----------------------------------------------------------------------------------------------
 
-#: what answers of tables alone, which plugins/js gives, can only be
+#: what answers of plugins/js can only be
 _JS = {
-    "source": '"two-sided" | "one-sided"',
-    "table": "string",
+    "source": '"two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate"',
+    "SideRace.table": "string",
+    "TwoRaces.table": "string",
     "max_error": "Record<string, number>",
-    "approximate": "false",
     "CubeAction.error": "number",
-    "CubeAnswer.win_gammon": "number",
-    "CubeAnswer.lose_gammon": "number",
     "measure": "string",
     "label": "1 | 2 | 3 | 4 | 5",
     "RankedPlay.value": "number",
@@ -78,15 +76,10 @@ _JS = {
     "ProbeQuestion.table": "null",
     "SideRace.std_rolls": "number",
     "ProbeAnswer.not_covered": 'Partial<Record<"cube" | "race" | "play", string>>',
-    "CubeAnswer.win": "number",
     "ProbeAnswer.cube": "CubeAnswer | null",
     "Estimate.approximate": "true",
 }
-_NOT_JS = {"Choices", "Losses", "Met", "MatchCubeAnswer", "Cell", "ScoresAnswer"}
-_NOT_JS |= {"Insight", "CubeAnswer.insight"}
-_NOT_JS |= {f"{name}.usual_error" for name in ("Origin", "CubeAction", "CubeAnswer", "PlayAnswer")}
-_NOT_JS |= {"RankedPlay.mwc", "RankedPlay.loss_mwc", "RankedPlay.loss_emg"}
-_NOT_JS |= {"PlayAnswer.away", "PlayAnswer.crawford", "PlayAnswer.met"}
+_NOT_JS = {"Insight", "CubeAnswer.insight", "MatchCubeAnswer.insight"}
 
 
 def typescript(shape: type[shapes.Plain]) -> str:

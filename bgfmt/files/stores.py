@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -148,6 +149,12 @@ def fill_store(
     return filling.report
 
 
+#: names in a store that has no description: a solve was killed at its first step, or went on with a store while
+#: another removed it
+BEGUN = re.compile(rf"{ROOT}\..*")
+LEFT = re.compile(rf"({MAIN}|{NUMBERS})(/(c(\.\d+)+|{ROOT})(\..*)?)?|{BEGUN.pattern}")
+
+
 def remove(path: str) -> None:
     """Remove a store, and its folder where nothing else is in it."""
     places = ChunkStore(path).places
@@ -161,12 +168,16 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
     try:
         text = ChunkStore(path).meta(ROOT)
     except (FileNotFoundError, NotADirectoryError):
-        # a solve that was killed at its first step leaves a half-written description
-        if os.path.lexists(path) and not (
-            os.path.isdir(path) and all(name.startswith(f"{ROOT}.") for name in os.listdir(path))
-        ):
-            message = f"{path}: exists already and is no store of a solve"
-            raise OutputExistsError(message, replaceable=False) from None
+        if os.path.lexists(path):
+            ours = LEFT if resume else BEGUN
+            if not os.path.isdir(path) or any(
+                p.is_symlink() or not ours.fullmatch(p.relative_to(path).as_posix())
+                for p in Path(path).rglob("*")
+            ):
+                message = f"{path}: exists already and is no store of a solve"
+                raise OutputExistsError(message, replaceable=False) from None
+            for name in (MAIN, NUMBERS):  # of which table nobody knows
+                ChunkStore(path).places.remove(name)
         return None
     facts = described(text, path)
     ((_, _, columns), _), *_ = solver.arrays().values()

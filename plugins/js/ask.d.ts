@@ -1,4 +1,5 @@
 import type { Counts, CubeOwner, Table } from "./bgfmt.js";
+import type { Question, Solved } from "./calculate.js";
 
 export type Tables = Table<any> | readonly Table<any>[];
 /** Text, both sides, or one side's counts. */
@@ -8,19 +9,21 @@ export type Roll = string | readonly [number, number];
 type Die = 1 | 2 | 3 | 4 | 5 | 6;
 /** A roll that the compiler knows to be one, not "all". */
 export type OneRoll = `${Die}${Die}` | `${Die}-${Die}` | readonly [number, number];
-export type Measure = "money" | "cubeless" | "mean" | `off:${number}`;
+export type Measure = "money" | "match" | "cubeless" | "mean" | `off:${number}`;
 
 // shapes:begin typescript, by `python docs/make_shapes.py`
 /** What all answers share. */
 export interface Origin {
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: false;
+  approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
+  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** One side's race. What the table does not say is None, and left out in JSON. */
@@ -52,11 +55,11 @@ export interface SideRace {
   /** The chances to have borne off the first chequer within 0, 1, 2, ... rolls. */
   gammon_saved_within?: number[];
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: false;
+  approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
@@ -92,11 +95,11 @@ export interface TwoRaces {
   /** The chances of both; null where only means are known. */
   two_sided: Estimate | null;
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: false;
+  approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
 }
@@ -137,16 +140,18 @@ export interface CubeAction {
   sure: boolean;
   /** The greatest error of the equities; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   error: number;
+  /** Of estimates and play-outs the error that 95 % of them keep; null for other answers. */
+  usual_error?: number;
   /** Whether it was calculated because the error of the table could have turned it. */
   settled: boolean;
   /** How sure that is, in words. */
   certainty: string;
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the equities are estimated. */
-  approximate: false;
+  approximate: boolean;
 }
 
 /** The cube for money. */
@@ -158,11 +163,11 @@ export interface CubeAnswer {
   /** What the cube shows. */
   cube_value: number;
   /** The chance to win without a cube; null where it is not known. */
-  win: number;
+  win: number | null;
   /** The chance to win a gammon; null where it is not known. */
-  win_gammon: number;
+  win_gammon: number | null;
   /** The chance to lose a gammon; null where it is not known. */
-  lose_gammon: number;
+  lose_gammon: number | null;
   /** The equity without a cube. */
   cubeless: number;
   /** The equity of rolling on with the cube on the own side. */
@@ -174,13 +179,15 @@ export interface CubeAnswer {
   /** `none` (impossible), `counted`, or `ignored` though they are possible. */
   gammons: "none" | "counted" | "ignored";
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: false;
+  approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
+  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  usual_error?: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
   /** Whether to double; a double that costs nothing counts as one. */
@@ -205,6 +212,158 @@ export interface CubeAnswer {
   label_text: string;
 }
 
+/** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
+export interface Choices {
+  /** Of rolling on. */
+  no_double: number;
+  /** Of a double that is taken; null where doubling is not allowed. */
+  double_take: number | null;
+  /** Of a double that is passed; null where doubling is not allowed. */
+  double_pass: number | null;
+  /** Of the best choice. */
+  best: number;
+}
+
+/** What each choice costs, never negative. */
+export interface Losses {
+  /** What not doubling costs the side on roll. */
+  no_double: number;
+  /** What doubling costs the side on roll. */
+  double: number;
+  /** What taking costs the other side. */
+  take: number;
+  /** What passing costs the other side. */
+  pass: number;
+}
+
+/** A match equity table, by its name and values. */
+export interface Met {
+  /** The name of the match equity table. */
+  name: string;
+  /** The SHA-256 of its values. */
+  digest: string;
+}
+
+/** The cube at a score. */
+export interface MatchCubeAnswer {
+  /** Both sides, the side on roll first. */
+  position: string;
+  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  cube: "centered" | "owned" | "opponent";
+  /** What the cube shows. */
+  cube_value: number;
+  /** The points that the side on roll and the other need. */
+  away: number[] | null;
+  /** Whether this is the Crawford game. */
+  crawford: boolean | null;
+  /** The chances to win the match. */
+  mwc: Choices;
+  /** The same as equities of a game at this score. */
+  emg: Choices;
+  /** What to do in words, such as `Double, take`. */
+  action: string;
+  /** Whether to double: `yes`, `no`, `optional` or `unavailable`. */
+  double: "yes" | "no" | "optional" | "unavailable";
+  /** The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double. */
+  response: "take" | "pass" | "either" | null;
+  /** What each choice costs in match winning chance; null where doubling is not allowed. */
+  loss_mwc: Losses | null;
+  /** What each choice costs as an equity of a game at this score. */
+  loss_emg: Losses | null;
+  /** `none` where no gammon can be lost, `counted` where one can. */
+  gammons: "none" | "counted";
+  /** Whether a decision is closer than the error. */
+  close: boolean;
+  /** The chance to win the game without a cube; null where it is not known. */
+  cubeless_win: number | null;
+  /** What else a player should know, a sentence each. */
+  notes: string[];
+  /** The match equity table. */
+  met: Met;
+  /** Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers. */
+  usual_error?: number;
+  /** Whether to double; a double that costs nothing counts as one. */
+  doubles: boolean;
+  /** Whether a double should be taken; an exact tie counts as a take. */
+  takes: boolean;
+  /** Whether the error of the equities cannot turn the action. */
+  sure: boolean;
+  /** How sure that is, in words. */
+  certainty: string;
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
+  /** The name of the table; null for a calculation. */
+  table: string | null;
+  /** Whether the equities are estimated. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; null where none is known. */
+  max_error: Record<string, number>;
+}
+
+/** The decision at one score of a grid. */
+export interface Cell {
+  /** The points that the side on roll and the other need. */
+  away: number[];
+  /** Whether this is the Crawford game. */
+  crawford: boolean;
+  /** The chances to win the match. */
+  mwc: Choices;
+  /** The same as equities of a game at this score. */
+  emg: Choices;
+  /** What to do in words, such as `Double, take`. */
+  action: string;
+  /** Whether to double: `yes`, `no`, `optional` or `unavailable`. */
+  double: "yes" | "no" | "optional" | "unavailable";
+  /** The other side's answer to a double: `take`, `pass` or `either`; null where there can be no double. */
+  response: "take" | "pass" | "either" | null;
+  /** What each choice costs in match winning chance; null where doubling is not allowed. */
+  loss_mwc: Losses | null;
+  /** What each choice costs as an equity of a game at this score. */
+  loss_emg: Losses | null;
+  /** `none` where no gammon can be lost, `counted` where one can. */
+  gammons: "none" | "counted";
+  /** No chance is farther than this from the truth. */
+  error: number;
+  /** Whether a decision is closer than the error. */
+  close: boolean;
+  /** The chance to win the game without a cube; null where it is not known. */
+  cubeless_win: number | null;
+  /** What else a player should know, a sentence each. */
+  notes: string[];
+  /** The match equity table. */
+  met: Met;
+}
+
+/** The cube at all scores. */
+export interface ScoresAnswer {
+  /** Both sides, the side on roll first. */
+  position: string;
+  /** Where the cube lies for the side on roll: `centered`, `owned` or `opponent`. */
+  cube: "centered" | "owned" | "opponent";
+  /** What the cube shows. */
+  cube_value: number;
+  /** The points that the side on roll and the other need. */
+  away?: number[];
+  /** Whether this is the Crawford game. */
+  crawford?: boolean;
+  /** How many points away the scores go. */
+  scores: number;
+  /** The decisions, one for each score. */
+  cells: Cell[];
+  /** The match equity table. */
+  met: Met;
+  /** The kind of table, or what else, that answered. */
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
+  /** The name of the table; null for a calculation. */
+  table: string | null;
+  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  approximate: boolean;
+  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  max_error: Record<string, number>;
+  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  usual_error?: Record<string, number>;
+}
+
 /** One play of a roll. */
 export interface RankedPlay {
   /** The play, such as `6/5 6/off`. */
@@ -217,6 +376,12 @@ export interface RankedPlay {
   loss: number;
   /** Whether the loss lies within the error of two equal plays. */
   close: boolean;
+  /** At a score, the chance to win the match after it. */
+  mwc?: number;
+  /** At a score, the loss of that chance. */
+  loss_mwc?: number;
+  /** At a score, the loss as an equity of a game at this score. */
+  loss_emg?: number;
 }
 
 /** The plays of one roll. */
@@ -247,14 +412,22 @@ export interface PlayAnswer {
   cube?: "centered" | "owned" | "opponent";
   /** What the cube shows. */
   cube_value?: number;
+  /** The points that the side on roll and the other need. */
+  away?: number[];
+  /** Whether this is the Crawford game. */
+  crawford?: boolean;
+  /** At a score, the match equity table. */
+  met?: Met;
   /** The kind of table, or what else, that answered. */
-  source: "two-sided" | "one-sided";
+  source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
-  approximate: false;
+  approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
   max_error: Record<string, number>;
+  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  usual_error?: Record<string, number>;
 }
 
 /** A position as programs need it. */
@@ -317,16 +490,59 @@ export interface CubeOptions {
   beavers?: boolean;
   /** Whether gammons count only once the cube is turned; tables that hold no gammons answer alike. */
   jacoby?: boolean;
+  /** Match score: what the side on roll and the other need, as "3-5"; by default the identifier's. */
+  away?: string | readonly [number, number];
+  crawford?: boolean;
+  /** Calculate what no table covers or a table leaves too close: true on this thread, or by a function, as beside a page. */
+  calculate?: boolean | Calculate | null;
+  /** Most pairs of boards times states of the cube for one question, or by what is asked. */
+  limit?: number | Partial<Limits>;
+  /** Told how far a calculation is, in pairs of boards. */
+  progress?: (done: number, total: number) => void;
   signal?: AbortSignal;
 }
 
-export interface PlayOptions extends CubeOptions {
+export type Calculate = (question: Question, options: { signal?: AbortSignal; progress?: (done: number, total: number) => void }) => Promise<Solved | Solved[]>;
+
+/** Of what a table leaves too close, of what no table covers, the same beside a one-sided table, at a match score. */
+export interface Limits {
+  close: number;
+  alone: number;
+  beside: number;
+  match: number;
+}
+
+/** A match equity table, as `bgfmt met NAME --json` writes it. */
+export interface MetValues {
+  name: string;
+  digest: string;
+  even: boolean;
+  pre: readonly (readonly number[])[];
+  post: readonly (readonly number[])[];
+}
+
+/** What a question at a match score takes beside the others. */
+export interface MatchOptions {
+  met: MetValues;
+  /** Which player of an uneven table is on roll. */
+  met_player?: 0 | 1;
+  /** Answer scores beyond the table, up to 64-away. */
+  extend_met?: boolean;
+}
+
+interface ForMoney {
+  met?: undefined;
+}
+
+export interface PlayOptions extends CubeOptions, Partial<MatchOptions> {
   measure?: Measure;
   top?: number;
 }
 
 /** The plays of one roll. */
 export type RollPlays = PlayAnswer & Required<Pick<PlayAnswer, "roll" | "plays">>;
+/** A probe that may be of a match. */
+export type MatchProbe = Omit<ProbeAnswer, "cube"> & { cube: CubeAnswer | MatchCubeAnswer | null };
 /** The plays of all rolls. */
 export type AllPlays = PlayAnswer & Required<Pick<PlayAnswer, "rolls">>;
 
@@ -335,10 +551,13 @@ export function parseRoll(roll: Roll): number[];
 export function plays(counts: ArrayLike<number>, roll: Roll): { notation: string; result: Counts; moves: { from: number; to: number }[] }[];
 export function race(tables: Tables, asked: ArrayLike<number> & object, options?: { signal?: AbortSignal }): Promise<SideRace>;
 export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<SideRace | TwoRaces>;
-export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions): Promise<CubeAnswer>;
+export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions & { scores: number }): Promise<ScoresAnswer>;
+export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions): Promise<CubeAnswer | MatchCubeAnswer>;
+export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions & ForMoney): Promise<CubeAnswer>;
 export function play(tables: Tables, asked: AskedPosition, roll: "all", options?: PlayOptions): Promise<AllPlays>;
 export function play(tables: Tables, asked: AskedPosition, roll: OneRoll, options?: PlayOptions): Promise<RollPlays>;
 export function play(tables: Tables, asked: AskedPosition, roll: Roll | "all", options?: PlayOptions): Promise<PlayAnswer>;
+export function probe(tables: Tables, asked: AskedPosition, options: PlayOptions & MatchOptions & { roll?: Roll | "all" }): Promise<MatchProbe>;
 export function probe(tables: Tables, asked: AskedPosition, options: PlayOptions & { roll: "all" }): Promise<ProbeAnswer & { play: AllPlays | null }>;
 export function probe(tables: Tables, asked: AskedPosition, options: PlayOptions & { roll: OneRoll }): Promise<ProbeAnswer & { play: RollPlays | null }>;
 export function probe(tables: Tables, asked: AskedPosition, options?: PlayOptions & { roll?: Roll | "all" }): Promise<ProbeAnswer>;

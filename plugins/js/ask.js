@@ -4,14 +4,14 @@
 //     import { probe } from "./ask.js";
 //     await probe([await open("ts_06x06.bd")], "0,1,0,0,1/0,1,1", { roll: "61" });
 //
-// The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked`. Nothing is settled
-// by exact calculation: `error` and `sure` say how far a number can be off. Nothing is estimated either: cube and plays
-// are those of a two-sided table, and NotCoveredError says so of a race that only bgfmt itself answers. Which table
-// answers is decided as bgfmt decides it, among several alike in the order given.
+// The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked`. With `calculate`, what no
+// table covers or a table leaves too close is calculated from the rules; without it, tables alone answer. What takes
+// more than the limit is refused by NotCoveredError. Which table answers is decided as bgfmt decides it, among several
+// alike in the order given.
 
 import * as bgfmt from "./bgfmt.js";
 
-const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, rank, sideOf } = bgfmt;
+const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, pips, rank, sideOf } = bgfmt;
 
 export const ROLLS = Array.from({ length: 6 }, (_, i) => Array.from({ length: i + 1 }, (_, j) => `${i + 1}${j + 1}`)).flat();
 const FULL = 15; // only a side with all its chequers on the board can lose a gammon
@@ -138,7 +138,9 @@ export function meanError(points, normal = false) {
   return known.length ? Math.min(...known) : normal ? 2e-6 + 5e-7 * points : 6.5e-5 + 3.4e-5 * points;
 }
 
-const errorsOf = (table) => storedErrors(table.points, table.chequers);
+const PAIRS = ["two-sided", "two-sided-gammons", "two-sided-jacoby"];
+const counts = (table) => table.kind !== "two-sided"; // whether it counts gammons
+const errorsOf = (table) => (counts(table) ? COLUMNS.map(() => 2e-4) : storedErrors(table.points, table.chequers));
 const errorOfRolls = (table) => meanError(table.points, table.kind === "normal-distribution");
 
 const uncovered = (table, side) => {
@@ -161,6 +163,21 @@ function twoSided(tables, sides, cubeful = false) {
   return best(fitting, sides, (t) => [t.cubeful ? 0 : 1, Math.max(...errorsOf(t))]);
 }
 
+/** The same, of a table that counts gammons by the rule that is played; where none can be lost the rule is nothing. */
+function counting(tables, sides, { gammons, jacoby }) {
+  const kinds = gammons ? [jacoby ? "two-sided-jacoby" : "two-sided-gammons"] : PAIRS.slice(1);
+  return tables.find((t) => kinds.includes(t.kind) && t.cubeful && !sides.some((side) => uncovered(t, side))) ?? null;
+}
+
+/** The table that answers for both sides: where gammons can be lost first one that counts them. */
+function pairs(tables, position, sides, cubeful = true) {
+  const rule = { gammons: hasGammons(position), jacoby: Boolean(position.jacoby) };
+  const first = counting(tables, sides, rule);
+  return rule.gammons && first ? first : (twoSided(tables, sides, cubeful) ?? first);
+}
+
+const hasGammons = ({ us, them }) => [us, them].some((side) => chequers(side) === FULL);
+
 function oneSided(tables, sides, kinds = ["one-sided", "normal-distribution"]) {
   return best(tables.filter((t) => kinds.includes(t.kind)), sides, (t) => [kinds.indexOf(t.kind), t.gammon ? 0 : 1]);
 }
@@ -173,10 +190,11 @@ function notCovered(tables, sides, wanted) {
 }
 
 /** The refusal of a race whose cube and plays no two-sided table has. */
-function toEstimate(tables, sides) {
+function toEstimate(tables, sides, calculation) {
   const cubeless = tables.find((t) => t.kind === "two-sided" && !sides.some((side) => uncovered(t, side)));
   const why = cubeless ? `${cubeless.name} holds cubeless equities only` : notCovered(tables, sides, "both sides' equities").message;
-  return new NotCoveredError(`${why}; the command bgfmt and the page of "bgfmt serve" estimate such a race`);
+  const beyond = calculation?.beyond ? `; ${calculation.beyond.message}` : "";
+  return new NotCoveredError(`${why}${beyond}; the command bgfmt and the page of "bgfmt serve" estimate such a race`);
 }
 
 const listOf = (tables) => (Array.isArray(tables) ? tables : [tables]);
@@ -193,20 +211,106 @@ function asPosition(asked) {
 /** A refusal of every option that a question does not have. */
 function refuse(more) {
   const name = Object.keys(more).find((one) => more[one] !== undefined && more[one] !== null);
-  if (name) throw new NotCoveredError(`'${name}' is not looked at here: tables alone answer for money`);
+  if (name) throw new NotCoveredError(`'${name}' is not looked at here`);
 }
 
-const MATCH = "a match score is not covered: these tables hold answers for money alone; bgfmt serve answers at a score";
+const MATCH = "a match score is not covered without a match equity table: give `met`, what `bgfmt met NAME --json` writes";
+
+const scoreText = /^(\d{1,2})-(\d{1,2})$/;
 
 /**
- * A position with the rules of money play that options say; stored tables hold no gammons, so Jacoby's changes nothing.
- * NotCoveredError at a match score, whether the identifier or an option says it.
+ * A position with the rules that options say beside it: those of money play, or its score. NotCoveredError for a match
+ * without `met`.
  */
-function ruled(position, { beavers, jacoby, cube_value, away, ...more }) {
-  if (position.score || away) throw new NotCoveredError(MATCH);
+function ruled(position, { beavers, jacoby, cube_value, away, crawford, met, met_player, extend_met, ...more }) {
   refuse(more);
-  const rules = Object.entries({ beavers, jacoby, cube_value }).filter(([, value]) => value !== undefined && value !== null);
-  return { ...position, ...Object.fromEntries(rules) };
+  const said = { beavers, jacoby, cube_value };
+  const out = { ...position, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined && value !== null)) };
+  if (away) {
+    const points = typeof away === "string" ? (scoreText.exec(away)?.slice(1) ?? []) : Array.from(away);
+    if (points.length !== 2) throw new PositionError(`a score is the points both need, the side on roll first, as 5-9, not ${away}`);
+    out.score = { away: points.map(Number), crawford: false };
+  }
+  if (crawford && !out.score?.away.includes(1)) throw new PositionError("in the Crawford game one side needs one point; say the score");
+  if (!out.score) return out;
+  const rule = Object.keys(said).slice(0, 2).find((name) => said[name]);
+  if (rule) throw new PositionError(`${rule} is a rule of money play, and this is a match`);
+  out.score = { ...out.score, crawford: crawford ?? out.score.crawford, met, met_player, extend_met };
+  if (Math.min(...out.score.away) < 1) throw new PositionError(`both sides need at least one point, not ${out.score.away.join("-")}`);
+  if (!met) throw new NotCoveredError(MATCH);
+  return out;
+}
+
+// -- calculation ------------------------------------------------------------------------------------------------
+
+// Most pairs of boards times states of the cube calculated for one question: what a table leaves too close, what no
+// table covers, the same beside a one-sided table, at a match score.
+const LIMITS = { close: 12_000_000, alone: 4_000_000, beside: 400_000, match: 24_000_000 };
+const KEPT = 6; // answers of a function that calculates, as the cube and the plays of one turn ask the same
+const kept = new WeakMap();
+
+/** What calculates for one question, null where nothing does; `beyond` is the last refusal for too much work. */
+function calculating({ calculate, limit, progress, signal }) {
+  if (!calculate) return null;
+  const own = calculate === true ? direct : calculate;
+  const limits = typeof limit === "number" ? Object.fromEntries(Object.keys(LIMITS).map((name) => [name, limit])) : { ...LIMITS, ...limit };
+  if (!kept.has(own)) kept.set(own, new Map());
+  return { own, limits, beyond: null, more: { progress, signal }, answers: kept.get(own) };
+}
+
+const direct = async (question, { progress }) => (await import("./calculate.js")).calculate(question, progress);
+
+/** A race solved, one answer or several as `columns` is; null beyond the limit. */
+async function solve(calculation, { us, them }, columns, limit, total = columns.states.length) {
+  const { TooMuchWorkError, noFarther } = await import("./calculate.js");
+  const key = JSON.stringify([us, them, columns, limit]);
+  const { answers, own, more } = calculation;
+  try {
+    // no fewer pairs of boards can be met
+    if (!Array.isArray(columns) && Math.floor((noFarther(us) * noFarther(them)) / 2) * total > limit) throw new TooMuchWorkError({ us, them }, null, limit);
+    const found = answers.get(key) ?? Promise.resolve(own({ us, them, columns, limit, total }, more));
+    answers.delete(key);
+    answers.set(key, found);
+    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+    found.catch(() => answers.get(key) === found && answers.delete(key));
+    return await found;
+  } catch (error) {
+    if (!(error instanceof NotCoveredError)) throw error;
+    calculation.beyond = error;
+    return null;
+  }
+}
+
+const MONEY = ["cubeless", "centered", "owned", "opponent"]; // columns of a race solved for money
+
+/** The money equities of a race, calculated; null where it may not be, or is too much. */
+async function solvedMoney(calculation, position, limit) {
+  if (!calculation || contact(position)) return null;
+  const { moneyColumns } = await import("./calculate.js");
+  return solve(calculation, position, moneyColumns(Boolean(position.jacoby)), limit);
+}
+
+/** The same of a race that no two-sided table covers. */
+async function solvedAnew(calculation, all, position) {
+  if (!calculation) return null;
+  const beside = withDistributions(all, [position.us, position.them]);
+  return solvedMoney(calculation, position, beside ? calculation.limits.beside : calculation.limits.alone);
+}
+
+/** Equities as answers have them, of a race solved. */
+function ofCalculation(position, { onRoll, error, source }) {
+  const found = Object.fromEntries(MONEY.map((name, k) => [name, onRoll[k]]));
+  const gammons = hasGammons(position);
+  const none = gammons ? null : 0;
+  const errors = Object.fromEntries(["win", ...COLUMNS].map((name) => [name, error]));
+  const win = gammons ? null : (found.cubeless + 1) / 2;
+  return { win, win_gammon: none, lose_gammon: none, ...found, gammons: gammons ? "counted" : "none", source, table: null, approximate: false, max_error: errors };
+}
+
+/** What each side that a play leads to is worth in a column, by its counts. */
+function solvedWorths(solved, column) {
+  const k = solved.onRoll.length;
+  return new Map(solved.boards.map((board, n) => [sideOf(board).join(), solved.after[n * k + column]]));
 }
 
 function checkRace(position) {
@@ -217,10 +321,13 @@ function checkRace(position) {
 }
 
 /** Where an answer comes from, and the greatest error of its numbers. */
-const origin = (table, errors) => ({ source: table.kind === "two-sided" ? "two-sided" : "one-sided", table: table.name, approximate: false, max_error: errors });
+const origin = (table, errors) => ({ source: PAIRS.includes(table.kind) ? table.kind : "one-sided", table: table.name, approximate: false, max_error: errors });
 
 /** How the cube lies and what it shows, beside the position. */
-const facts = (position, owner) => ({ position: countsText(position), cube: owner, cube_value: position.cube_value ?? 1 });
+function facts(position, owner) {
+  const out = { position: countsText(position), cube: owner, cube_value: position.cube_value ?? 1 };
+  return position.score ? { ...out, away: position.score.away, crawford: position.score.crawford } : out;
+}
 
 function ownerOf(position, asked) {
   const owner = asked ?? position.cube ?? "centered";
@@ -346,23 +453,30 @@ const LABELS = {
   1: "no double, beaver", 2: "no double, take", 3: "double, no redouble, take", 4: "redouble, take", 5: "redouble, pass",
 };
 
-/** Chances and money equities before the roll, from the best two-sided table with cubeful equities. */
-async function equities(all, position, more) {
+/** Chances and money equities before the roll, from the best two-sided table with cubeful equities, or calculated. */
+async function equities(all, position, calculation, more) {
   if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
   checkRace(position);
   const { us, them } = position;
-  const full = [us, them].some((side) => chequers(side) === FULL);
-  const table = twoSided(all, [them, us], true);
-  if (!table) throw toEstimate(all, [us, them]);
-  const { win, cubeless, owned, centered, opponent } = await table.lookup(position, more);
+  const table = pairs(all, position, [them, us]);
+  if (!table) {
+    const solved = await solvedAnew(calculation, all, position);
+    if (!solved) throw toEstimate(all, [us, them], calculation);
+    return ofCalculation(position, solved);
+  }
+  const full = hasGammons(position);
+  const counted = full && counts(table);
+  const { cubeless, owned, centered, opponent } = await table.lookup(position, more);
   const known = errorsOf(table);
   const errors = { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) };
-  return { win, win_gammon: 0, lose_gammon: 0, cubeless, owned, centered, opponent, gammons: full ? "ignored" : "none", ...origin(table, errors) };
+  const chances = { win: counted ? null : cubeless / 2 + 0.5, win_gammon: counted ? null : 0, lose_gammon: counted ? null : 0 };
+  return { ...chances, cubeless, owned, centered, opponent, gammons: counted ? "counted" : full ? "ignored" : "none", ...origin(table, errors) };
 }
 
-/** A cube decision of the side on roll. */
-function judge(owner, found, beaver) {
+/** A cube decision of the side on roll; `settled`: calculated because the error of a table could have turned it. */
+function judge(owner, found, position, settled = false) {
   const { source, table, approximate, max_error: errors } = found;
+  const beaver = position.beavers !== false;
   const error = Math.max(errors.owned, errors.centered, errors.opponent);
   const may = owner !== "opponent";
   const [noDouble, taken, passed] = [found[owner], 2 * found.opponent, 1];
@@ -372,29 +486,33 @@ function judge(owner, found, beaver) {
   const doubles = may && margin >= -EXACT;
   const takes = takeMargin >= -EXACT;
   const beavers = beaver && taken < -EXACT;
+  // equal numbers prove a tie where they are exact and the game is short
+  const proved = (value) => Math.abs(value) <= EXACT && error <= EXACT && fewRolls(position);
+  const [tieDouble, tieTake] = [proved(margin), proved(takeMargin)];
   const cashed = taken > 1 + 2 * error && noDouble <= 1 + error; // a double surely passed can cost nothing
-  const sureDouble = !may || cashed || Math.abs(margin) > 3 * error;
+  const sureDouble = !may || cashed || Math.abs(margin) > 3 * error || tieDouble;
   const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
-  const sureTake = !may || nearest > 2 * error;
+  const sureTake = !may || nearest > 2 * error || tieTake || proved(taken);
   const sure = sureDouble && sureTake;
   return {
     cube: owner,
-    action: actionText(owner, { may, doubles, takes, beavers }),
+    action: actionText(owner, { may, doubles, takes, beavers, tieTake, optional: tieDouble && noDouble < 1 }),
     no_double: noDouble, double_take: taken, double_pass: passed,
     best: may ? Math.max(double, noDouble) : noDouble,
-    doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: false, tie_take: false,
-    sure_double: sureDouble, sure_take: sureTake, sure, error, settled: false,
-    certainty: certaintyText({ may, sureDouble, sure, error }),
+    doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
+    sure_double: sureDouble, sure_take: sureTake, sure, error, settled,
+    certainty: certaintyText({ may, sureDouble, sure, error, tieDouble, tieTake }),
     source, table, approximate,
   };
 }
 
-function actionText(owner, { may, doubles, takes, beavers }) {
+function actionText(owner, { may, doubles, takes, beavers, tieTake, optional }) {
   if (!may) return "The other side owns the cube";
   const word = owner === "owned" ? "redouble" : "double";
   let text = doubles ? word[0].toUpperCase() + word.slice(1) : `No ${word}`;
   if (!doubles && !takes) text = `Too good to ${word}`; // with gammons only
-  return `${text}, ${beavers ? "beaver" : takes ? "take" : "pass"}`;
+  if (optional) text = `Optional ${word}`;
+  return `${text}, ${tieTake ? "take or pass" : beavers ? "beaver" : takes ? "take" : "pass"}`;
 }
 
 /** A number with two digits, as Python's `:.2g` writes it. */
@@ -403,11 +521,30 @@ function short(value) {
   return Number(power) < -4 ? `${Number(digits)}e-${power.slice(1).padStart(2, "0")}` : String(Number(value.toPrecision(2)));
 }
 
-function certaintyText({ may, sureDouble, sure, error }) {
+function certaintyText({ may, sureDouble, sure, error, tieDouble, tieTake }) {
   if (!may) return "no decision to make";
-  if (sure) return "sure: further from flipping than the table can err";
-  const what = sureDouble ? "the answer to it" : "the double";
-  return `too close: ${what} lies within the error of ${short(error)}`;
+  const said = [];
+  if (tieTake) said.push("taking and passing cost exactly the same");
+  if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
+  if (!sure) said.push(`too close: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
+  else if (!said.length) said.push(error <= EXACT ? "exact" : "sure: further from flipping than the table can err");
+  return said.join("; ");
+}
+
+const FEW = 7; // rolls after which a game must be over for a tie to be proved
+
+/** Whether the game is over after a few rolls, whatever is rolled and played: then numbers within 1e-12 are equal. */
+function fewRolls({ us, them }) {
+  const [ours, theirs] = [us, them].map(mostRolls);
+  return Math.min(2 * ours - 1, 2 * theirs) <= FEW;
+}
+
+const mostRolls = (side) => (highest(side) > 24 ? FEW + 1 : ([0, 1, 2, 3, 4].find((n) => offWithin(side, n)) ?? FEW));
+
+function offWithin(side, rolls) {
+  const all = chequers(side);
+  if (!all || pips(side) > 3 * rolls || all > 2 * rolls) return !all;
+  return ROLLS.every((roll) => plays(side, roll).every(({ result }) => offWithin(result, rolls - 1)));
 }
 
 function labelOf(centered, owned) {
@@ -416,13 +553,26 @@ function labelOf(centered, owned) {
   return owned.doubles ? 4 : 3;
 }
 
-/** Whether to double and to take: with the cube as it lies, in the middle, and owned by the side on roll. */
-export async function cube(tables, asked, { cube: where, signal, ...more } = {}) {
+/**
+ * Whether to double and to take: for money with the cube as it lies, in the middle, and owned by the side on roll; at a
+ * score with the chances to win the match; with `scores` at all scores up to that many points away.
+ */
+export async function cube(tables, asked, { cube: where, signal, calculate, limit, progress, scores, ...more } = {}) {
+  const calculation = calculating({ calculate, limit, progress, signal });
+  const all = listOf(tables);
   const position = ruled(asPosition(asked), more);
   const owner = ownerOf(position, where);
-  const found = await equities(listOf(tables), position, { signal });
-  const beaver = position.beavers !== false;
-  const [centered, owned, now] = ["centered", "owned", owner].map((one) => judge(one, found, beaver));
+  const match = scores || position.score ? await import("./match.js") : null;
+  if (scores) return match.everyScore(position, owner, Number(scores), calculation, more);
+  if (position.score) return (await match.atScore(all, position, owner, calculation, { signal })).answer;
+  const found = await equities(all, position, calculation, { signal });
+  const decided = async (one) => {
+    const action = judge(one, found, position);
+    if (!calculation || action.sure || action.error <= EXACT) return action;
+    const better = await solvedMoney(calculation, position, calculation.limits.close);
+    return better ? judge(one, ofCalculation(position, better), position, true) : action;
+  };
+  const [centered, owned, now] = [await decided("centered"), await decided("owned"), await decided(owner)];
   const label = labelOf(centered, owned);
   const { action, doubles, takes, beavers, sure, settled, certainty } = now;
   return {
@@ -434,10 +584,10 @@ export async function cube(tables, asked, { cube: where, signal, ...more } = {})
 // -- plays, ranked ----------------------------------------------------------------------------------------------
 
 function parseMeasure(measure) {
-  if (measure === "money" || measure === "cubeless") return { one: false, rolls: null };
+  if (["money", "cubeless", "match"].includes(measure)) return { one: false, rolls: null };
   if (measure === "mean") return { one: true, rolls: null };
   const found = /^off:(\d{1,3})$/.exec(measure);
-  if (!found) throw new PositionError(`plays are ranked by money, cubeless, mean or off:n (n rolls), not '${measure}'`);
+  if (!found) throw new PositionError(`plays are ranked by money, match, cubeless, mean or off:n (n rolls), not '${measure}'`);
   return { one: true, rolls: Number(found[1]) };
 }
 
@@ -449,23 +599,32 @@ function turned(found, owner) {
 }
 
 /**
- * What values the results of plays: {table, error, sign, values}, `values(results)` giving [value, cubeless value] of
- * each; `error` is the greatest of a value; `sign` is -1 where greater is better.
+ * What values the results of plays: {key, from, error, sign, values}, `values(results)` giving [value, cubeless value] of
+ * each; `key` is what is asked, `from` what the answer says of it; `error` is the greatest of a value; `sign` is -1 where
+ * greater is better.
  */
-function valuer(all, position, results, measure, owner, more) {
+async function valuer(all, position, results, measure, owner, calculation, more) {
   const { one, rolls } = parseMeasure(measure);
   if (one) {
     const table = rolls === null ? oneSided(all, results) : withDistributions(all, results);
     if (!table) throw notCovered(all, results, "what one side needs");
     const worth = (a) => (rolls === null ? (a.bearoff ? moments(a.bearoff)[0] : a.mean_rolls) : sum(exact(a.bearoff).slice(0, rolls + 1)));
     const values = async (list) => (await table.lookupMany(list, more)).map((a) => [worth(a), 0]);
-    return { table, error: errorOfRolls(table), sign: rolls === null ? 1 : -1, values };
+    const error = errorOfRolls(table);
+    return { key: table, from: origin(table, { value: error }), error, sign: rolls === null ? 1 : -1, values };
   }
   checkRace(position);
   const { them } = position;
   const wanted = measure === "money" ? owner : "cubeless";
-  const table = twoSided(all, [them, ...results], wanted !== "cubeless");
-  if (!table) throw toEstimate(all, [position.us, them]);
+  const table = pairs(all, position, [them, ...results], wanted !== "cubeless");
+  if (!table) {
+    const solved = await solvedAnew(calculation, all, position);
+    if (!solved) throw toEstimate(all, [position.us, them], calculation);
+    const [worth, bare] = [wanted, "cubeless"].map((name) => solvedWorths(solved, MONEY.indexOf(name)));
+    const { source, error } = solved;
+    const values = async (list) => list.map((side) => [worth.get(side.join()), bare.get(side.join())]);
+    return { key: solved, from: { source, table: null, approximate: false, max_error: { value: error } }, error, sign: -1, values };
+  }
   const [e0, e1, e2, e3] = errorsOf(table);
   const errors = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) };
   const row = rank(them, table.points) * table.positions;
@@ -473,54 +632,64 @@ function valuer(all, position, results, measure, owner, more) {
     const found = await table.lookupMany(list.map((r) => row + rank(r, table.points)), { ...EVERYWHERE, ...more });
     return found.map((a) => [turned(a, wanted), -a.cubeless]);
   };
-  return { table, error: errors[wanted], sign: -1, values };
+  return { key: table, from: origin(table, { value: errors[wanted] }), error: errors[wanted], sign: -1, values };
 }
 
 /** All plays of a roll ("all": of each of the 21 rolls), best first. */
-export async function play(tables, asked, roll, { cube: where, measure, top, signal, ...rules } = {}) {
+export async function play(tables, asked, roll, { cube: where, measure, top, signal, calculate, limit, progress, ...rules } = {}) {
+  const calculation = calculating({ calculate, limit, progress, signal });
   const all = listOf(tables);
   const position = ruled(asPosition(asked), rules);
   const owner = ownerOf(position, where);
   if (top !== undefined && top !== null && !(Number.isInteger(top) && top >= 1)) throw new PositionError(`top is a whole number from 1, not ${top}`);
-  const by = measure ?? (position.them ? "money" : "mean");
+  const by = measure ?? (!position.them ? "mean" : position.score ? "match" : "money");
   const { one } = parseMeasure(by);
   if (!chequers(position.us)) throw new PositionError("there is nothing to play, all chequers are off");
   if (!position.them && !one) throw new PositionError(`'${by}' needs both sides, the one on roll first (side / side)`);
+  if (by === "match" && !position.score) throw new PositionError("there is no score in money play");
   if (position.them && contact(position)) checkRace(position);
   if (highest(position.us) === 25) throw new NotCoveredError(`${countsText({ us: position.us })} has a chequer on the bar`);
   const rolls = roll === "all" ? ROLLS : [parseRoll(roll ?? position.roll).join("")];
   const made = rolls.map((two) => plays(position.us, two));
-  // each roll has the best table that covers all its results; what one table is asked for, it is asked at once
   const more = signal ? { signal } : {};
-  const valuers = made.map((list) => valuer(all, position, list.map((p) => p.result), by, owner, more));
+  const { ranked, from } = by === "match"
+    ? await (await import("./match.js")).matchPlays(all, position, owner, made, rolls, calculation, more)
+    : await rankedPlays(all, position, owner, made, by, calculation, more);
+  const lists = ranked.map((list) => (top ? { count: list.length, plays: list.slice(0, top) } : { plays: list }));
+  const answer = position.them ? { ...facts(position, owner), measure: by } : { position: countsText(position), measure: by };
+  if (by !== "money" && by !== "match") delete answer.cube;
+  if (roll === "all") answer.rolls = lists.map((list, k) => ({ roll: rolls[k], ...list }));
+  else Object.assign(answer, { roll: rolls[0], ...lists[0] });
+  return { ...answer, ...from };
+}
+
+/** The plays of each roll by equities, rolls or chances; each roll has the best table that covers all its results. */
+async function rankedPlays(all, position, owner, made, by, calculation, more) {
+  const valuers = [];
+  for (const list of made) valuers.push(await valuer(all, position, list.map((p) => p.result), by, owner, calculation, more));
   const worth = new Map();
-  for (const { table, values } of new Map(valuers.map((v) => [v.table, v])).values()) {
-    const lists = made.filter((_, k) => valuers[k].table === table).flat();
+  for (const { key, values } of new Map(valuers.map((v) => [v.key, v])).values()) { // what one is asked for, it is asked at once
+    const lists = made.filter((_, k) => valuers[k].key === key).flat();
     const results = new Map(lists.map((p) => [p.result.join(), p.result]));
     const found = await values([...results.values()]);
-    worth.set(table, new Map([...results.keys()].map((key, k) => [key, found[k]])));
+    worth.set(key, new Map([...results.keys()].map((result, k) => [result, found[k]])));
   }
+  const { one } = parseMeasure(by);
   const ranked = made.map((list, place) => {
-    const { table, error, sign } = valuers[place];
+    const { key, error, sign } = valuers[place];
     const valued = list.map((p) => {
-      const [value, bare] = worth.get(table).get(p.result.join());
+      const [value, bare] = worth.get(key).get(p.result.join());
       // of equal plays the better without cube, as when the other side cashes whatever is played; then the tidier
       return { ...p, value, key: one ? [sign * value] : [sign * near(value), sign * near(bare), ...untidiness(p.result)] };
     });
     valued.sort((a, b) => compare(a.key, b.key));
-    const out = valued.map(({ notation: name, result, value }) => {
+    return valued.map(({ notation: name, result, value }) => {
       const apart = Math.abs(value - valued[0].value);
       const loss = apart > EQUAL ? apart : 0;
       return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: loss <= 2 * error };
     });
-    return top ? { count: out.length, plays: out.slice(0, top) } : { plays: out };
   });
-  const answer = position.them ? { ...facts(position, owner), measure: by } : { position: countsText(position), measure: by };
-  if (by !== "money") delete answer.cube;
-  if (roll === "all") answer.rolls = ranked.map((list, k) => ({ roll: rolls[k], ...list }));
-  else Object.assign(answer, { roll: rolls[0], ...ranked[0] });
-  const { table, error } = valuers[0];
-  return { ...answer, ...origin(table, { value: error }) };
+  return { ranked, from: valuers[0].from };
 }
 
 // -- all of it --------------------------------------------------------------------------------------------------
@@ -570,3 +739,6 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
   if (!Object.keys(sections).some((name) => out[name])) throw new NotCoveredError(position.them ? missing.cube : missing.race);
   return { ...out, not_covered: missing };
 }
+
+/** What match.js shares with this module, no part of its interface. */
+export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness };

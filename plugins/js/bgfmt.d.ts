@@ -37,6 +37,9 @@ export interface TwoSidedAnswer {
   opponent: number;
 }
 
+/** Of tables that count gammons, which do not tell the chance to win. */
+export type GammonsAnswer = Omit<TwoSidedAnswer, "win">;
+
 export interface NormalAnswer {
   side: string;
   position_number: number;
@@ -78,6 +81,8 @@ export type MatchAnswer = { position: string; position_number: number } & Record
 /** What a table of each kind answers: the keys and numbers of `bgfmt lookup --json`. */
 export interface Answers {
   "two-sided": TwoSidedAnswer;
+  "two-sided-gammons": GammonsAnswer;
+  "two-sided-jacoby": GammonsAnswer;
   "one-sided": OneSidedAnswer;
   "normal-distribution": NormalAnswer;
   hypergammon: HypergammonAnswer;

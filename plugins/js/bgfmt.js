@@ -508,7 +508,7 @@ async function readLayout(fetch, size, name, options) {
   if (facts.form === "bgfmt-ts") {
     const { openPacked } = await import("./packed.js"); // only those who open such a table load it
     const opened = await run(openPacked(head, at, name, (end) => short(end, "table")), fetch);
-    return { ...NONE, ...facts, ...opened, kind: "two-sided", compressed: true, start: at, record: 0 };
+    return { ...NONE, ...facts, ...opened, compressed: true, start: at, record: 0 };
   }
   const start = at + (options.layout ? 0 : { bgsage: 28, "bgfmt-match": Math.ceil(facts.header / 64) * 64 }[facts.form] ?? HEADER);
   const positions = count(facts.points, facts.chequers);
@@ -556,11 +556,13 @@ function moments(chances) {
   return [mean, f(Math.sqrt(Math.max(f(square - f(mean * mean)), 0)))];
 }
 
-/** `values`: the stored integers of a two-sided table's columns. */
+/** `values`: the stored integers of a two-sided table's columns; one that counts gammons does not tell the chance to win. */
 function answer2(layout, entry, values) {
-  const out = { position: countsText(entry), position_number: entry.number, win: 0 };
-  for (let k = 0; k < (layout.cubeful ? 4 : 1); k++) out[EQUITIES[k]] = f(f(values[k] * EQUITY_SCALE) - 1);
-  out.win = out.cubeless / 2 + 0.5;
+  const counted = layout.kind !== "two-sided";
+  const equity = counted ? (v) => f((v - 32768) / 16383) : (v) => f(f(v * EQUITY_SCALE) - 1);
+  const out = { position: countsText(entry), position_number: entry.number, ...(counted ? {} : { win: 0 }) };
+  for (let k = 0; k < (layout.cubeful ? 4 : 1); k++) out[EQUITIES[k]] = equity(values[k]);
+  if (!counted) out.win = out.cubeless / 2 + 0.5;
   return out;
 }
 

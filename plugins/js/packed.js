@@ -14,6 +14,7 @@ const MOST_FACTS = 65536;
 const FEW_GROUPS = 8; // strips whose heads are read when a table is opened
 const STRIP = 12288; // bytes asked for at once of a strip's head, whose size stands in its first four
 const [MIDDLE, ESCAPE, PLAIN] = [31, 63, 255];
+const KINDS = { 1: "two-sided", 3: "two-sided-gammons", 4: "two-sided-jacoby" }; // by version; the others count gammons
 
 const u16 = (bytes, at) => bytes[at] | (bytes[at + 1] << 8);
 const u32 = (bytes, at) => (u16(bytes, at) | (u16(bytes, at + 2) << 16)) >>> 0;
@@ -44,16 +45,17 @@ function shapeOf(head, at, name) {
   if (version === 2) {
     throw new FormatError(`${name}: a bgfmt-ts table of level 2; bgfmt 0.2 converts it to level 1, which this reader reads`);
   }
+  const kind = KINDS[version];
   const [points, chequers, columns, block] = head.subarray(10, 14);
   const [groups, positions, facts, size] = [u16(head, 14), u32(head, 16), u32(head, 20), u64(head, 24)];
   const sound =
-    version === 1 && points >= 1 && points <= 25 && chequers >= 1 && chequers <= 15 && (columns === 1 || columns === 4) &&
+    kind && points >= 1 && points <= 25 && chequers >= 1 && chequers <= 15 && (columns === 1 || columns === 4) &&
     block >= 4 && block <= 12 && positions === count(points, chequers) && groups >= 1 && groups <= positions &&
     positions <= groups * MOST_GROUP && facts <= MOST_FACTS;
   const order = HEAD + CLASSES + 8 * (groups + 1);
   const first = order + 4 * positions + facts + 4;
   if (!sound || size < first) throw new FormatError(`${name}: a bgfmt-ts header of sizes that cannot be`);
-  return { points, chequers, columns, block: 2 ** block, groups, positions, order, first, end: at + size };
+  return { kind, points, chequers, columns, block: 2 ** block, groups, positions, order, first, end: at + size };
 }
 
 /** Symbols by class and slot: low bits << 31 | symbol << 25 | frequency << 12 | distance; class 0 says "residual 0". */
@@ -77,11 +79,11 @@ function slotsOf(bytes, corrupt) {
   return { slots, shifts };
 }
 
-/** A compressed table at byte `at` of a file, opened: {points, chequers, positions, cubeful, end, packed}. */
+/** A compressed table at byte `at` of a file, opened: {kind, points, chequers, positions, cubeful, gammon, end, packed}. */
 export function* openPacked(head, at, name, short) {
   const shape = shapeOf(head, at, name);
   short(shape.end);
-  const { points, chequers, positions, groups, columns } = shape;
+  const { kind, points, chequers, positions, groups, columns } = shape;
   const body = HEAD + CLASSES;
   const starts = (bytes) => Array.from({ length: groups + 1 }, (_, g) => u64(bytes, 8 * g));
   const range = [at + HEAD, shape.first - HEAD];
@@ -107,7 +109,7 @@ export function* openPacked(head, at, name, short) {
   const coder = slotsOf(bytes, () => corrupt("has classes that no stream has"));
   const packed = new Packed(shape, at, name, strips, places, coder);
   if (heads.length === groups) yield* packed.need(Array.from({ length: groups }, (_, g) => g));
-  return { points, chequers, positions, cubeful: columns === 4, end: shape.end, packed };
+  return { kind, points, chequers, positions, cubeful: columns === 4, gammon: kind !== KINDS[1], end: shape.end, packed };
 }
 
 // -- records ----------------------------------------------------------------------------------------------------

@@ -155,6 +155,17 @@ def test_foreign_files_are_never_written_to(name: str, resume: bool, tmp_path: P
     assert os.listdir(tmp_path) == ["s"]
 
 
+def test_what_another_left_of_a_store_without_its_description_is_not_used(tmp_path: Path) -> None:
+    """A run removes its store; one that went on with it too is killed after it wrote one chunk more."""
+    stopped(tmp_path, chequers=4)
+    (tmp_path / "s" / "zarr.json").unlink()
+    assert (tmp_path / "s" / "equities" / "c.0.0.0").exists()
+    with pytest.raises(OutputExistsError):
+        solved(tmp_path, resume=False)
+    solved(tmp_path, resume=True)
+    assert digest(tmp_path / "t.bd") == SIX_BY_FIVE
+
+
 def test_only_folders_are_stores(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(b"theirs")
     (tmp_path / "link").symlink_to("victim")
@@ -302,7 +313,8 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
         if (tmp_path / "t.bd").exists():
             break
     with solving(tmp_path, "--force") as process:
-        assert process.wait() == 0
+        _, said = process.communicate()
+    assert process.returncode == 0, said
     assert hashlib.sha256((tmp_path / "t.bd").read_bytes()).hexdigest() == SIX_BY_SEVEN
     assert (tmp_path / "t.bd.other").read_bytes() == b"theirs"
     assert sorted(os.listdir(tmp_path)) == ["t.bd", "t.bd.other"]

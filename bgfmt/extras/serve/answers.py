@@ -131,7 +131,7 @@ class Answers:
         return self.calculated(
             asked,
             lambda adviser: questions.play(adviser, about, rolls, **asked.own("play")),
-            lambda answer: not answer.first.approximate,
+            lambda answer: not any(one.approximate for one in answer.ranked.values()),
             match=isinstance(about, GameState) and not about.money,
         )
 

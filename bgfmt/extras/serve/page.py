@@ -17,17 +17,15 @@ from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.extras.serve import complete
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
+from bgfmt.met import load, names
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
 from bgfmt.storage.source import Progress
 
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
-READER = (
-    "bgfmt.js",
-    "ask.js",
-    "packed.js",
-)  # those of plugins/js; a wheel carries them beside the page's own
+#: those of plugins/js; a wheel carries them beside the page's own
+READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "match.js")
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -41,7 +39,10 @@ LINKS = (
     '<link rel="preload" href="site.json" as="fetch" crossorigin>\n'
 )
 MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
-LATER = ("packed.js",)  # modules that not every visit needs
+#: modules that not every visit needs
+LATER = ("packed.js", "calculate.js", "match.js", "calculator.js", "worker.js")
+#: what plugins/js takes of a match equity table
+MET_FIELDS = ("name", "digest", "even", "pre", "post")
 COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
@@ -207,8 +208,11 @@ def _fill(
         shutil.copyfile(source, made / "tables" / held.name)
         entries.append(held.entry(f"tables/{quote(held.name)}"))
     entries += [_linked(link) for link in links]
-    text = json.dumps({"title": title, "tables": entries}, indent=1, ensure_ascii=False)
-    (made / "site.json").write_text(text + "\n", "utf-8")
+    mets = [load(name) for name in names()]
+    said = {"title": title, "mets": [met.name for met in mets], "tables": entries}
+    (made / "site.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    values = [{name: getattr(met, name) for name in MET_FIELDS} for met in mets]
+    (made / "mets.json").write_text(json.dumps(values), "utf-8")
 
 
 def _installable(made: Path, title: str) -> None:
@@ -219,7 +223,7 @@ def _installable(made: Path, title: str) -> None:
     icon = {"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}
     text = json.dumps(facts | COLOURS | {"icons": [icon]}, indent=1, ensure_ascii=False)
     (made / "manifest.webmanifest").write_text(text + "\n", "utf-8")
-    shell = ["index.html", "site.json", "manifest.webmanifest", "icon.svg"]
+    shell = ["index.html", "site.json", "mets.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
     every = hashlib.sha256()
     for one in shell:

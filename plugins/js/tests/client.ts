@@ -1,7 +1,8 @@
 // A client in TypeScript, held to `tsc --strict` by the tests; it is not run.
 
 import { BgfmtError, NetworkError, open, parse, positionId, rank, unrank, xgid, type Answer, type Table } from "bgfmt";
-import { cube, play, plays, probe, race } from "bgfmt/ask";
+import { cube, play, plays, probe, race, type MetValues } from "bgfmt/ask";
+import { calculate, moneyColumns } from "bgfmt/calculate";
 import { openFile } from "bgfmt/node";
 
 export async function ask(url: string): Promise<number | undefined> {
@@ -38,6 +39,16 @@ export async function local(path: string, bytes: Uint8Array): Promise<void> {
   const hyper: number = (await openFile(path, { kind: "hypergammon" })).lookupSync("1/1").outcomes.win_gammon;
   await probe([two, memory], "1/1", { roll: "61" }).then((said) => said.play?.plays.length);
   console.log(rolls, side, equity, hyper, mean, action, values, plays([1, 2], "21")[0]?.moves[0]?.from, rank(unrank(5, 6), 6), table.stats().bytes);
+}
+
+export async function match(met: MetValues): Promise<void> {
+  const grid = await cube([], "1/1", { calculate: true, met, scores: 3 });
+  const codes: string[] = grid.cells.map((cell) => `${cell.away} ${cell.double} ${cell.mwc.best}`);
+  const said = await probe([], "1/1", { calculate: true, limit: { match: 1e6 }, met, away: "3-5", roll: "all" });
+  const mwc: number | undefined = said.cube && "mwc" in said.cube ? said.cube.mwc.no_double : said.cube?.centered;
+  const lost: number = (await play([], "1/1", "61", { calculate: true, met, away: [3, 5] })).plays[0]?.loss_mwc ?? 0;
+  const solved = calculate({ us: [1, 1], them: [2], columns: moneyColumns(false), limit: 1e6 }, (done, total) => console.log(done / total));
+  console.log(codes, mwc, lost, solved.onRoll[0], solved.boards[0]?.[0]);
 }
 
 // @ts-expect-error a table is made by open

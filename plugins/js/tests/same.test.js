@@ -186,6 +186,14 @@ test("what a player asks", { skip }, async () => {
   }
 });
 
+test("what is calculated, for money and at a score", { skip }, async () => {
+  const opened = new Map();
+  for (const { tables, question: [name, ...more], answer } of lines("calculated.jsonl")) {
+    for (const path of tables) if (!opened.has(path)) opened.set(path, await open(readFileSync(path), { name: path.split("/").pop() }));
+    near(await ask[name](tables.map((path) => opened.get(path)), ...more), answer, JSON.stringify([name, ...more]).slice(0, 300));
+  }
+});
+
 test("how far numbers can be off", { skip }, () => {
   for (const { points, chequers, stored, mean, normal } of lines("bounds.jsonl")) {
     assert.deepEqual(ask.storedErrors(points, chequers), stored, `${points}x${chequers}`);

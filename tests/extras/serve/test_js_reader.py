@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import Position, Side
+from bgfmt import Position, Side, met
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
@@ -25,6 +25,7 @@ from bgfmt.game import board
 from bgfmt.game.identifiers import gnubg_id, position_id, xgid
 from bgfmt.game.moves import ROLLS, legal_plays
 from bgfmt.game.state import GameState
+from bgfmt.solver.registry import solver_of
 from bgfmt.tables import TwoSided, bounds
 from tests.conftest import GOLDEN, ROOT
 
@@ -38,6 +39,7 @@ HEADERLESS = {
 }
 FORMATS = {"one-sided": "gnubg-os", "normal-distribution": "gnubg-nd", "two-sided": "gnubg-ts"}
 LARGE = board.count(6, 15)
+PAIRS = 50_000  # calculated for one question
 
 
 def lines(path: Path, values: Iterable[Any]) -> None:
@@ -68,10 +70,20 @@ def other_files(folder: Path, random: np.random.Generator) -> Iterator[Path]:
         path = folder / f"random_{columns}_{spread}.bgts"
         bgfmt.save(TwoSided(points=5, chequers=4, equities=numbers), path)
         yield path
+    yield from counting_gammons(folder)
     path = folder / "bearoff_1sided.db"
     with bgfmt.open(GOLDEN / "gnubg/os_p06.bd") as db:
         bgfmt.save(replace(db.table, gammon_policy="race"), path)
     yield path
+
+
+def counting_gammons(folder: Path) -> Iterator[Path]:
+    """Tables that count gammons, for money and by Jacoby's rule."""
+    for kind in ("two-sided-gammons", "two-sided-jacoby"):
+        path = folder / f"{kind}.bgts"
+        if not path.exists():
+            bgfmt.save(solver_of(kind, 2, 15).solve(threads=1), path)
+        yield path
 
 
 def golden_answers(folder: Path, random: np.random.Generator) -> None:
@@ -212,6 +224,70 @@ def without_estimates(name: str, answer: dict[str, Any]) -> dict[str, Any]:
     return {"answer": answer, "estimated": estimated}
 
 
+def calculated(folder: Path, random: np.random.Generator) -> None:
+    """What the service calculates, for money and at a score, within the same limit; a roll at a time where a table
+    covers some of the rolls only."""
+    table = met.load()
+    given = {name: getattr(table, name) for name in ("name", "digest", "even", "pre", "post")}
+    rules = [{}, {"jacoby": True}, {"beavers": False, "cube": "owned", "cube_value": 2}, {"cube": "opponent"}]
+    scores: list[dict[str, Any]] = [{"away": "2-3"}, {"away": "1-4", "crawford": True}, {"away": "3-1"}]
+    scores += [{"away": "4-2", "cube": "owned"}, {"away": "2-9", "cube_value": 2, "cube": "opponent"}]
+    scores.append({"away": "30-5", "extend_met": True})
+    found = []
+    sets = [["ts_06x04.bd", "os_p06.bd"], ["ts_06x04_cubeless.bd"]]
+    gammons = list(map(str, counting_gammons(folder)))
+    for paths in [*([str(GOLDEN / "gnubg" / name) for name in names] for names in sets), gammons]:
+        with Holdings.open(paths) as holdings:
+            seam = Answers(holdings, settle=PAIRS)
+            texts = [
+                "2,1,1/1,1,1",
+                "3,1,1/0,1,1,0,1,1",
+                "15/15",
+                "14,1/15",
+                "0,0,0,0,0,0,0,1,1/2,0,1,1",
+                "1/1",
+            ]
+            texts += [str(Position(random_side(random, 6, 5), random_side(random, 6, 5))) for _ in range(12)]
+            if paths is gammons:
+                texts = [
+                    "10,5/8,7",
+                    "0,15/4,3",
+                    "6,9/5,10",
+                    "3,4/9,6",
+                    "15/0,15",
+                    "7,8/15",
+                    "2,13/1,1",
+                    "3/2,2",
+                ]
+            for k, text in enumerate(texts):
+                more = rules[k % len(rules)] if k % 2 else scores[k // 2 % len(scores)]
+                options = (
+                    {"calculate": True, "limit": 4 * PAIRS}
+                    | more
+                    | ({"met": given} if "away" in more else {})
+                )
+                asked: list[Any] = [
+                    ("cube", [options], {}),
+                    ("play", ["all", options | {"top": 9}], {"roll": "all", "top": 9}),
+                ]
+                if k < 3:
+                    asked.append(("cube", [options | {"scores": 3, "met": given}], {"scores": 3}))
+                for name, words, beside in asked:
+                    entry = {"tables": paths, "question": [name, text, *words]}
+                    said = {key: json.dumps(value) for key, value in (more | beside).items()}
+                    said = {key: value.strip('"') for key, value in said.items()}
+                    answer, settled = seam.answer(name, question({"position": text, **said}))
+                    assert settled
+                    found.append(entry | {"answer": answer})
+    assert {one["answer"]["source"] for one in found} == {
+        "calculation",
+        "two-sided",
+        "two-sided-gammons",
+        "two-sided-jacoby",
+    }
+    lines(folder / "calculated.jsonl", found)
+
+
 def most_of(names: list[str]) -> int:
     """Python solves for gammon chances that a table lacks, the reader does not: no side that can lose one."""
     return 14 if "os_p04_g.bd" in names else 15
@@ -269,7 +345,16 @@ def node_tests(folder: Path | None, node: str) -> None:
 def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node = oracle("node")
     random = np.random.default_rng(13)
-    for write in (golden_answers, random_answers, large_answers, identifiers, asked, errors, plays):
+    for write in (
+        golden_answers,
+        random_answers,
+        large_answers,
+        identifiers,
+        asked,
+        calculated,
+        errors,
+        plays,
+    ):
         write(tmp_path, random)
     node_tests(tmp_path, node)
 

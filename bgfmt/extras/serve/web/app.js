@@ -129,13 +129,23 @@ function asked() {
   return quick ? { ...question, match: { ...question.match, settle: "false" } } : question;
 }
 
+/** How far a calculation is, beside the button that cancels it. */
+function advance(done, total) {
+  one("#progress").value = done / total;
+  one("#progress").hidden = one("#cancel").hidden;
+}
+
+function idle() {
+  one("#cancel").hidden = one("#progress").hidden = true;
+}
+
 /** What takes long can be cancelled: then the tables alone are asked, where the server would calculate. */
 function cancel() {
   asking?.abort();
   clearTimeout(timer);
   one("#again").hidden = false;
   one("#again").focus();
-  one("#cancel").hidden = true;
+  idle();
   if (source?.features.includes("settle") && !quick) {
     quick = true;
     answer();
@@ -165,7 +175,7 @@ async function answer() {
   try {
     const never = hopeless(state);
     if (never) throw new AskError("bad_position", never);
-    const found = await source.answer(asked(), control.signal);
+    const found = await source.answer(asked(), control.signal, advance);
     if (control.signal.aborted) return;
     failures = 0;
     const reasons = found.probe.not_covered ?? {};
@@ -181,7 +191,7 @@ async function answer() {
     if (error.retry || error.code === "network") return; // still busy
   }
   clearTimeout(late);
-  one("#cancel").hidden = true;
+  idle();
   main.setAttribute("aria-busy", "false");
 }
 
@@ -234,13 +244,13 @@ async function askMore(name, answerable = true) {
   const extra = extras[name];
   const section = one(`#${name}`);
   extra.control?.abort();
-  section.hidden = !source?.more || !answerable || !total(state.them);
+  section.hidden = !source?.more[name] || !answerable || !total(state.them);
   if (section.hidden || !section.querySelector("details").open) return;
   const control = extra.control = new AbortController();
   const body = section.querySelector(".body");
   body.setAttribute("aria-busy", "true");
   try {
-    const found = await source.more(asked(), extra.more(), control.signal);
+    const found = await source.more[name](asked(), extra.more(), control.signal);
     if (control.signal.aborted) return;
     extra.draw(found);
   } catch (error) {

@@ -19,8 +19,8 @@ export class AskError extends Error {
 }
 
 /**
- * {title, features, mets, tables, answer(question, signal) -> {probe, rolls}, read(text) -> position,
- * more(question, options, signal) -> cube answer}; `read` and `more` are null where nobody can.
+ * {title, features, mets, tables, answer(question, signal, progress) -> {probe, rolls}, read(text) -> position,
+ * more: {scores, behind}, each (question, options, signal) -> cube answer}; what nobody can is null.
  */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
@@ -69,7 +69,7 @@ async function server() {
     if (found.error) throw new AskError(found.error.code, found.error.message);
     return found;
   };
-  return { title: "", features, mets, tables, answer, read, more };
+  return { title: "", features, mets, tables, answer, read, more: { scores: more, behind: more } };
 }
 
 /** Whether a table has the sizes of a position. */
@@ -105,7 +105,7 @@ const UNASKED = 16 * 1024 * 1024; // bytes of a table that a server without rang
 /** Tables of the folder itself. Each is opened when its first number is needed; what was read is kept by the browser. */
 async function site() {
   navigator.serviceWorker?.register("sw.js").catch(() => {}); // without it the page needs a network
-  const [{ keeping, keepWhole }, { title, tables }] = await Promise.all([import("./kept.js"), json("site.json")]);
+  const [{ keeping, keepWhole }, { title, tables, mets }] = await Promise.all([import("./kept.js"), json("site.json")]);
   const absolute = (url) => new URL(url, document.baseURI).href;
   const place = ({ url, parts }) => (parts ? { parts: parts.map((one) => ({ ...one, url: absolute(one.url) })) } : absolute(url));
   for (const entry of globalThis.caches ? tables.filter((t) => t.kind) : []) {
@@ -143,8 +143,43 @@ async function site() {
     }
     return opened.get(entry);
   };
-  const answer = async (question, signal) => {
-    const { position, roll, cube, match: { beavers, ...match } } = question;
+  const told = (text) => (text === undefined ? undefined : text === "true");
+  let held = null; // the match equity tables, once one is needed
+  const metOf = async (name = mets[0]) => {
+    held ??= json("mets.json").catch((error) => {
+      held = null;
+      throw error;
+    });
+    const found = (await held).find((one) => one.name === name);
+    if (!found) throw new AskError("not_covered", `this page has no match equity table ${name}`);
+    return found;
+  };
+  /** What the functions of ask.js take, from the texts of a question; `score`: a match equity table is needed. */
+  const optionsOf = async ({ cube, match }, score) => {
+    const { away, crawford, cube_value, jacoby, beavers, met, met_player, extend_met, settle } = match;
+    const rules = { jacoby: told(jacoby), beavers: told(beavers), away, crawford: told(crawford), cube_value: cube_value && Number(cube_value) };
+    const calculate = settle === "false" ? null : (await import("./calculator.js")).calculate;
+    if (!score) return { cube, ...rules, calculate };
+    return { cube, ...rules, calculate, met: await metOf(met), met_player: Number(met_player ?? 0), extend_met: told(extend_met) };
+  };
+  const answer = async (question, signal, progress) => {
+    const { position, roll } = question;
+    const common = { ...(await optionsOf(question, question.match.away)), signal, progress };
+    return asked((there) => [
+      ask.probe(there, position, { ...common, roll: roll ?? undefined }),
+      ask.play(there, position, "all", { ...common, top: 1 }),
+    ], signal);
+  };
+  const scores = async (question, { scores: upto }, signal) => {
+    const common = { ...(await optionsOf(question, true)), signal };
+    return named(ask.cube([], question.position, { ...common, scores: Number(upto) }), signal);
+  };
+  const named = (promise, signal) => promise.catch((error) => {
+    if (signal?.aborted || !(error instanceof BgfmtError)) throw error;
+    throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
+  });
+  /** The answers to what is asked of the tables, those that can be opened. */
+  const asked = async (questions, signal) => {
     const broken = new Map(); // tables that cannot be opened now, and why
     const lazy = (entry) => {
       const there = () => table(entry).catch((error) => {
@@ -156,25 +191,17 @@ async function site() {
     };
     await Promise.allSettled(tables.filter((t) => !t.kind).map(table));
     signal?.throwIfAborted();
-    const named = (promise) => promise.catch((error) => {
-      if (signal?.aborted || !(error instanceof BgfmtError)) throw error;
-      throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
-    });
-    const options = { cube, ...match, beavers: beavers && beavers === "true", signal };
     for (;;) {
       const [there, before] = [tables.filter((t) => t.kind && !broken.has(t)).map(lazy), broken.size];
       const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
       if (!there.length) throw new AskError("network", failed ?? "this page has no tables");
       try {
-        const found = await both(
-          [named(ask.probe(there, position, { ...options, roll: roll ?? undefined })), named(ask.play(there, position, "all", { ...options, top: 1 }))],
-          signal,
-        );
+        const found = await both(questions(there).map((one) => named(one, signal)), signal);
         if (broken.size === before) return found;
       } catch (error) {
         if (signal?.aborted || broken.size === before) throw error;
       } // without what cannot be opened, the others answer
     }
   };
-  return { title, features: [], mets: [], tables, answer, read: null, more: null };
+  return { title, features: ["match", "settle"], mets, tables, answer, read: null, more: { scores, behind: null } };
 }
