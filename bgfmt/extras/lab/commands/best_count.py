@@ -9,46 +9,45 @@ import click
 
 from bgfmt.cli import asking, options
 
-KINDS = ("double", "redouble", "take")
+COLUMNS = ("loss", "error", "double", "redouble", "take")
 
 
 @click.command("best-count")
-@click.argument("files", nargs=-1, metavar="[MATCH...]", type=click.Path(exists=True, dir_okay=False))
-@click.option("--table", metavar="DB", help="A cubeful two-sided database; where it covers both sides, it judges.")
-@click.option("--scores", metavar="A-B,...", help="At these scores instead of for money, such as 3-5,7-7.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="MATCH...", type=click.Path(exists=True, dir_okay=False)
+)
+@click.option("--table", metavar="DB", help="A cubeful two-sided database: judges for money where it covers both.")
+@click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "extend_met")
 @click.option("--numbers", type=click.IntRange(1, 6), default=6, show_default=True, help="At most so many.")
 @click.option(
-    "--sample", type=click.IntRange(0, 10_000_000), default=100_000, show_default=True, metavar="N",
-    help="Positions of the races played on with other dice; without MATCH, pairs.",
+    "--again", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="N",
+    help="How often each race is played on.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of dice, halves and pairs.")
-@click.option("--bound", is_flag=True, help="Search by the positions held out too: no rule of the form loses less.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the dice and of the halves.")
 @options.json_option
 def best_count(
     files: tuple[str, ...],
     table: str | None,
-    scores: str | None,
+    away: str | None,
     met: str | None,
     extend_met: bool | None,
     numbers: int,
-    sample: int,
+    again: int,
     seed: int,
-    bound: bool,
     as_json: bool,
 ) -> None:
-    """Search for the best counts that people can use, of one to six numbers to remember.
+    """Search for the best counts that people can keep in mind, of one to six numbers to remember.
 
-    All races of the recorded matches MATCH (any form that `bgfmt matches` reads) and N positions of the same races
-    played on with other dice; half of the matches are held out, and the rules found, Isight and others are judged by
-    them. Gammons are ignored; what the table does not cover is estimated. Without MATCH pairs are drawn evenly from DB,
-    or from six points and six chequers.
+    The races of the recorded matches MATCH (any form that `bgfmt matches` reads) are played on with other dice. By half
+    of the matches the search finds the best rules; by the other half they, Isight and others are judged, and a second
+    search tells what no rule of the form can fall below there. Gammons are ignored.
 
     \b
     Examples:
-      bgfmt study best-count
-      bgfmt study best-count --table 6x15.bgts matches/*.mat
-      bgfmt study best-count --scores 2-4,7-7 matches/*.xg
+      bgfmt study best-count matches/*.mat
+      bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
+      bgfmt study best-count --away 5-7 matches/*.xg
     """
     from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
@@ -56,67 +55,47 @@ def best_count(
     from bgfmt.extras.lab.study import races, search
     from bgfmt.met import DEFAULT, load
     from bgfmt.met.score import Score
-    from bgfmt.solver import two_sided
     from bgfmt.tables import TwoSided, of_kind
 
-    if scores is None and (met is not None or extend_met):
-        raise click.UsageError("a match equity table is for scores: name them with --scores")
-    equity = load(met or DEFAULT, extend=bool(extend_met)) if scores else None
-    asked = [Score(parse_away(one), equity) for one in scores.split(",")] if scores and equity else [None]
+    if away is None and (met is not None or extend_met):
+        raise click.UsageError("a match equity table is for a score: name it with --away")
+    score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met))) if away else None
     with ExitStack() as stack:
-        judge: TwoSided | None = None
+        judge = None
         if table is not None:
             fitting = of_kind(stack.enter_context(asking.opened([table], None, None)).tables, TwoSided)
-            if not fitting or not fitting[0].cubeful:
+            if not fitting:
                 raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
             judge = fitting[0]
-        elif not files:
-            judge = of_kind([two_sided(6, 6, recipe="exact")], TwoSided)[0]
-        if files:
-            drawn = races.of_matches(files, sample, seed)
-        else:
-            assert judge is not None
-            drawn = races.drawn_evenly(judge, max(sample, 2), seed)
-        studies = []
-        for score in asked:
-            with Progress("judging", " positions") as progress:
-                worths = races.worths(drawn, score, judge, progress)
-            with Progress("searching", " families") as progress:
-                studies.append(search.study(drawn, worths, numbers, bound, progress))
-    sections = [_section(one, score) for one, score in zip(studies, asked, strict=True)]
+        sample = races.sample(races.starts(files), again, seed)
+        progress = stack.enter_context(Progress("judging", " decisions"))
+        worths = races.judged(sample.us, sample.them, score, judge, progress)
+        progress = stack.enter_context(Progress("searching", " families"))
+        study = search.study(sample, worths, numbers, progress)
     if as_json:
-        options.echo_json({"seed": seed, "sample": sample, "sections": sections})
+        rules = [rule._asdict() for rule in study.rules]
+        options.echo_json({"away": away, "seed": seed, "again": again} | study._asdict() | {"rules": rules})
     else:
-        click.echo("\n\n".join("\n".join(_lines(one)) for one in sections))
+        click.echo("\n".join(_lines(study, f"at {score}" if score else "for money")))
 
 
-def _section(study: Any, score: Any) -> dict[str, Any]:
-    return {"away": list(score.away) if score else None} | study.as_dict()
-
-
-def _lines(section: dict[str, Any]) -> list[str]:
-    away = section["away"]
-    about = f"at {away[0]}-away, {away[1]}-away" if away else "for money"
+def _lines(study: Any, about: str) -> list[str]:
+    found = [rule for rule in study.rules if rule.count]
     lines = [
-        f"{section['searched']:,} positions to search by, {section['held']:,} held out, {about}",
-        f"of {section['families']:,} families of rules {section['boxes']:,} boxes of weights were looked at",
+        f"{study.searched:,} decisions to search by, {study.held:,} held out, {about}",
+        f"{study.families:,} families of rules, {study.boxes:,} boxes of weights looked at",
         "",
-        "what a position costs on average, in thousandths of a point, by positions held out",
-        "rule          loss  st. error   double redouble   take   of isight's  st. error   recorded  st. error",
+        "best of  rule, and what it loses a race where it was searched for, in thousandths of a point",
+        *(f"      {rule.rule[-1]}  {rule.count}: {1000 * rule.searched:.2f}" for rule in found),
+        "",
+        "what races held out lose; no rule of as many numbers loses less than the bound",
+        "rule         loss  st. error  double  redouble    take  of isight's  st. error   bound",
     ]
-    for rule in section["rules"]:
-        held, share, real = rule["held"], rule["of_isight"], rule["recorded"]
-        kinds = " ".join(f"{1000 * rule[kind]:8.3f}" for kind in KINDS)
-        recorded = f"   {1000 * real['value']:8.3f} {1000 * real['error']:10.3f}" if real else ""
+    for rule in study.rules:
+        loss, error, *kinds = (1000 * getattr(rule, name) for name in COLUMNS)
+        bound = f"{1000 * rule.bound:8.2f}" if rule.bound is not None else ""
         lines.append(
-            f"{rule['rule']:<9} {1000 * held['value']:8.3f} {1000 * held['error']:10.3f} {kinds}"
-            f"   {share['value']:11.3f} {share['error']:10.3f}{recorded}"
+            f"{rule.rule:<10} {loss:6.2f} {error:10.2f} {kinds[0]:7.2f} {kinds[1]:9.2f} {kinds[2]:7.2f}"
+            f" {rule.share:12.3f} {rule.share_error:10.3f}{bound}"
         )
-    lines.append("")
-    for rule in section["rules"]:
-        if rule["count"]:
-            found = f"{rule['rule']}: {rule['count']} ({1000 * rule['searched']:.3f} where searched)"
-            if rule["bound"] is not None:
-                found += f"; no rule of the form loses less than {1000 * rule['bound']:.3f} held out"
-            lines.append(found)
     return lines

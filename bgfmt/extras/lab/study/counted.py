@@ -1,60 +1,67 @@
-"""Counts of whole numbers that people can keep in mind: what they may add to the pips, and what decides by them.
+"""Counts that people can keep in mind: what they may add to the pips, and what decides by them.
 
-A rule of this form has a count for each side, pips and a whole number for each of some terms. The lead is the other
-side's count less that of the side on roll, to which its n-th part is added, rounded down. It doubles and redoubles
-from a lead on, and takes up to one. `bgfmt.extras.lab.study.search` looks for the best of them.
+A rule of this form has a count for each side: pips and a whole number for each of some terms. The lead is the other
+side's count less that of the side on roll, to which its n-th part is added, rounded down. The side on roll doubles and
+redoubles from a lead on, the other side takes up to one. `bgfmt.extras.lab.study.search` looks for the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.extras.lab.study.counts import HOME, of_chequers, pips
+from bgfmt.extras.lab.study.rules import Decisions
 
 Integers = NDArray[np.int64]
+WEIGHTS = (-3, 6)
 
 
-@dataclass(frozen=True)
-class Term:
-    """What a count may add: in words, how many numbers it takes to remember with its weight, and of counts (N, 6 or
-    more) how many there are, (N,), never negative."""
+class Term(NamedTuple):
+    """What a count may add: in words, how many numbers it takes to remember with its weight, how many there are on
+    counts (..., 6 or more), and the least and the greatest weight."""
 
     words: str
     numbers: int
     of: Callable[[Integers], Any]
+    weights: tuple[int, int] = WEIGHTS
 
 
 def _beyond(points: slice, allowed: int) -> Callable[[Integers], Any]:
     return lambda counts: np.maximum(counts[..., points].sum(axis=-1) - allowed, 0)
 
 
-def _chequers(points: slice) -> Callable[[Integers], Any]:
-    return _beyond(points, 0)
+def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
+    """What chequers beyond `allowed` on their point fall short of `least` pips."""
+    lacking = np.arange(least - 1, 0, -1)
+    return lambda counts: np.maximum(counts[..., : least - 1] - allowed, 0) @ lacking
 
 
 TERMS = {
-    "chequer": Term("chequer", 1, _chequers(slice(None))),
-    "pair": Term("two chequers left, and for one that is over", 1, lambda c: -(-c.sum(axis=-1) // 2)),
-    "ace": Term("chequer on the ace point", 1, _chequers(slice(0, 1))),
-    "low": Term("chequer on the ace or the 2 point", 1, _chequers(slice(0, 2))),
-    "three": Term("chequer on the ace, 2 or 3 point", 1, _chequers(slice(0, 3))),
-    "outside": Term("chequer outside the home board", 1, _chequers(slice(HOME, None))),
+    "chequer": Term("chequer", 1, _beyond(slice(None), 0)),
+    "pair": Term("two chequers, and for an odd one", 1, lambda c: -(-c.sum(axis=-1) // 2)),
+    "odd": Term("odd number of chequers", 1, lambda c: c.sum(axis=-1) % 2),
+    "ace": Term("chequer on the ace point", 1, _beyond(slice(0, 1), 0)),
+    "low": Term("chequer on the ace or the 2 point", 1, _beyond(slice(0, 2), 0)),
+    "three": Term("chequer on the ace, 2 or 3 point", 1, _beyond(slice(0, 3), 0)),
+    "outside": Term("chequer outside the home board", 1, _beyond(slice(HOME, None), 0)),
     "gap": Term("empty point of the home board", 1, lambda c: (c[..., :HOME] == 0).sum(axis=-1)),
-    "high gap": Term("empty point 4, 5 or 6", 1, lambda c: (c[..., 3:HOME] == 0).sum(axis=-1)),
+    "high gap": Term("of the points 4, 5, 6 that is empty", 1, lambda c: (c[..., 3:HOME] == 0).sum(axis=-1)),
     "ace>1": Term("chequer beyond one on the ace point", 2, _beyond(slice(0, 1), 1)),
     "ace>2": Term("chequer beyond two on the ace point", 2, _beyond(slice(0, 1), 2)),
     "low>2": Term("chequer beyond two on the ace and the 2 point", 2, _beyond(slice(0, 2), 2)),
     "stack>3": Term("chequer beyond three on a point", 2, lambda c: np.maximum(c - 3, 0).sum(axis=-1)),
+    "least 3": Term("pip that a chequer is short of 3", 1, _short(3, 0), (1, 1)),
+    "least 3>1": Term("pip that a chequer beyond one on its point is short of 3", 2, _short(3, 1), (1, 1)),
+    "least 3>2": Term("pip that a chequer beyond two on its point is short of 3", 2, _short(3, 2), (1, 1)),
+    "least 4": Term("pip that a chequer is short of 4", 1, _short(4, 0), (1, 1)),
 }
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """A rule by a count. weights : of terms, by name. part : the part of its own count that the side on roll adds is
     the part-th, 0 for none. double, redouble : least leads. take : the greatest."""
 
@@ -75,18 +82,15 @@ class Counted:
         counts = of_chequers(side)
         return np.asarray(pips(counts) + sum(w * TERMS[name].of(counts) for name, w in self.weights))
 
-    def lead(self, us: Any, them: Any) -> Integers:
-        """How far the other side is behind, (N,)."""
-        own = self.count(us)
-        return self.count(them) - own - (own // self.part if self.part else 0)
-
-    def decide(self, pairs: Any) -> tuple[NDArray[np.bool_], ...]:
+    def decide(self, pairs: Any) -> Decisions:
         """Whether to double, to redouble and to take, each bool (N,), of what has sides `us` and `them`."""
-        lead = self.lead(pairs.us, pairs.them)
-        return lead >= self.double, lead >= self.redouble, lead <= self.take
+        own = self.count(pairs.us)
+        lead = self.count(pairs.them) - own - (own // self.part if self.part else 0)
+        return Decisions(lead >= self.double, lead >= self.redouble, lead <= self.take)
 
     def __str__(self) -> str:
-        terms = "".join(f", {weight:+} each {TERMS[name].words}" for name, weight in self.weights)
-        part = f"add 1/{self.part} to your own; " if self.part else ""
-        limits = f"double from {self.double:+}, redouble from {self.redouble:+}, take up to {self.take:+}"
-        return f"pips{terms}; {part}{limits}"
+        terms = "".join(f", {weight:+} for each {TERMS[name].words}" for name, weight in self.weights)
+        part = f"1/{self.part} of the own count added; " if self.part else ""
+        return (
+            f"pips{terms}; {part}double {self.double:+}, redouble {self.redouble:+}, take up to {self.take:+}"
+        )

@@ -47,42 +47,28 @@ def limits(out: Array, places: Array, losses: Array) -> None:
     takes is the greatest lead with which to take, one less than that of passes.
     """
     out[:] = np.inf
-    at = np.empty(3, np.int64)
-    for groups in range(27):  # of each limit: 0 it is 0, 1 and 2 it shares a number or has its own
-        code, used, joined = groups, 0, np.zeros(3, np.int64)
+    at, joined = np.empty(3, np.int64), np.empty(3, np.int64)
+    for code in range(64):  # each limit is 0 (mark 0) or has the number of its mark
         for k in range(3):
-            joined[k] = code % 3
-            code //= 3
-        for mark in (1, 2):
-            used += int(joined[0] == mark or joined[1] == mark or joined[2] == mark)
-        total = 0.0
-        for mark in range(3):
-            best, best_x = np.inf, ZERO
-            for x in range(1, WIDTH - 1):
-                if mark == 0 and x != ZERO:
-                    continue
-                value = 0.0
-                for k in range(3):
-                    if joined[k] == mark:
-                        value += losses[k, x + int(k == 2)]
-                if value < best:
-                    best, best_x = value, x
-            for k in range(3):
-                if joined[k] == mark:
-                    at[k] = best_x
+            joined[k] = code // 4**k % 4
+        used, total = 0, 0.0
+        for mark in range(4):
+            best, best_x = 0.0, 0
+            if (joined == mark).any():
+                used += int(mark > 0)
+                best = np.inf
+                for x in range(1, WIDTH - 1) if mark else range(ZERO, ZERO + 1):
+                    value = 0.0
+                    for k in range(3):
+                        if joined[k] == mark:
+                            value += losses[k, x + int(k == 2)]
+                    if value < best:
+                        best, best_x = value, x
+                at[joined == mark] = best_x
             total += best
         if total < out[used]:
             out[used] = total
             places[used] = at
-    total = 0.0  # each its own
-    for k in range(3):
-        best = np.inf
-        for x in range(1, WIDTH - 1):
-            if losses[k, x + int(k == 2)] < best:
-                best = losses[k, x + int(k == 2)]
-                places[3, k] = x
-        total += best
-    out[3] = total
 
 
 @njit()

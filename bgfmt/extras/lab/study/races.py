@@ -1,7 +1,7 @@
-"""Cube decisions as they come up in races: played on from recorded matches, with the cube turned rightly.
+"""Cube decisions as they come up in races: played on with other dice from recorded matches.
 
-A race begins where contact ended, the cube at 1 and centered. Both sides play for the fewest rolls and double, take
-and pass rightly, for money, until a double is passed, a redouble taken or the game over. Gammons are ignored.
+A race begins where contact ended, the cube at 1 and centered. Both sides play for the fewest rolls and go by Keith's
+count until a double is passed, a redouble made or the game over. Gammons are ignored.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.chains import FAR, QUICK, Estimator, rows
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
-from bgfmt.extras.lab.study.counts import HOME, pips
-from bgfmt.extras.lab.study.judges import TIE, by_equities, may_double
+from bgfmt.extras.lab.study.counts import HOME, keith
+from bgfmt.extras.lab.study.judges import by_equities, may_double
 from bgfmt.extras.lab.study.rules import Pairs
 from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.extras.matches.decisions import state
@@ -32,16 +32,16 @@ from bgfmt.tables.rolls import CHANCE_WHOLE
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 POINTS = 24
-LONG = 50  # pips; in a longer race that is not all home
-CLEAR = (0.03, 0.2)  # below such a lead nobody doubles, above it every double is passed; that is not looked at
+THINNED = 16.0  # of so many positions outside home one is kept: they are dear to estimate
+DOUBLE, REDOUBLE, TAKE = -4 * 7, -3 * 7, -2 * 7  # by Keith's count
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """N decisions of `games` games: of the side on roll whether to double, and of the other whether to take.
+    """N decisions: of the side on roll whether to double, and of the other whether to take.
 
     us, them : (N, points) chequers. owned : (N,) bool, whether it is about a redouble. race : (N,) the recorded race
-    that the game goes on from. held : (N,) bool, whether it is kept for judging. worths : for money.
+    that it comes from. held : (N,) bool, whether it is kept for judging. share : (N,) how often it comes up in a race.
     """
 
     us: Array
@@ -49,8 +49,7 @@ class Sample:
     owned: Array
     race: Array
     held: Array
-    games: tuple[int, int]
-    worths: Worths
+    share: Array
 
 
 def starts(names: Iterable[str]) -> list[list[Position]]:
@@ -70,46 +69,39 @@ def starts(names: Iterable[str]) -> list[list[Position]]:
     return list(found.values())
 
 
-def sample(
-    recorded: list[list[Position]], again: int, seed: int, table: TwoSided | None, progress: Progress | None = None
-) -> Sample:
+def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
     """The decisions of races played on `again` times from each start; half of the matches, by `seed`, are held out.
 
-    table : of money equities, used where it covers both sides. NotCoveredError for races of one match only.
+    NotCoveredError for races of one match only.
     """
     if len(recorded) < 2:
         raise NotCoveredError("races of at least two matches are needed: one to search by, one to judge by")
     rng = np.random.default_rng(seed)
-    matches_held = np.isin(np.arange(len(recorded)), rng.permutation(len(recorded))[::2])
-    held = np.repeat(matches_held, [len(races) for races in recorded])
+    apart = np.isin(np.arange(len(recorded)), rng.permutation(len(recorded))[::2])
+    held = np.repeat(apart, [len(races) for races in recorded])
     both = [[side.padded(POINTS) for side in (p.us, p.them)] for races in recorded for p in races]
-    us, them = np.repeat(np.array(both, np.int8).reshape(-1, 2, POINTS), again, axis=0).swapaxes(0, 1)
+    us, them = np.repeat(np.array(both, np.int8), again, axis=0).swapaxes(0, 1)
     race = np.repeat(np.arange(len(held)), again)
     owner = np.zeros(len(race), np.int8)  # 1 the side on roll, -1 the other
-    found, worths, whole = [], [], len(race)
+    found = []
     while len(us):
-        ours, theirs = pips(us), pips(them)
         home = ~(us[:, HOME:] | them[:, HOME:]).any(axis=1)
-        lead = theirs - ours
-        clear = ~home & (ours > LONG) & ((lead < CLEAR[0] * ours) | (lead > CLEAR[1] * ours))
-        asked = np.flatnonzero((owner >= 0) & ~clear)
-        worth = judged(us[asked], them[asked], None, table)
-        owned = owner[asked] > 0
-        found.append((us[asked], them[asked], owned, race[asked]))
-        worths.append(worth)
-        double, take = right(worth, owned)
-        ended = clear & (owner >= 0) & (lead > 0)
-        ended[asked] = double & (~take | owned)
-        owner[asked] = np.where(double, -1, owner[asked])
+        drawn = (owner >= 0) & (home | (rng.random(len(us)) * THINNED < 1))
+        weight = np.where(home, 1.0, THINNED)
+        found.append(tuple(part[drawn] for part in (us, them, owner > 0, race, weight)))
+        lead = keith(us, them)
+        double = (lead >= np.where(owner > 0, REDOUBLE, DOUBLE)) & (owner >= 0)
+        on = ~(double & ((lead > TAKE) | (owner > 0)))
+        us, them, race, owner = us[on], them[on], race[on], np.where(double, -1, owner)[on]
         us = _rolled(us, rng)
-        on = us.any(axis=1) & ~ended
+        on = us.any(axis=1)
         us, them, race, owner = them[on], us[on], race[on], -owner[on]
-        if progress is not None:
-            progress(whole - len(us), whole)
-    us, them, owned, race = (np.concatenate(part) for part in zip(*found, strict=True))
-    games = again * int((~held).sum()), again * int(held.sum())
-    money = Worths(*(np.concatenate(part) for part in zip(*worths, strict=True)))
-    return Sample(us, them, owned, race, held[race], games, money)
+    us, them, owned, race, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    alike = np.concatenate([us, them, owned[:, None], race[:, None]], axis=1)
+    _, rows, of = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+    us, them, owned, race = (part[rows] for part in (us, them, owned, race))
+    share = np.bincount(of.ravel(), weight) / (again * np.where(held, held.sum(), (~held).sum())[race])
+    return Sample(us, them, owned, race, held[race], share)
 
 
 def _rolled(sides: Array, rng: Any) -> Array:
@@ -123,20 +115,6 @@ def _rolled(sides: Array, rng: Any) -> Array:
     rolls = means[board.rank_array(near)] + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * 6 / 49
     order = np.lexsort((rolls, np.repeat(np.arange(len(sides)), lengths)))
     return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
-
-
-def right(worths: Worths, owned: Array) -> tuple[Array, Array]:
-    """Whether to double, to redouble where `owned`, and whether to take, bool (N,)."""
-    gain, spare = gains(worths, owned)
-    return gain > TIE, spare > -TIE
-
-
-def gains(worths: Worths, owned: Array) -> tuple[Array, Array]:
-    """What doubling gains, redoubling where `owned`, and what taking gains the other side, (N,)."""
-    rolling, taken = worths.centered, worths.taken
-    if worths.owned is not None and worths.retaken is not None:
-        rolling, taken = np.where(owned, worths.owned, rolling), np.where(owned, worths.retaken, taken)
-    return np.minimum(taken, 1.0) - rolling, 1.0 - taken
 
 
 def judged(
