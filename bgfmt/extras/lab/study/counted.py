@@ -1,13 +1,14 @@
 """Counts that people can keep in mind: what they may add to the pips, and what decides by them.
 
 A rule of this form has a count for each side: pips and a whole number for each of some terms. The lead is the other
-side's count less that of the side on roll, to which its n-th part is added, rounded down. The side on roll doubles and
-redoubles from a lead on, the other side takes up to one. `bgfmt.extras.lab.study.search` looks for the best.
+side's count less that of the side on roll, to which its n-th part is added, rounded down. The side on roll doubles
+and redoubles from a lead on, the other side takes up to one. `bgfmt.extras.lab.study.search` looks for the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,8 @@ TERMS = {
 }
 
 
-class Counted(NamedTuple):
+@dataclass(frozen=True)
+class Counted:
     """A rule by a count. weights : of terms, by name. part : the part of its own count that the side on roll adds is
     the part-th, 0 for none. double, redouble : least leads. take : the greatest."""
 

@@ -38,10 +38,10 @@ DOUBLE, REDOUBLE, TAKE = -4 * 7, -3 * 7, -2 * 7  # by Keith's count
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """N decisions: of the side on roll whether to double, and of the other whether to take.
+    """N decisions: of the side on roll whether to double, of the other whether to take.
 
     us, them : (N, points) chequers. owned : (N,) bool, whether it is about a redouble. race : (N,) the recorded race
-    that it comes from. held : (N,) bool, whether it is kept for judging. share : (N,) how often it comes up in a race.
+    that it comes from. held : (N,) bool, whether it is kept for judging. share : (N,) how often it comes in a race.
     """
 
     us: Array
@@ -81,8 +81,8 @@ def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
     held = np.repeat(apart, [len(races) for races in recorded])
     both = [[side.padded(POINTS) for side in (p.us, p.them)] for races in recorded for p in races]
     us, them = np.repeat(np.array(both, np.int8), again, axis=0).swapaxes(0, 1)
-    race = np.repeat(np.arange(len(held)), again)
-    owner = np.zeros(len(race), np.int8)  # 1 the side on roll, -1 the other
+    race: Array = np.repeat(np.arange(len(held)), again)
+    owner: Array = np.zeros(len(race), np.int8)  # 1 the side on roll, -1 the other
     found = []
     while len(us):
         home = ~(us[:, HOME:] | them[:, HOME:]).any(axis=1)
@@ -91,8 +91,9 @@ def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
         found.append(tuple(part[drawn] for part in (us, them, owner > 0, race, weight)))
         lead = keith(us, them)
         double = (lead >= np.where(owner > 0, REDOUBLE, DOUBLE)) & (owner >= 0)
-        on = ~(double & ((lead > TAKE) | (owner > 0)))
-        us, them, race, owner = us[on], them[on], race[on], np.where(double, -1, owner)[on]
+        goes_on = ~(double & ((lead > TAKE) | (owner > 0)))
+        owner = np.where(double, -1, owner)
+        us, them, race, owner = (part[goes_on] for part in (us, them, race, owner))
         us = _rolled(us, rng)
         on = us.any(axis=1)
         us, them, race, owner = them[on], us[on], race[on], -owner[on]
@@ -110,9 +111,10 @@ def _rolled(sides: Array, rng: Any) -> Array:
     boards = board.unrank_array(results, POINTS)
     near = boards[:, :FAR].astype(np.int64)
     near[:, -1] += boards[:, FAR:].sum(axis=1)
-    distributions = rows(FAR)[0]
-    means = distributions @ np.arange(distributions.shape[1]) / CHANCE_WHOLE
-    rolls = means[board.rank_array(near)] + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * 6 / 49
+    chances = rows(FAR)[0][board.rank_array(near)] / CHANCE_WHOLE
+    rolls = chances @ np.arange(chances.shape[1]) + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * (
+        6 / 49
+    )
     order = np.lexsort((rolls, np.repeat(np.arange(len(sides)), lengths)))
     return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
 
