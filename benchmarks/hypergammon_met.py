@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bgfmt import met
-from bgfmt.extras.lab.hypergammon_met import opening
-from bgfmt.extras.lab.met_making import make
+from bgfmt.extras.lab.hypergammon_met import make, opening
 from bgfmt.files.database import load
 from bgfmt.met.model import Met
 from bgfmt.solver.hypergammon import hypergammon

@@ -92,7 +92,7 @@ _OTHER_NAMES = {
     "bgfmt.matches": "bgfmt.extras.matches",
     "bgfmt.matches.write_mat": "bgfmt.extras.matches.mat",
     "bgfmt.matches.write_sgf": "bgfmt.extras.matches.sgf",
-    "bgfmt.met.making": "bgfmt.extras.lab.met_making",
+    "bgfmt.met.making": "bgfmt.extras.lab.hypergammon_met",
     "bgfmt.playing": "bgfmt.extras.lab.playing",
     "bgfmt.study": "bgfmt.extras.lab.study",
 }

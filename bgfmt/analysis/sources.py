@@ -29,7 +29,6 @@ from bgfmt.analysis.answers import (
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-from bgfmt.solver.columns import single_games
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.tables.two_sided import StoredEquities
@@ -312,6 +311,7 @@ class Sources:
         if not self.may_estimate(position):
             return None
         from bgfmt.analysis.chains import QUICK, Estimator
+        from bgfmt.solver.columns import single_games
 
         columns = single_games((None, None))
         columns.won[:, :, 1:] = 0.0

@@ -188,14 +188,15 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
 
     What a terminal could obey is escaped.
     """
-    text = json.dumps(value, indent=indent, default=_plain, ensure_ascii=False)
+    text = json.dumps(value, indent=indent, default=plain_value, ensure_ascii=False)
     click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """What JSON has in place of a value that is none of its own: numbers of numpy, answers as their fields."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "as_dict"):

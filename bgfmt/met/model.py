@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from dataclasses import dataclass
@@ -55,6 +54,8 @@ class Met:
     def digest(self) -> str:
         """SHA-256, hexadecimal, of the values, little-endian: length (uint32), then pre row by row, post of player 0
         and post of player 1 (float64)."""
+        import hashlib
+
         numbers = [m for row in (*self.pre, *self.post) for m in row]
         packed = pack(f"<I{len(numbers)}d", self.length, *numbers)
         return hashlib.sha256(packed).hexdigest()

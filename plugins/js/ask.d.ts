@@ -1,5 +1,6 @@
 import type { Counts, CubeOwner, Table } from "./bgfmt.js";
 import type { Question, Solved } from "./calculate.js";
+import type { Estimated, ToEstimate } from "./estimate.js";
 
 export type Tables = Table<any> | readonly Table<any>[];
 /** Text, both sides, or one side's counts. */
@@ -493,7 +494,7 @@ export interface CubeOptions {
   /** Match score: what the side on roll and the other need, as "3-5"; by default the identifier's. */
   away?: string | readonly [number, number];
   crawford?: boolean;
-  /** Calculate what no table covers or a table leaves too close: true on this thread, or by a function, as beside a page. */
+  /** Calculate or estimate what no table covers: true on this thread, or by a function that asks `answer` of estimate.js. */
   calculate?: boolean | Calculate | null;
   /** Most pairs of boards times states of the cube for one question, or by what is asked. */
   limit?: number | Partial<Limits>;
@@ -502,7 +503,10 @@ export interface CubeOptions {
   signal?: AbortSignal;
 }
 
-export type Calculate = (question: Question, options: { signal?: AbortSignal; progress?: (done: number, total: number) => void }) => Promise<Solved | Solved[]>;
+export type Calculate = (
+  question: Question | ToEstimate,
+  options: { signal?: AbortSignal; progress?: (done: number, total: number) => void },
+) => Promise<Solved | Solved[] | Estimated>;
 
 /** Of what a table leaves too close, of what no table covers, the same beside a one-sided table, at a match score. */
 export interface Limits {

@@ -14,6 +14,7 @@ import * as bgfmt from "./bgfmt.js";
 const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, pips, rank, sideOf } = bgfmt;
 
 export const ROLLS = Array.from({ length: 6 }, (_, i) => Array.from({ length: i + 1 }, (_, j) => `${i + 1}${j + 1}`)).flat();
+const HOME = 6;
 const FULL = 15; // only a side with all its chequers on the board can lose a gammon
 const EXACT = 1e-12; // equities this near are not told apart
 const EVERYWHERE = { gapPages: 1 << 20 }; // successors lie in one row of the table: one stretch, whatever lies between
@@ -258,27 +259,37 @@ function calculating({ calculate, limit, progress, signal }) {
   return { own, limits, beyond: null, more: { progress, signal }, answers: kept.get(own) };
 }
 
-const direct = async (question, { progress }) => (await import("./calculate.js")).calculate(question, progress);
+const direct = async (question, { progress }) => (await import("./estimate.js")).answer(question, progress);
+
+/** What answers a question, or did so before. */
+async function once({ answers }, key, make) {
+  const found = answers.get(key) ?? make();
+  answers.delete(key);
+  answers.set(key, found);
+  if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+  found.catch(() => answers.get(key) === found && answers.delete(key));
+  return found;
+}
 
 /** A race solved, one answer or several as `columns` is; null beyond the limit. */
 async function solve(calculation, { us, them }, columns, limit, total = columns.states.length) {
   const { TooMuchWorkError, noFarther } = await import("./calculate.js");
-  const key = JSON.stringify([us, them, columns, limit]);
-  const { answers, own, more } = calculation;
   try {
     // no fewer pairs of boards can be met
     if (!Array.isArray(columns) && Math.floor((noFarther(us) * noFarther(them)) / 2) * total > limit) throw new TooMuchWorkError({ us, them }, null, limit);
-    const found = answers.get(key) ?? Promise.resolve(own({ us, them, columns, limit, total }, more));
-    answers.delete(key);
-    answers.set(key, found);
-    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-    found.catch(() => answers.get(key) === found && answers.delete(key));
-    return await found;
+    const ask = async () => calculation.own({ us, them, columns, limit, total }, calculation.more);
+    return await once(calculation, JSON.stringify([us, them, columns, limit]), ask);
   } catch (error) {
     if (!(error instanceof NotCoveredError)) throw error;
     calculation.beyond = error;
     return null;
   }
+}
+
+/** A race estimated; null outside the home boards, and where nothing calculates. */
+async function estimate(calculation, { us, them }, columns, unit = 1) {
+  if (!calculation || Math.max(highest(us), highest(them)) > HOME) return null;
+  return once(calculation, JSON.stringify([us, them, columns, unit]), async () => calculation.own({ us, them, columns, unit }, calculation.more));
 }
 
 const MONEY = ["cubeless", "centered", "owned", "opponent"]; // columns of a race solved for money
@@ -290,21 +301,24 @@ async function solvedMoney(calculation, position, limit) {
   return solve(calculation, position, moneyColumns(Boolean(position.jacoby)), limit);
 }
 
-/** The same of a race that no two-sided table covers. */
+/** The same of a race that no two-sided table covers, estimated where it is too much. */
 async function solvedAnew(calculation, all, position) {
-  if (!calculation) return null;
+  if (!calculation || contact(position)) return null;
   const beside = withDistributions(all, [position.us, position.them]);
-  return solvedMoney(calculation, position, beside ? calculation.limits.beside : calculation.limits.alone);
+  const solved = await solvedMoney(calculation, position, beside ? calculation.limits.beside : calculation.limits.alone);
+  const { moneyColumns } = await import("./calculate.js");
+  return solved ?? estimate(calculation, position, moneyColumns(Boolean(position.jacoby)));
 }
 
 /** Equities as answers have them, of a race solved. */
-function ofCalculation(position, { onRoll, error, source }) {
+function ofCalculation(position, { onRoll, error, usual, source }) {
   const found = Object.fromEntries(MONEY.map((name, k) => [name, onRoll[k]]));
   const gammons = hasGammons(position);
   const none = gammons ? null : 0;
-  const errors = Object.fromEntries(["win", ...COLUMNS].map((name) => [name, error]));
+  const each = (value) => Object.fromEntries(["win", ...COLUMNS].map((name) => [name, value]));
+  const errors = { max_error: each(error), ...(usual === null ? {} : { usual_error: each(usual) }) };
   const win = gammons ? null : (found.cubeless + 1) / 2;
-  return { win, win_gammon: none, lose_gammon: none, ...found, gammons: gammons ? "counted" : "none", source, table: null, approximate: false, max_error: errors };
+  return { win, win_gammon: none, lose_gammon: none, ...found, gammons: gammons ? "counted" : "none", source, table: null, approximate: usual !== null, ...errors };
 }
 
 /** What each side that a play leads to is worth in a column, by its counts. */
@@ -462,7 +476,11 @@ async function equities(all, position, calculation, more) {
   if (!table) {
     const solved = await solvedAnew(calculation, all, position);
     if (!solved) throw toEstimate(all, [us, them], calculation);
-    return ofCalculation(position, solved);
+    const found = ofCalculation(position, solved);
+    const bare = found.approximate && found.gammons === "none" ? twoSided(all, [them, us]) : null;
+    if (!bare) return found;
+    const { cubeless } = await bare.lookup({ us, them }, more);
+    return { ...found, win: cubeless / 2 + 0.5, cubeless, table: bare.name };
   }
   const full = hasGammons(position);
   const counted = full && counts(table);
@@ -475,7 +493,8 @@ async function equities(all, position, calculation, more) {
 
 /** A cube decision of the side on roll; `settled`: calculated because the error of a table could have turned it. */
 function judge(owner, found, position, settled = false) {
-  const { source, table, approximate, max_error: errors } = found;
+  const { source, table, approximate, max_error: errors, usual_error: usualErrors } = found;
+  const usual = usualErrors ? Math.max(...Object.values(usualErrors)) : null;
   const beaver = position.beavers !== false;
   const error = Math.max(errors.owned, errors.centered, errors.opponent);
   const may = owner !== "opponent";
@@ -500,8 +519,8 @@ function judge(owner, found, position, settled = false) {
     no_double: noDouble, double_take: taken, double_pass: passed,
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
-    sure_double: sureDouble, sure_take: sureTake, sure, error, settled,
-    certainty: certaintyText({ may, sureDouble, sure, error, tieDouble, tieTake }),
+    sure_double: sureDouble, sure_take: sureTake, sure, error, ...(usual === null ? {} : { usual_error: usual }), settled,
+    certainty: certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake }),
     source, table, approximate,
   };
 }
@@ -521,8 +540,9 @@ function short(value) {
   return Number(power) < -4 ? `${Number(digits)}e-${power.slice(1).padStart(2, "0")}` : String(Number(value.toPrecision(2)));
 }
 
-function certaintyText({ may, sureDouble, sure, error, tieDouble, tieTake }) {
+function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake }) {
   if (!may) return "no decision to make";
+  if (usual !== null) return `estimated: within ${short(usual)} (95 %), ${short(error)} (99.9 %); ${sure ? "further from flipping" : "closer"} than that`;
   const said = [];
   if (tieTake) said.push("taking and passing cost exactly the same");
   if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
@@ -563,12 +583,12 @@ export async function cube(tables, asked, { cube: where, signal, calculate, limi
   const position = ruled(asPosition(asked), more);
   const owner = ownerOf(position, where);
   const match = scores || position.score ? await import("./match.js") : null;
-  if (scores) return match.everyScore(position, owner, Number(scores), calculation, more);
+  if (scores) return match.everyScore(all, position, owner, Number(scores), calculation, more);
   if (position.score) return (await match.atScore(all, position, owner, calculation, { signal })).answer;
   const found = await equities(all, position, calculation, { signal });
   const decided = async (one) => {
     const action = judge(one, found, position);
-    if (!calculation || action.sure || action.error <= EXACT) return action;
+    if (!calculation || action.sure || action.error <= EXACT || action.approximate) return action;
     const better = await solvedMoney(calculation, position, calculation.limits.close);
     return better ? judge(one, ofCalculation(position, better), position, true) : action;
   };
@@ -621,9 +641,10 @@ async function valuer(all, position, results, measure, owner, calculation, more)
     const solved = await solvedAnew(calculation, all, position);
     if (!solved) throw toEstimate(all, [position.us, them], calculation);
     const [worth, bare] = [wanted, "cubeless"].map((name) => solvedWorths(solved, MONEY.indexOf(name)));
-    const { source, error } = solved;
+    const { source, error, usual } = solved;
+    const about = usual === null ? {} : { usual_error: { value: usual } };
     const values = async (list) => list.map((side) => [worth.get(side.join()), bare.get(side.join())]);
-    return { key: solved, from: { source, table: null, approximate: false, max_error: { value: error } }, error, sign: -1, values };
+    return { key: solved, from: { source, table: null, approximate: usual !== null, max_error: { value: error }, ...about }, error, sign: -1, values };
   }
   const [e0, e1, e2, e3] = errorsOf(table);
   const errors = { cubeless: e0, owned: e3, centered: Math.max(e2, 2 * e3), opponent: Math.max(e1, 2 * e3) };
@@ -741,4 +762,4 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
 }
 
 /** What match.js shares with this module, no part of its interface. */
-export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness };
+export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, estimate, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness };

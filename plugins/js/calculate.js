@@ -321,7 +321,7 @@ export function plan({ us, them }, columns, limit, together = columns) {
 // -- the values -------------------------------------------------------------------------------------------------
 
 /** total = sum over the rolls of their share of 36 times the greatest of the results' rows, lanes `low` to `high`. */
-function bestRolls(total, best, rows, stride, { ends, results }, row, low, high) {
+export function bestRolls(total, best, rows, stride, { ends, results }, row, low, high) {
   const n = high - low;
   for (let k = 0; k < n; k++) total[k] = 0;
   let i = ends[21 * row];

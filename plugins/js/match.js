@@ -5,7 +5,7 @@ import { ROLLS, plays, shared } from "./ask.js";
 import { NotCoveredError, PositionError, countsText, sideOf } from "./bgfmt.js";
 import { singleGames } from "./calculate.js";
 
-const { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness } = shared;
+const { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, estimate, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness } = shared;
 
 const MAX_AWAY = 64; // the farthest score that an extended table answers
 const DEVIATIONS = [1.24, 1.27, 1.47, 1.5, 1.6, 1.61, 1.66, 1.68, 1.7, 1.72];
@@ -318,14 +318,22 @@ export async function atScore(all, position, owner, calculation, more) {
   checkRace(position);
   const columns = matchColumns(score, hasGammons(position));
   const solved = calculation && (await solve(calculation, position, columns, calculation.limits.match));
-  const found = solved ? matchAnswer(position, solved, columns, score) : await withDeadCube(all, position, score, more);
+  const found = solved ? matchAnswer(position, solved, columns, score)
+    : ((await withDeadCube(all, position, score, more)) ?? (await estimatedAt(calculation, position, score, columns)));
   if (!found) throw toEstimate(all, [position.us, position.them], calculation);
   const { decision: { error, ...decision }, origin: { certainty, ...from } } = found.decision;
   const answer = { ...facts(position, owner), ...decision, ...from, certainty: matchCertainty(certainty), max_error: { mwc: error } };
   return { answer, score, error, plays: found.plays };
 }
 
-const matchCertainty = ({ may, sureDouble, sure, error }) => certaintyText({ may, sureDouble, sure, error, tieDouble: false, tieTake: false });
+const matchCertainty = (said) => certaintyText({ ...said, tieDouble: false, tieTake: false });
+
+/** The same as `matchAnswer` by an estimate; null where there is none. */
+async function estimatedAt(calculation, position, score, columns) {
+  const [lose, win] = score.ends();
+  const solved = await estimate(calculation, position, columns, (win - lose) / 2);
+  return solved && matchAnswer(position, solved, columns, score);
+}
 
 /** By the cubeless equities of a table, exact but for their rounding; null with a live cube or gammons. */
 async function withDeadCube(all, position, score, more) {
@@ -345,7 +353,7 @@ async function withDeadCube(all, position, score, more) {
 }
 
 /** The cube at all scores up to `upto` points away. */
-export async function everyScore(position, owner, upto, calculation, { met, met_player, extend_met }) {
+export async function everyScore(all, position, owner, upto, calculation, { met, met_player, extend_met }) {
   if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
   if (!position.them) throw new PositionError(`${countsText(position)} is one side; give both, the side on roll first: side / side`);
   if (!met) throw new NotCoveredError(MATCH);
@@ -356,14 +364,17 @@ export async function everyScore(position, owner, upto, calculation, { met, met_
     scoreOf({ score: { away, crawford, met, met_player, extend_met }, cube_value: position.cube_value }, owner));
   const { total, batches } = gridOf(scores, hasGammons(position));
   const solved = await solve(calculation, position, batches.map(({ columns }) => columns), calculation.limits.match, total);
-  if (!solved) throw toEstimate([], [position.us, position.them], calculation);
-  const decided = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
-    matchAnswer(position, solved[k], columns, score, places).decision.decision));
+  const found = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
+    (solved ? matchAnswer(position, solved[k], columns, score, places) : estimatedAt(calculation, position, score, columns))));
+  const decided = (await Promise.all(found)).map((one) => one?.decision.decision);
+  if (!decided.every(Boolean)) throw toEstimate(all, [position.us, position.them], calculation);
+  const most = (name) => ({ mwc: Math.max(...decided.map((one) => one[name])) });
+  const errors = { max_error: most("error"), ...(solved ? {} : { usual_error: most("usual_error") }) };
   return {
     ...facts(position, owner), scores: upto,
-    cells: decided.map((decision, k) => ({ ...cells[k], ...decision })),
+    cells: decided.map(({ usual_error, ...decision }, k) => ({ ...cells[k], ...decision })),
     met: { name: met.name, digest: met.digest },
-    source: "calculation", table: null, approximate: false, max_error: { mwc: Math.max(...decided.map((one) => one.error)) },
+    source: solved ? "calculation" : "estimate", table: null, approximate: !solved, ...errors,
   };
 }
 
@@ -383,6 +394,7 @@ export async function matchPlays(all, position, owner, made, rolls, calculation,
     valued.sort((a, b) => compare(a.key, b.key));
     ranked.push(valued.map(({ key, ...one }) => one));
   }
-  const { source, table, approximate, met } = answer;
-  return { ranked, from: { met, source, table, approximate, max_error: { mwc: error, value: score.emgLoss(error) } } };
+  const { source, table, approximate, met, usual_error: usual } = answer;
+  const both = (mwc) => ({ mwc, value: score.emgLoss(mwc) });
+  return { ranked, from: { met, source, table, approximate, max_error: both(error), ...(usual === undefined ? {} : { usual_error: both(usual) }) } };
 }

@@ -13,7 +13,8 @@ OPTIONAL = (
     "uvicorn", "distributed", "dask",
 )  # fmt: skip
 PROGRAM = f"""
-import sys
+import os, sys
+os.environ.pop("BGFMT_KERNELS", None)
 for name in {OPTIONAL}:
     sys.modules[name] = None
 from bgfmt.__main__ import main

@@ -43,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "fixtures" / "golden" / "gnubg"
 TABLES = [str(GOLDEN / "ts_06x04.bd"), str(GOLDEN / "os_p06.bd")]
 PAIRS = 50_000  # calculated for one question
+HOME = 6
 LIMIT = 4 * PAIRS
 Answer = dict[str, Any]
 #: the answers of a door to all states; None for a state that it refuses, or that it cannot say
@@ -419,7 +420,7 @@ def by_node(world: World) -> list[Any]:
 
 
 def adviser_says(world: World, asked: GameState, section: str) -> Any:
-    """The JSON of the cube or of the play, None where the adviser refuses it or estimates."""
+    """The JSON of the cube or of the play; None where the adviser refuses it, or estimates a race outside home."""
     dice = asked.dice
     assert dice is not None
     try:
@@ -429,7 +430,8 @@ def adviser_says(world: World, asked: GameState, section: str) -> Any:
             answer = questions.play(world.advisor, asked, [(max(dice), min(dice))]).as_dict()
     except NotCoveredError:
         return None
-    return None if answer["source"] == ESTIMATE else answer
+    far = max(asked.position.us.highest, asked.position.them.highest) > HOME
+    return None if far and answer["source"] == ESTIMATE else answer
 
 
 def apart(found: Any, expected: Any, path: str = "") -> str:
@@ -447,8 +449,8 @@ def apart(found: Any, expected: Any, path: str = "") -> str:
 
 @door("the page, served and static, and plugins/js")
 def javascript(world: World) -> list[Answer | None]:
-    """What the reader answers and calculates is what the adviser says, to the last field, and what only an estimate
-    has it refuses in words; its differences are raised here."""
+    """What the reader says is what the adviser says, to the last field; races outside home that only an estimate has
+    it refuses in words. Its differences are raised here."""
     found = by_node(world)
     queries = []
     for one, asked in zip(found, world.states, strict=True):

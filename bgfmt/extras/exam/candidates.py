@@ -24,10 +24,9 @@ import numpy as np
 from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
 from bgfmt.extras.exam.sets import Array, Question
-from bgfmt.extras.matches.plays import read_play
+from bgfmt.extras.matches.plays import moved, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
-from bgfmt.game.moves import BAR
 from bgfmt.tables.registry import doors
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
@@ -206,7 +205,7 @@ def _play(question: Question, said: Any) -> int:
         raise Failure(ILLEGAL, f"play {said} of {len(plays)}")
     side = getattr(getattr(said, "result", said), "us", getattr(said, "result", said))
     try:
-        counts = _moved(question, side) if isinstance(side, str) else [*getattr(side, "counts", side)]
+        counts = _after(question, side) if isinstance(side, str) else [*getattr(side, "counts", side)]
         wide = len(plays[0])
         if any(counts[wide:]):
             raise ValueError
@@ -215,16 +214,13 @@ def _play(question: Question, said: Any) -> int:
         raise Failure(ILLEGAL, f"{printable(said, 60)} is no play of {question}") from None
 
 
-def _moved(question: Question, text: str) -> list[int]:
+def _after(question: Question, text: str) -> list[int]:
     """The chequers of the side on roll after moves such as `6/off 5/3(2)`, in a race."""
     hops, _, rest = read_play(text)
-    if rest or not hops:
+    counts = moved(Side(*question.us), hops) if hops and not rest else None
+    if counts is None:
         raise ValueError
-    counts = [0, *Side(*question.us).padded(BAR)]
-    for start, end in hops:
-        counts[start] -= 1
-        counts[end] += 1
-    return counts[1:]
+    return counts
 
 
 @dataclass

@@ -304,10 +304,9 @@ def _by_chequers(exam: Exam) -> Exam:
 Asked = tuple[int, GameState, str, float]
 
 
-def solved(asked: Iterable[Asked], limit: int = LIMIT, **texts: Any) -> Exam:
+def solved(asked: Iterable[Asked], limit: int = LIMIT) -> Exam:
     """A set of questions (kind, state, stratum, weight), each solved exactly; those beyond the limit are left out."""
-    met, strata = mets.load(), dict[str, int]()
-    columns: dict[str, list[Any]] = {"sides": [], "worths": [], "results": []}
+    met, parts = mets.load(), list[Exam]()
 
     @lru_cache(1)  # doubles and takes of one position follow one another
     def answer(position: Position, score: Score | None) -> Any:
@@ -325,28 +324,19 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, **texts: Any) -> Exam:
         worths = {} if known is None else _worths(kind, state, owner, known)
         if len(worths) < 2:
             continue
-        row = {
-            "kind": kind, "dice": state.dice or (0, 0), "cube": state.cube_value, "owner": OWNERS.index(owner),
-            "away": state.away or (0, 0), "crawford": state.crawford, "beavers": bool(state.beavers),
-            "weight": weight, "stratum": strata.setdefault(stratum, len(strata)),
-            "ends": (0.0, 0.0) if score is None else score.ends,
-            "sides": state.position, "worths": list(worths.values()), "results": list(worths),
-        }  # fmt: skip
-        for name, value in row.items():
-            columns.setdefault(name, []).append(value)
-    sides, every, reached = (columns.pop(name) for name in ("sides", "worths", "results"))
-    if not sides:
+        us, them = state.position.us, state.position.them
+        points = max(6, us.highest, them.highest)
+        row = rows_of(
+            1, points, kind=kind, us=us.padded(points), them=them.padded(points), dice=state.dice or 0,
+            cube=state.cube_value, owner=OWNERS.index(owner), away=state.away or 0, crawford=state.crawford,
+            beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends,
+        )  # fmt: skip
+        results = [board.rank(side.padded(points)) if kind == PLAY else 0 for side in worths]
+        every = np.array(results, np.int64), np.array(list(worths.values()))
+        parts.append(Exam(row, starts_of([len(worths)]), *every, (stratum,), met=met.name))
+    if not parts:
         raise NotCoveredError("no question is left: nothing was asked, or all is beyond the limit")
-    points = max(6, *(max(one.us.highest, one.them.highest) for one in sides))
-    for name in ("us", "them"):
-        columns[name] = [getattr(one, name).padded(points) for one in sides]
-    results = [
-        board.rank(side.padded(points)) if isinstance(side, Side) else 0 for one in reached for side in one
-    ]
-    return Exam(
-        rows_of(len(sides), points, **columns), starts_of(list(map(len, every))), np.array(results, np.int64),
-        np.concatenate(every), tuple(strata), **{"met": met.name} | texts,
-    )  # fmt: skip
+    return joined(parts)
 
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:

@@ -31,8 +31,7 @@ def _where_options(function: F) -> F:
 
 
 def _until_option(default: str) -> Callable[[F], F]:
-    text = "How far the verification goes."
-    return click.option("--until", type=click.Choice(RUNGS), default=default, show_default=True, help=text)
+    return options.choice("--until", among=RUNGS, default=default, help="How far the verification goes.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -210,10 +209,9 @@ def _place(host: str | None, folder: str | None, user: bool) -> Place:
 
 
 _engine_option = click.option(
-    "--engine",
-    metavar="NAME[:KEY=VALUE,...]",
+    "--engine", metavar="NAME[:KEY=VALUE,...]",
     help="Ask an engine (bkg) in place of tables; its own options behind the name.",
-)
+)  # fmt: skip
 
 
 def _engine_of(text: str, databases: Sequence[str]) -> Decider:
@@ -230,36 +228,22 @@ def _engine_of(text: str, databases: Sequence[str]) -> Decider:
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @options.address_options(1234)
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
-@click.option(
-    "--fallback",
-    type=click.Choice(["rule", "gnubg"]),
-    default="rule",
-    show_default=True,
+@options.choice(
+    "--fallback", among=("rule", "gnubg"), default="rule",
     help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
-)
-@click.option(
-    "--connections",
-    type=click.IntRange(1),
-    default=2000,
-    show_default=True,
+)  # fmt: skip
+@options.number(
+    "--connections", least=1, default=2000,
     help="At most this many at once; beyond, the one silent longest gives way.",
-)
+)  # fmt: skip
 @_engine_option
 @click.option("--verbose", is_flag=True, help="Tell every question and answer on stderr.")
 @asking.engine_options
 @options.as_option
 def gnubg_external(
-    databases: tuple[str, ...],
-    port: int,
-    host: str,
-    resign: bool,
-    fallback: str,
-    connections: int,
-    engine: str | None,
-    verbose: bool,
-    described: str | None,
-    **calculation: Any,
-) -> int:
+    databases: tuple[str, ...], port: int, host: str, resign: bool, fallback: str, connections: int,
+    engine: str | None, verbose: bool, described: str | None, **calculation: Any,
+) -> int:  # fmt: skip
     """Play for gnubg's `set player 0 external 127.0.0.1:PORT`, from the best of DB... that covers a position.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Ends on Ctrl-C or
@@ -270,7 +254,7 @@ def gnubg_external(
       bgfmt gnubg-external --port 1234 gnubg_ts0.bd gnubg_os0.bd
     """
     from bgfmt.analysis.advisor import Outside
-    from bgfmt.extras.hosts.external import Player
+    from bgfmt.extras.hosts.external import GnubgEngine, Player
     from bgfmt.extras.hosts.server import THREADS, Limits, Server
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
@@ -282,16 +266,11 @@ def gnubg_external(
 
     if engine is not None:
         serve(_engine_of(engine, databases))
-        click.echo("stopped", err=True)
-        return 0
-    outside: Outside = "rule"
-    if fallback == "gnubg":
-        from bgfmt.extras.hosts.external import GnubgEngine
-
-        outside = GnubgEngine()
-    threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
-    with asking.opened(list(databases), described, None, guard=True) as library:
-        serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
+    else:
+        outside: Outside = "rule" if fallback == "rule" else GnubgEngine()
+        threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
+        with asking.opened(list(databases), described, None, guard=True) as library:
+            serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
     click.echo("stopped", err=True)
     return 0
 
@@ -343,10 +322,8 @@ def _check_engine(command: str) -> int:
 
     outcomes = conformance.check(command)
     for one in outcomes:
-        click.echo(
-            f"{one.verdict:8} level {one.case.level}  {one.case.name}"
-            + (f": {printable(one.why)}" if one.why else "")
-        )
+        why = f": {printable(one.why)}" if one.why else ""
+        click.echo(f"{one.verdict:8} level {one.case.level}  {one.case.name}{why}")
     for level in sorted({one.case.level for one in outcomes}):
         of = [one.verdict for one in outcomes if one.case.level == level]
         click.echo(

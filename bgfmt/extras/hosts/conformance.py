@@ -9,18 +9,20 @@ import selectors
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.game.identifiers import from_gnubg_id, position_id
-from bgfmt.game.moves import BAR, OFF, Move, legal_plays
+from bgfmt.game.moves import BAR, OFF, legal_plays
 from bgfmt.game.state import GameState
 
 START, ANSWER = 30.0, 10.0  # seconds that a program may take to begin, and to answer
 LONGEST = 1 << 20
 REFUSALS = ("not_covered", "unsupported_feature")
+PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
 
 
 class Talk:
@@ -28,14 +30,7 @@ class Talk:
 
     def __init__(self, command: Sequence[str], **how: Any) -> None:
         try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                **how,
-            )
+            self.process = subprocess.Popen(command, bufsize=0, **PIPES, **how)
         except OSError as error:
             raise CapabilityError(f"{command[0]}: cannot be started ({error.strerror})") from None
         self.waiting, self.held = selectors.DefaultSelector(), b""
@@ -83,16 +78,20 @@ PLAYS = (
 )  # fmt: skip
 OPENING = "4HPwATDgc/ABMA"
 RACE = "tw8AANg7AAAAAA"
+Fault = Callable[[list[str]], str]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One conversation: its name, its level, what is said, and what is wrong with the answers ("" nothing)."""
+    """One conversation: its name, its level, what is said, and what is wrong with the answers ("" nothing).
 
-    name: str
+    fault : takes the lines of the answer, an empty one where there is none.
+    """
+
     level: int
-    said: tuple[str, ...]
-    fault: Callable[[list[str]], str]
+    name: str
+    said: str
+    fault: Fault
     refusable: bool = True
 
 
@@ -105,79 +104,66 @@ class Outcome:
     why: str = ""
 
 
-def _play(state: GameState) -> Callable[[list[str]], str]:
+def _play(state: GameState, words: str = "bestmove") -> Fault:
     def fault(answers: list[str]) -> str:
-        (last,) = answers[-1:] or [""]
-        word, _, text = last.partition(" ")
-        if word != "bestmove":
-            return f"expected bestmove, found {last[:60]!r}"
+        word, _, text = answers[-1].partition(" ")
+        if word != words:
+            return f"expected {words}, found {answers[-1][:60]!r}"
         assert state.dice is not None
-        legal = {
-            tuple(sorted((m.start, m.end) for m in play.moves))
-            for play in legal_plays(state.position, *state.dice)
-        }
-        results = {play.result for play in legal_plays(state.position, *state.dice)}
+        legal = [_ends(play.moves) for play in legal_plays(state.position, *state.dice)]
         if not legal:
             return "" if text in ("", "none") else f"{text!r} where no chequer can move"
         pairs = re.findall(r"(bar|\d+)/(off|\d+)", text.lower())
         if len(pairs) != len(text.split()):
             return f"{text!r}: moves are from/to pairs, one for each die"
-        moves = tuple(
-            sorted((BAR if a == "bar" else int(a), OFF if b == "off" else int(b)) for a, b in pairs)
-        )
-        reached = [
-            p.result for p in legal_plays(state.position, *state.dice) if _ends(p.moves) == _ends(moves)
-        ]
-        return "" if moves in legal or (reached and reached[0] in results) else f"{text!r} is no legal play"
+        points = {"bar": BAR, "off": OFF}
+        moves = [[points.get(word, word) for word in pair] for pair in pairs]
+        ends = _ends((int(start), int(end)) for start, end in moves)
+        return "" if ends in legal else f"{text!r} is no legal play"
 
     return fault
 
 
-def _ends(moves: Sequence[Move] | Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """What a play does to each point."""
-    points = [0] * 26
+def _ends(moves: Iterable[Sequence[int]]) -> Counter[int]:
+    """What moves do to each point."""
+    points: Counter[int] = Counter()
     for start, end, *_ in moves:
-        points[start] -= 1
-        points[end] += 1
-    return tuple(points)
+        points.update({start: -1})
+        points.update({end: 1})
+    return points
 
 
-def _words(*wanted: str) -> Callable[[list[str]], str]:
+def _words(*wanted: str) -> Fault:
     def fault(answers: list[str]) -> str:
-        last = answers[-1] if answers else ""
-        return "" if last in wanted else f"expected {' or '.join(wanted)}, found {last[:60]!r}"
+        return "" if answers[-1] in wanted else f"expected {' or '.join(wanted)}, found {answers[-1][:60]!r}"
 
     return fault
 
 
 def _error(answers: list[str]) -> str:
-    last = answers[-1] if answers else ""
-    return "" if re.fullmatch(r"(error \w+.*|sorry.*|)", last) else f"expected an error, found {last[:60]!r}"
+    sound = re.fullmatch(r"(error \w+.*|sorry.*|)", answers[-1])
+    return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
 def _handshake(answers: list[str]) -> str:
-    missing = [
-        name for name in ("id name", "id author") if not any(line.startswith(name) for line in answers)
-    ]
-    return f"no line {missing[0]!r}" if missing else "" if "ubgiok" in answers else "no ubgiok"
+    for name in ("id name", "id author"):
+        if not any(line.startswith(name) for line in answers):
+            return f"no line {name!r}"
+    return "" if "ubgiok" in answers else "no ubgiok"
 
 
 def _eval(answers: list[str]) -> str:
-    last = answers[-1] if answers else ""
-    words = last.split()
+    words = answers[-1].split()
     if words[:1] != ["eval"] or len(words) % 2 == 0:
-        return f"expected eval and pairs of a name and a number, found {last[:60]!r}"
+        return f"expected eval and pairs of a name and a number, found {answers[-1][:60]!r}"
     try:
         pairs = {name: float(value) for name, value in zip(words[1::2], words[2::2], strict=True)}
     except ValueError:
-        return f"no numbers in {last[:60]!r}"
+        return f"no numbers in {answers[-1][:60]!r}"
     if not {"win", "equity", "mwc"} & set(pairs):
         return "neither win, equity nor mwc is told"
-    return (
-        ""
-        if all(0 <= pairs.get(name, 0.5) <= 1 for name in ("win", "mwc"))
-        else "a chance is not from 0 to 1"
-    )
+    sound = all(0 <= pairs.get(name, 0.5) <= 1 for name in ("win", "mwc"))
+    return "" if sound else "a chance is not from 0 to 1"
 
 
 def _info(answers: list[str]) -> str:
@@ -186,61 +172,43 @@ def _info(answers: list[str]) -> str:
 
 
 def corpus() -> Iterator[Case]:
-    """All cases, level by level."""
-    yield Case("handshake", 0, ("ubgi",), _handshake, False)
-    yield Case("isready", 0, ("isready",), _words("readyok"), False)
-    for text, dice in PLAYS:
-        state = GameState.parse(text).rolled(dice)
-        said = (
-            f"position gnubgid {position_id(state.position)}",
-            f"dice {dice[0]} {dice[1]}",
-            "go role chequer",
-        )
-        yield Case(f"play {text} {dice[0]}{dice[1]}", 0, said, _play(state))
-    state = from_gnubg_id(OPENING).rolled((3, 1))
-    yield Case(
-        "play of the opening", 0, (f"position gnubgid {OPENING}", "dice 3 1", "go role chequer"), _play(state)
-    )
-    yield Case("unknown command", 0, ("frobnicate 1 2",), _error, False)
-    yield Case("bad position", 0, ("position gnubgid ????",), _error, False)
-    yield Case("bad dice", 0, (f"position gnubgid {RACE}", "dice 7 1"), _error, False)
-    yield Case("goes on after errors", 0, ("isready",), _words("readyok"), False)
-    yield Case("no position after newgame", 0, ("newgame", "dice 3 1", "go role chequer"), _error, False)
-    cube = f"position gnubgid {RACE}"
-    yield Case("cube", 1, (cube, "go role cube"), _words("bestcube double", "bestcube nodouble"))
-    doubled = replace(from_gnubg_id(RACE), doubled=True)
-    yield Case(
-        "take",
-        1,
-        (f"position gnubgid {doubled.gnubg_id}", "go role cube"),
-        _words("bestcube take", "bestcube drop"),
-    )
-    yield Case("new session", 1, ("newsession length 5", "isready"), _words("readyok"))
-    at_score = ("newsession length 5", "score 3 1", cube)
-    yield Case(
-        "cube at a score", 1, (*at_score, "go role cube"), _words("bestcube double", "bestcube nodouble")
-    )
-    owned = (*at_score, "cube 2 opponent", "go role cube")
-    yield Case("no double of the other's cube", 1, owned, _words("bestcube nodouble"))
-    crawford = ("newsession length 5", "score 4 1", "crawford on", cube, "go role cube")
-    yield Case("no double in the Crawford game", 1, crawford, _words("bestcube nodouble"))
+    """All cases, level by level; of what is said `;` ends a line."""
+    yield Case(0, "handshake", "ubgi", _handshake, False)
+    yield Case(0, "isready", "isready", _words("readyok"), False)
+    states = {f"play {text} {a}{b}": GameState.parse(text).rolled((a, b)) for text, (a, b) in PLAYS}
+    for name, state in (states | {"play of the opening": from_gnubg_id(OPENING).rolled((3, 1))}).items():
+        high, low = state.dice or (0, 0)
+        said = f"position gnubgid {position_id(state.position)};dice {high} {low};go role chequer"
+        yield Case(0, name, said, _play(state))
+    race, at_score = f"position gnubgid {RACE}", f"newsession length 5;score 3 1;position gnubgid {RACE}"
+    yield Case(0, "unknown command", "frobnicate 1 2", _error, False)
+    yield Case(0, "bad position", "position gnubgid ????", _error, False)
+    yield Case(0, "bad dice", f"{race};dice 7 1", _error, False)
+    yield Case(0, "goes on after errors", "isready", _words("readyok"), False)
+    yield Case(0, "no position after newgame", "newgame;dice 3 1;go role chequer", _error, False)
+    doubling, ready = _words("bestcube double", "bestcube nodouble"), _words("readyok")
+    yield Case(1, "cube", f"{race};go role cube", doubling)
+    doubled = replace(from_gnubg_id(RACE), doubled=True).gnubg_id
+    answers = _words("bestcube take", "bestcube drop")
+    yield Case(1, "take", f"position gnubgid {doubled};go role cube", answers)
+    yield Case(1, "new session", "newsession length 5;isready", ready)
+    yield Case(1, "cube at a score", f"{at_score};go role cube", doubling)
+    none, owned = _words("bestcube nodouble"), f"{at_score};cube 2 opponent;go role cube"
+    yield Case(1, "no double of the other's cube", owned, none)
+    crawford = f"newsession length 5;score 4 1;crawford on;{race};go role cube"
+    yield Case(1, "no double in the Crawford game", crawford, none)
     xgid = "XGID=-BBBBB-----------------bbbA-:0:0:1:00:0:0:0:0:10"
-    yield Case("position xgid", 1, (f"position xgid {xgid}", "isready"), _words("readyok"))
+    yield Case(1, "position xgid", f"position xgid {xgid};isready", ready)
     turn = _words("bestturn double", "bestturn roll")
-    yield Case("turn before the roll", 2, (cube, "go role turn"), turn)
-    rolled = _play(from_gnubg_id(RACE).rolled((2, 1)))
-    yield Case("turn after the roll", 2, (cube, "dice 2 1", "go role turn"),
-               lambda answers: rolled([line.replace("bestturn", "bestmove") for line in answers]))  # fmt: skip
-    yield Case(
-        "the other side's turn",
-        2,
-        (cube, "turn", "go role cube"),
-        _words("bestcube double", "bestcube nodouble"),
-    )
-    yield Case("eval", 2, ("newsession", cube, "eval"), _eval)
-    yield Case("eval at a score", 2, (*at_score, "eval"), _eval)
-    yield Case("info lines", 2, ("setoption name Info value on", cube, "dice 2 1", "go role chequer"), _info)
-    yield Case("unknown option", 2, ("setoption name Frobnicate value 1",), _error, False)
+    yield Case(2, "turn before the roll", f"{race};go role turn", turn)
+    rolled = _play(from_gnubg_id(RACE).rolled((2, 1)), "bestturn")
+    yield Case(2, "turn after the roll", f"{race};dice 2 1;go role turn", rolled)
+    yield Case(2, "the other side's turn", f"{race};turn;go role cube", doubling)
+    yield Case(2, "eval", f"newsession;{race};eval", _eval)
+    yield Case(2, "eval at a score", f"{at_score};eval", _eval)
+    info = f"setoption name Info value on;{race};dice 2 1;go role chequer"
+    yield Case(2, "info lines", info, _info)
+    yield Case(2, "unknown option", "setoption name Frobnicate value 1", _error, False)
 
 
 def check(command: str) -> list[Outcome]:
@@ -252,45 +220,41 @@ def check(command: str) -> list[Outcome]:
     try:
         for case in corpus():
             try:
-                answers = _asked(talk, case)
+                outcomes.append(_outcome(case, _asked(talk, case)))
             except (TimeoutError, EOFError) as error:
                 outcomes.append(Outcome(case, "failed", str(error)))
                 talk.close()
                 talk = Talk(words)
                 with contextlib.suppress(TimeoutError, EOFError):
-                    _asked(talk, Case("", 0, ("ubgi",), _handshake))
-                continue
-            why = _fault(case, answers)
-            refused = case.refusable and answers and re.match(r"error (\w+)", answers[-1])
-            allowed = refused and (refused[1] in REFUSALS or case.level > 0)
-            outcomes.append(Outcome(case, "ok" if not why else "refused" if allowed else "failed", why))
+                    _asked(talk, Case(0, "", "ubgi", _handshake))
         talk.say("quit")
         with contextlib.suppress(subprocess.TimeoutExpired):
             talk.process.wait(ANSWER)
-        end = Case("quit", 0, ("quit",), _error)
         left = talk.process.poll()
-        outcomes.append(
-            Outcome(end, "ok" if left == 0 else "failed", "" if left == 0 else f"exit status {left}")
-        )
+        verdict, why = ("failed", f"exit status {left}") if left != 0 else ("ok", "")
+        outcomes.append(Outcome(Case(0, "quit", "quit", _error), verdict, why))
     finally:
         talk.close()
     return outcomes
 
 
-def _fault(case: Case, answers: list[str]) -> str:
+def _outcome(case: Case, answers: list[str]) -> Outcome:
     try:
-        return case.fault(answers)
+        why = case.fault(answers or [""])
     except BgfmtError as error:
-        return str(error)
+        why = str(error)
+    said = re.match(r"error (\w+)", answers[-1]) if case.refusable and answers else None
+    allowed = said and (said[1] in REFUSALS or case.level > 0)
+    return Outcome(case, "refused" if why and allowed else "failed" if why else "ok", why)
 
 
 def _asked(talk: Talk, case: Case) -> list[str]:
     """The answers to a case: all lines up to the answer of an `isready` that is said after it."""
     answers, until = list[str](), time.monotonic() + (START if case.name == "handshake" else ANSWER)
-    for line in case.said:
+    said = [*case.said.split(";"), "isready"]
+    for line in said:
         talk.say(line)
-    talk.say("isready")
-    wanted = 1 + sum(line == "isready" for line in case.said)
+    wanted = said.count("isready")
     while wanted:
         answers.append(talk.hear(until))
         wanted -= answers[-1] == "readyok"

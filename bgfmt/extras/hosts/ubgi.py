@@ -119,31 +119,31 @@ class Engine:
         return self._set(score=(int(words[0]), int(words[1])))
 
     def do_cube(self, words: list[str]) -> list[str]:
-        if (
-            not words
-            or not words[0].isdigit()
-            or words[1:] not in ([], ["centered"], ["owned"], ["opponent"])
-        ):
+        value, owner = words[0] if words else "", words[1:] or ["centered"]
+        if not value.isdigit() or owner not in (["centered"], ["owned"], ["opponent"]):
             raise Refused("bad_argument expected cube VALUE centered, owned or opponent")
-        return self._set(cube=(int(words[0]), words[1] if words[1:] else "centered"))
+        return self._set(cube=(int(value), owner[0]))
 
     def do_crawford(self, words: list[str]) -> list[str]:
         if words not in (["on"], ["off"]):
             raise Refused("bad_argument expected crawford on or crawford off")
         return self._set(crawford=words == ["on"])
 
-    def do_turn(self, words: list[str]) -> list[str]:
+    @property
+    def here(self) -> GameState:
+        """The position there is; Refused where there is none."""
         if self.state is None:
             raise Refused("no_position say position first")
-        self.state = replace(self.state.before_roll(), turn=1 - self.state.turn)
+        return self.state
+
+    def do_turn(self, words: list[str]) -> list[str]:
+        self.state = replace(self.here.before_roll(), turn=1 - self.here.turn)
         return []
 
     def do_eval(self, words: list[str]) -> list[str]:
-        if self.state is None:
-            raise Refused("no_position say position first")
+        state = self.here.before_roll()
         if not isinstance(self.advisor, Advisor):
             raise Refused("unsupported_feature eval")
-        state = self.state.before_roll()
         try:
             if not state.money:
                 match = self.advisor.cube(state).match
@@ -200,9 +200,7 @@ class Engine:
         dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
         if len(words) != 2 or len(dice) != 2:
             raise Refused(f"bad_dice expected two numbers from 1 to 6, found {_plain(' '.join(words))}")
-        if self.state is None:
-            raise Refused("no_position say position first")
-        self.state = self.state.rolled((dice[0], dice[1]))
+        self.state = self.here.rolled((dice[0], dice[1]))
         return []
 
     def do_setoption(self, words: list[str]) -> list[str]:
@@ -222,10 +220,8 @@ class Engine:
         role = {"checker": "chequer"}.get(role, role)
         if role not in ("chequer", "cube", "turn"):
             raise Refused(f"unsupported_feature go_role_{_plain(role)}")
-        if self.state is None:
-            raise Refused("no_position say position first")
-        told = self._info(self.state, role) if self.info else []
-        return [*told, self._act(self.state, role)]
+        told = self._info(self.here, role) if self.info else []
+        return [*told, self._act(self.here, role)]
 
     def _info(self, state: GameState, role: str) -> list[str]:
         """What the answer goes by: the best plays, or the worths of a cube action."""

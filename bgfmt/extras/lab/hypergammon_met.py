@@ -1,6 +1,13 @@
-"""The match equity table of hypergammon: of a table's opening, by a model, or exact, every score solved.
+"""Match equity tables made: from the chances of one game, by a model; of hypergammon also exact, every score solved.
 
-An exact one takes hours with three chequers. Each score that is solved goes into the file OUTPUT.scores, from which
+The model is dynamic programming over scores, as Tom Keith describes it ("How to Compute a Match Equity Table",
+bkgm.com): every game begins alike for both sides and is won as a gammon or backgammon in fixed parts. Before the
+Crawford game the chance of a side moves without jumps between the points where a double is cashed (a live cube), or
+the cube is turned once at the end at best (a dead one); the equity is a mixture of both (Rick Janowski, "Take-Points
+in Money Games", 1993). In the Crawford game nobody doubles; after it the trailer does so at once, and it is always
+taken.
+
+An exact table takes hours with three chequers. Each score that is solved goes into the file OUTPUT.scores, from which
 another run goes on.
 """
 
@@ -16,16 +23,144 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import OutputExistsError, SolverError
-from bgfmt.extras.lab.met_making import LIVE, Wins, make
+from bgfmt.errors import OutputExistsError, PositionError, SolverError
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met, gnubg_xml
+from bgfmt.met.model import MAX_AWAY
 from bgfmt.met.score import Score
 from bgfmt.solver.hypergammon import HypergammonSolver
 from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import ExactHypergammon, Hypergammon
+
+LIVE = 2 / 3  # part of a cube's liveness that play makes use of
+HALVINGS = 48  # of the interval in which a cash point lies
+FAIR = 0.5
+
+Value = Callable[[float], float]
+
+
+@dataclass(frozen=True)
+class Wins:
+    """How a game is won: gammon and backgammon, the parts of all wins that are gammons or better, and backgammons."""
+
+    gammon: float
+    backgammon: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.backgammon <= self.gammon <= 1:
+            raise PositionError(f"no parts of wins: gammons {self.gammon}, backgammons {self.backgammon}")
+
+    def mean(self, of: Callable[[int], float]) -> float:
+        """The mean of `of(points)` over a win with the cube at 1."""
+        single, double = 1 - self.gammon, self.gammon - self.backgammon
+        return single * of(1) + double * of(2) + self.backgammon * of(3)
+
+
+@dataclass
+class Making:
+    """A table being made; chances of the side named first before the opening roll, 0.5 of scores not made yet.
+
+    post[n] : of a trailer who needs n, after the Crawford game. pre[a, b] : a at most b.
+    """
+
+    length: int
+    post: dict[int, float] = field(default_factory=lambda: {1: FAIR})
+    pre: dict[tuple[int, int], float] = field(default_factory=lambda: {(1, 1): FAIR})
+
+    def at(self, away: int, other: int) -> float:
+        """At any score before the Crawford game, or when the match is over."""
+        if away <= 0 or other <= 0:
+            return 1.0 if away <= 0 else 0.0
+        return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
+
+    def met(self, name: str, title: str = "") -> Met:
+        """The table."""
+        away = range(1, self.length + 1)
+        post = tuple(self.post.get(n, FAIR) for n in away)
+        return Met(name, tuple(tuple(self.at(a, b) for b in away) for a in away), (post, post), title)
+
+
+@dataclass(kw_only=True)
+class _Modelled(Making):
+    """By the model."""
+
+    wins: Wins
+    live: float
+
+    def won(self, away: int, other: int, cube: int) -> float:
+        """After a win of a game with the cube at `cube`."""
+        return self.wins.mean(lambda points: self.at(away - points * cube, other))
+
+    def dead(self, away: int, other: int, cube: int) -> Value:
+        """By the chance to win, with a cube that nobody turns any more."""
+        lost, won = 1 - self.won(other, away, cube), self.won(away, other, cube)
+        return lambda chance: lost + (won - lost) * chance
+
+    def owned(self, away: int, other: int, cube: int) -> Value:
+        """By the chance to win, of the side that owns the cube and needs `away`."""
+        dead = self.dead(away, other, cube)
+        if cube >= away:
+            return dead
+        lost, cash, at = dead(0.0), self.at(away - cube, other), self.cash_point(away, other, cube)
+
+        def value(chance: float) -> float:
+            if chance >= at:
+                return max(cash, dead(chance))
+            return self.live * (lost + (cash - lost) * chance / at) + (1 - self.live) * dead(chance)
+
+        return value
+
+    def cash_point(self, away: int, other: int, cube: int) -> float:
+        """The chance from which the other side passes a double of the side that needs `away`."""
+        passed, take = self.at(away - cube, other), self.owned(other, away, 2 * cube)
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if 1 - take(1 - middle) >= passed else (middle, high)
+        return high
+
+    def centered(self, away: int, other: int) -> float:
+        """At the beginning of a game with the cube in the middle."""
+        high, low = self.cash_point(away, other, 1), 1 - self.cash_point(other, away, 1)
+        won, lost = self.at(away - 1, other), 1 - self.at(other - 1, away)
+        dead = self.dead(away, other, 1)(FAIR)
+        if not low < FAIR < high:  # one side cashes at once
+            return won if high <= FAIR else lost
+        return self.live * (lost + (won - lost) * (FAIR - low) / (high - low)) + (1 - self.live) * dead
+
+
+def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = LIVE) -> Met:
+    """The table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
+
+    Parameters
+    ----------
+    wins : the parts of gammons and backgammons in all wins.
+    live : the cube's efficiency, 0 (dead) to 1 (live).
+
+    Raises
+    ------
+    PositionError for a length, parts or an efficiency out of range.
+    """
+    if not 1 <= length <= MAX_AWAY:
+        raise PositionError(f"a match equity table has 1 to {MAX_AWAY} points, not {length}")
+    if not 0 <= live <= 1:
+        raise PositionError(f"the efficiency of a cube lies between 0 and 1, not at {live}")
+    making = _Modelled(length, wins=wins, live=live)
+    post, pre = making.post, making.pre
+    for away in range(2, length + 1):  # the cube at 2, owned by a side that needs one point
+        post[away] = FAIR * wins.mean(lambda points, n=away: post.get(n - 2 * points, 1.0))  # type: ignore[misc]
+    for away in range(2, length + 1):
+        pre[1, away] = 1 - FAIR * wins.mean(lambda points, n=away: post.get(n - points, 1.0))  # type: ignore[misc]
+    for away in range(2, length + 1):
+        for other in range(away, length + 1):
+            pre[away, other] = FAIR if away == other else making.centered(away, other)
+    return making.met(name, title or name)
+
+
+# -- hypergammon ---------------------------------------------------------------------------------------------
+
 
 FARTHEST = 24
 #: a line of OUTPUT.scores: the points that are needed, the chance, and how it was come by
@@ -100,7 +235,7 @@ def hypergammon_met(
     points : 25, the bar being one.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.
-    live : the cube's efficiency; see `bgfmt.extras.lab.met_making`.
+    live : the cube's efficiency; see `make`.
     exact : solve every score with its cube instead, by no model; `table` and `live` are not used. resume : go on
         from the scores that an ended run left beside `path`. solving : called with the name of each score.
     threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
@@ -138,25 +273,8 @@ def hypergammon_met(
     return met
 
 
-@dataclass
-class Solving:
-    """An exact match equity table being made; chances of the side named first before the opening roll.
-
-    post[n] : of a trailer who needs n, after the Crawford game. pre[a, b] : a at most b.
-    """
-
-    length: int
-    post: dict[int, float] = field(default_factory=lambda: {1: 0.5})
-    pre: dict[tuple[int, int], float] = field(default_factory=lambda: {(1, 1): 0.5})
-
-    def met(self, name: str, title: str = "") -> Met:
-        """The table; scores that are not solved hold 0.5, which nothing of what follows from it looks at."""
-        away = range(1, self.length + 1)
-        post = tuple(self.post.get(n, 0.5) for n in away)
-        return Met(name, tuple(tuple(self._at(a, b) for b in away) for a in away), (post, post), title)
-
-    def _at(self, a: int, b: int) -> float:
-        return self.pre.get((a, b), 0.5) if a <= b else 1 - self.pre.get((b, a), 0.5)
+class Solving(Making):
+    """An exact table being made; what follows from it looks at no score that is not solved yet."""
 
     def left(self) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
         """(name, score, where its chance belongs and under which key) of what is not solved, each after all it needs.

@@ -31,35 +31,23 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER... [DB...]")
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(),
+    "-o", "--output", type=click.Path(),
     help="Where to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
     "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
-)
-@click.option(
-    "--to",
-    "form",
-    type=click.Choice(FORMS),
+)  # fmt: skip
+@options.choice(
+    "--to", "form", among=FORMS,
     help="What to write, where the ending of OUT does not say it; `sums` is a .csv of each player's sums.",
-)
+)  # fmt: skip
 @click.option(
-    "--db",
-    "databases",
-    multiple=True,
-    type=click.Path(),
+    "--db", "databases", multiple=True, type=click.Path(),
     help="A database, or a folder of them; may be said several times. Databases may also stand among the files.",
-)
+)  # fmt: skip
+@options.number("--worst", least=0, default=10, help="How many errors to draw.")
 @click.option(
-    "--worst", type=click.IntRange(0), default=10, show_default=True, help="How many errors to draw."
-)
-@click.option(
-    "--page",
-    default="",
-    metavar="URL",
-    callback=_address,
+    "--page", default="", metavar="URL", callback=_address,
     help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
-)
+)  # fmt: skip
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
@@ -69,22 +57,10 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @options.as_option
 @options.json_option
 def annotate(
-    files: tuple[str, ...],
-    output: str | None,
-    form: str | None,
-    databases: tuple[str, ...],
-    worst: int,
-    page: str,
-    limit: int | None,
-    settle: bool | None,
-    oracle: bool | None,
-    met: str | None,
-    extend_met: bool | None,
-    met_player: int | None,
-    force: bool,
-    described: str | None,
-    as_json: bool,
-) -> int:
+    files: tuple[str, ...], output: str | None, form: str | None, databases: tuple[str, ...], worst: int, page: str,
+    limit: int | None, settle: bool | None, oracle: bool | None, met: str | None, extend_met: bool | None,
+    met_player: int | None, force: bool, described: str | None, as_json: bool,
+) -> int:  # fmt: skip
     """Judge every bearoff decision of the matches in FILE... and FOLDER... (.mat, .txt, .sgf, .xg, .bgf, OGXM).
 
     Plays, doubles, doubles not made, takes and passes: what was done, what was best, and what the difference cost,
@@ -211,14 +187,9 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @asking.calculation_options("oracle", *MET)
 @options.json_option
 def judge(
-    words: tuple[str, ...],
-    roll: str | None,
-    played: str | None,
-    around: dict[str, Any],
-    calculation: dict[str, Any],
-    as_json: bool,
-    **done: bool,
-) -> int:
+    words: tuple[str, ...], roll: str | None, played: str | None, around: dict[str, Any], calculation: dict[str, Any],
+    as_json: bool, **done: bool,
+) -> int:  # fmt: skip
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
     POSITION is two sides, the one on roll first (of a take or pass: the one that has doubled), as counts from the

@@ -200,6 +200,17 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
     return hops, len(hit), " ".join(rest.split()).strip(" ,;.")
 
 
+def moved(side: Side, hops: Sequence[Hop]) -> list[int] | None:
+    """The chequers of a side on points 1 to 25 after hops that hit nothing, None where one has no chequer to move."""
+    counts = board(side)
+    for start, end in hops:
+        if not 0 < start <= BAR or not counts[start]:
+            return None
+        counts[start] -= 1
+        counts[end] += 1
+    return counts[1:]
+
+
 def _point(text: str) -> int:
     word = text.lower()
     return BAR if word == "bar" else OFF if word == "off" else int(word)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
 from bgfmt.analysis.questions import QUESTIONS, Question
@@ -81,12 +80,10 @@ async def body_of(request: Request, most: int) -> bytes:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, no name in it twice."""
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        names = Counter(name for name, _ in pairs)
-        twice = next(name for name in names if names[name] > 1)[:40]
-        raise Refusal("bad_parameter", f"{twice!r} is given twice", twice)
-    return out
+    for name, many in Counter(name for name, _ in pairs).items():
+        if many > 1:
+            raise Refusal("bad_parameter", f"{name[:40]!r} is given twice", name[:40])
+    return dict(pairs)
 
 
 def _no_constant(name: str) -> Any:
@@ -204,7 +201,9 @@ class Binary:
         self.good = np.logical_and.reduce(covered.reshape(-1, table.sides), axis=1)
         self.numbers = np.where(self.good[:, None], sides.reshape(-1, table.sides), 0).T
         if table.sides == 2 and table.points > 12:  # sides that may not have passed each other
-            self.good &= sum(map(self._highest, self.numbers)) <= 24
+            points = np.arange(1, table.points + 1)
+            boards = (board.unrank_array(numbers, table.points) > 0 for numbers in self.numbers)
+            self.good &= sum((points * taken).max(axis=1) for taken in boards) <= 24
         self.not_covered = int(self.rows - self.good.sum())
         self.columns = self.table.answers(self.column)
 
@@ -214,11 +213,6 @@ class Binary:
             return column
         known = "the table's columns are bearoff and, where known, gammon"
         raise Refusal("bad_parameter", known if names else "column is for tables of distributions", "column")
-
-    def _highest(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The highest point of sides by their numbers."""
-        counts = board.unrank_array(numbers, self.table.points)
-        return np.asarray(((counts > 0) * np.arange(1, self.table.points + 1)).max(axis=1))
 
     @property
     def size(self) -> int:

@@ -32,10 +32,9 @@ LIMITS = {
 def _limits(function: F) -> F:
     """An option for each of `LIMITS`."""
     for name, (least, about) in reversed(LIMITS.items()):
-        typed: dict[str, Any] = {"type": click.IntRange(least), "default": getattr(Settings, name)}
-        shown = typed["default"] is not None
-        switch = "--" + name.replace("_", "-")
-        function = click.option(switch, show_default=shown, help=about, **typed)(function)
+        usual = getattr(Settings, name)
+        typed = {} if usual is None else {"default": usual}
+        function = options.number(f"--{name.replace('_', '-')}", least=least, help=about, **typed)(function)
     return function
 
 
@@ -71,36 +70,22 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @_several("--cors", "origins", "ORIGIN", "Origin whose pages may ask, or '*'", _origins)
 @_several("--allow-host", "allow_host", "NAME", "Name of this server to answer to")
 @click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
-@click.option(
-    "--settle",
-    type=click.IntRange(0),
-    default=None,
-    metavar="PAIRS",
+@options.number(
+    "--settle", least=0, metavar="PAIRS",
     help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
     "table has an answer).",
-)
+)  # fmt: skip
 @_limits
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes that answer; each has limits and counters of its own.",
+@options.number(
+    "--workers", least=1, default=1, help="Processes that answer; each has limits and counters of its own."
 )
 @_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 @options.as_option
 def serve(
-    databases: tuple[str, ...],
-    host: str,
-    port: int,
-    allow_host: tuple[str, ...],
-    no_download: bool,
-    quiet: bool,
-    described: str | None,
-    workers: int,
-    **settings: Any,
-) -> None:
+    databases: tuple[str, ...], host: str, port: int, allow_host: tuple[str, ...], no_download: bool, quiet: bool,
+    described: str | None, workers: int, **settings: Any,
+) -> None:  # fmt: skip
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
     DB is a file, or NAME=FILE to serve it under another name; without any, BGFMT_DB, what gnubg has installed, or the
@@ -144,27 +129,19 @@ def _standing() -> list[str]:
 @click.option("--link", multiple=True, metavar="NAME=URL", help="A table that lies elsewhere (repeatable).")
 @click.option("--title", default="", help="Goes before the page's own name in the title.")
 @click.option(
-    "--complete",
-    is_flag=True,
+    "--complete", is_flag=True,
     help="With the complete table of six points and fifteen chequers (2.0 GB; made in OUT.tables where no DB is it) "
     "and what goes with it.",
-)
+)  # fmt: skip
 @click.option(
-    "--part",
-    metavar="SIZE",
-    callback=options.bytes_of,
+    "--part", metavar="SIZE", callback=options.bytes_of,
     help="Most bytes of a file, such as 100M or 2G: larger ones are cut into parts (default: 100M with --complete).",
-)
+)  # fmt: skip
 @options.force_option
 def site(
-    out: str,
-    databases: tuple[str, ...],
-    link: tuple[str, ...],
-    title: str,
-    complete: bool,
-    part: int | None,
+    out: str, databases: tuple[str, ...], link: tuple[str, ...], title: str, complete: bool, part: int | None,
     force: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Write the page of `bgfmt serve` and the tables DB into the folder OUT, for any web server.
 
     All addresses in it are relative, so it works in any folder of a site. The page reads tables by byte range; a

@@ -25,7 +25,7 @@ from bgfmt.storage.source import Progress
 FOLDER = Path(__file__).resolve().parent / "web"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 #: those of plugins/js; a wheel carries them beside the page's own
-READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "match.js")
+READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js")
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -40,7 +40,7 @@ LINKS = (
 )
 MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
 #: modules that not every visit needs
-LATER = ("packed.js", "calculate.js", "match.js", "calculator.js", "worker.js")
+LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "calculator.js", "worker.js")
 #: what plugins/js takes of a match equity table
 MET_FIELDS = ("name", "digest", "even", "pre", "post")
 COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from bgfmt.cli.options import plain_value
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 
 STATUSES = {
@@ -65,14 +66,8 @@ class Refusal(Exception):
 
 def to_json(value: Any) -> bytes:
     """A value as JSON: numbers come back unchanged, and half a surrogate pair as its escape."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=plain_value)
     return text.encode("utf-8", "backslashreplace")
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return value.as_dict() if hasattr(value, "as_dict") else str(value)
 
 
 def refusal_of(error: BgfmtError) -> Refusal:

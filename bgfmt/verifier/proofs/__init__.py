@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -17,12 +18,13 @@ from bgfmt.errors import VerificationError
 from bgfmt.game.board import Side
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
-from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.recurrence.plays import Array
+from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.recurrence import floats
+from bgfmt.verifier.recurrence.plays import Array, pips
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
-    from bgfmt.verifier.spreading import Spread
+    from bgfmt.verifier.ladder import Spread
 
 Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
@@ -195,3 +197,55 @@ def prove(table: Table, request: Request) -> Outcome | None:
     if outcome is None or request.sample is None:
         return outcome
     return replace(outcome, facts={**outcome.facts, "seed": request.seed})
+
+
+# -- tables of floats, whose numbers follow to the last bit or do not ------------------------------------------
+
+
+def apart(stored: Array, right: Array) -> float:
+    """The greatest difference of numbers, infinite for what is no number."""
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(stored.astype(np.float64) - right)
+    return float(np.nan_to_num(gap, nan=np.inf).max(initial=0.0))
+
+
+def of_floats(
+    table: Table, checked: int, recipe: str, failing: int, largest: float, findings: list[Finding], last_bits: float
+) -> Outcome:  # fmt: skip
+    """The outcome of a pass; last_bits : by which another order of additions, or other rounding, differs."""
+    if not failing:
+        return Outcome(table.entries, checked, recipe)
+    systematic = largest <= last_bits and failing > max(20, checked // 50)
+    return Outcome(
+        table.entries, checked, failing=failing, largest=largest, unit="apart", systematic=systematic,
+        likely=Likely(Cause.ADDITIONS) if systematic else None, findings=() if systematic else tuple(findings[:KEPT]),
+    )  # fmt: skip
+
+
+def prove_pairs(
+    table: Any,
+    request: Request,
+    recipe: str,
+    last_bits: float,
+    finding: Callable[[int, Array, Array], Finding] | None = None,
+) -> Outcome:
+    """Hold every entry of a two-sided table of floats against its own smaller ones.
+
+    finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
+    """
+    finding = finding or partial(request.entry, table)
+    numbers = request.some(table.entries)
+    depth, failing, largest = pips(table.points, table.chequers), 0, 0.0
+    kept: list[tuple[int, int, Array, Array]] = []
+    for some, stored, right in floats.differing(
+        floats.rule_of(table), numbers, threads=request.threads, progress=request.progress
+    ):
+        failing += len(some)
+        largest = max(largest, apart(stored, right))
+        keys = depth[some // table.positions] + depth[some % table.positions]
+        first = np.lexsort((some, keys))[:KEPT]
+        kept += [(int(keys[k]), int(some[k]), stored[k], right[k]) for k in first]
+        kept = sorted(kept, key=lambda entry: entry[:2])[:KEPT]
+    checked = table.entries if numbers is None else len(numbers)
+    findings = [finding(*entry[1:]) for entry in kept]
+    return of_floats(table, checked, recipe, failing, largest, findings, last_bits)

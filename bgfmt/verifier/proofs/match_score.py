@@ -16,8 +16,7 @@ from bgfmt.met.score import Score
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results, ScoreFacts
 from bgfmt.verifier.findings import Finding, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
-from bgfmt.verifier.proofs.bits import prove_pairs
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, prove_pairs
 from bgfmt.verifier.recurrence.plays import Array
 
 LAST_BITS = 1e-6

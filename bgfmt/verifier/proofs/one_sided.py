@@ -12,8 +12,15 @@ import numpy as np
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, size_behind, turned_or_shifted
-from bgfmt.verifier.proofs.bits import apart, outcome
+from bgfmt.verifier.proofs import (
+    KnownRecipe,
+    Proof,
+    Request,
+    apart,
+    of_floats,
+    size_behind,
+    turned_or_shifted,
+)
 from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
@@ -127,7 +134,7 @@ def _exact(table: OneSided, request: Request) -> Outcome:
             ]
     checked = table.positions if which is None else len(which)
     kept.sort(key=lambda finding: finding.entry or 0)
-    return outcome(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
+    return of_floats(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
 
 
 def _exact_put_right(table: OneSided) -> tuple[Table, int]:

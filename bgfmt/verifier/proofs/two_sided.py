@@ -15,8 +15,7 @@ from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, turned_or_shifted
-from bgfmt.verifier.proofs.bits import prove_pairs
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, prove_pairs, turned_or_shifted
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array, pips
@@ -60,7 +59,9 @@ class TwoSidedProof(Proof[StoredEquities]):
     )  # fmt: skip
 
     def prove(self, table: StoredEquities, request: Request) -> Outcome:
-        return prove_exact(table, request) if table.exact else _rounded(table, request)
+        if table.exact:
+            return prove_pairs(table, request, "exact", LAST_BITS)
+        return _rounded(table, request)
 
     def in_parts(self, table: StoredEquities) -> bool:
         return not table.exact
@@ -99,7 +100,7 @@ class GammonProof(TwoSidedProof):
     def prove(self, table: StoredEquities, request: Request) -> Outcome:
         recipe = self.recipes[0].name
         if table.exact:
-            return prove_exact(table, request)
+            return prove_pairs(table, request, "exact", LAST_BITS)
         if request.sample is not None:
             return sampled(table, request, recipe)
         found = passed(table, request)
@@ -114,13 +115,6 @@ class GammonProof(TwoSidedProof):
         if table.exact:
             raise VerificationError("a table of this size, or of float64, is solved again instead")
         return super().put_right(table, threads)
-
-
-def prove_exact(table: StoredEquities, request: Request) -> Outcome:
-    def finding(number: int, stored: Array, right: Array) -> Finding:
-        return request.entry(table, number, stored, right)
-
-    return prove_pairs(table, request, "exact", LAST_BITS, finding)
 
 
 def _rounded(table: StoredEquities, request: Request) -> Outcome:

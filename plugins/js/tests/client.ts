@@ -3,6 +3,7 @@
 import { BgfmtError, NetworkError, open, parse, positionId, rank, unrank, xgid, type Answer, type Table } from "bgfmt";
 import { cube, play, plays, probe, race, type MetValues } from "bgfmt/ask";
 import { calculate, moneyColumns } from "bgfmt/calculate";
+import { estimate } from "bgfmt/estimate";
 import { openFile } from "bgfmt/node";
 
 export async function ask(url: string): Promise<number | undefined> {
@@ -48,7 +49,8 @@ export async function match(met: MetValues): Promise<void> {
   const mwc: number | undefined = said.cube && "mwc" in said.cube ? said.cube.mwc.no_double : said.cube?.centered;
   const lost: number = (await play([], "1/1", "61", { calculate: true, met, away: [3, 5] })).plays[0]?.loss_mwc ?? 0;
   const solved = calculate({ us: [1, 1], them: [2], columns: moneyColumns(false), limit: 1e6 }, (done, total) => console.log(done / total));
-  console.log(codes, mwc, lost, solved.onRoll[0], solved.boards[0]?.[0]);
+  const { usual, onRoll } = estimate({ us: [7, 8], them: [0, 15], columns: moneyColumns(true) });
+  console.log(codes, mwc, lost, solved.onRoll[0], solved.boards[0]?.[0], usual, onRoll[0]);
 }
 
 // @ts-expect-error a table is made by open

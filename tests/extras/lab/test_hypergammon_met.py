@@ -14,8 +14,7 @@ import bgfmt
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, OutputExistsError, PositionError, SolverError
-from bgfmt.extras.lab.hypergammon_met import hypergammon_met, opening, start
-from bgfmt.extras.lab.met_making import Wins, make
+from bgfmt.extras.lab.hypergammon_met import Wins, hypergammon_met, make, opening, start
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import gnubg_xml
 from bgfmt.solver.hypergammon import hypergammon

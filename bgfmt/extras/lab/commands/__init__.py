@@ -1,0 +1,232 @@
+"""`bgfmt articles`, `engine` and `label`: systems of the articles, engines of the whole game, equities for those who
+train engines."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import ExitStack
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from bgfmt.cli import options
+from bgfmt.extras.lab.articles import orders, systems
+from bgfmt.game.board import Side
+
+MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
+exact_option = click.option("--exact", is_flag=True, help="Calculate in fractions.")
+
+
+@click.group()
+def articles() -> None:
+    """Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, and the layouts of the 2011 blog.
+
+    \b
+    Examples:
+      bgfmt articles ace 8 6
+      bgfmt articles btree 1/6 3
+      bgfmt articles pwin "8" "6" --exact
+      bgfmt articles hash "0 0 0 2 3 4"
+    """
+
+
+def _say(system: str, value: Any, as_json: bool) -> None:
+    """A number or a list of them; fractions as such."""
+    values = value if isinstance(value, list) else [value]
+    plain = [str(one) if isinstance(one, Fraction) else one for one in values]
+    if as_json:
+        options.echo_json({"system": system, "value": plain if isinstance(value, list) else plain[0]})
+    else:
+        click.echo(" ".join(f"{one:.9g}" if isinstance(one, float) else str(one) for one in plain))
+
+
+@articles.command()
+@click.argument("x", type=click.IntRange(0, 10_000))
+@click.argument("o", type=click.IntRange(0, 10_000))
+@exact_option
+@options.json_option
+def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
+    """Chance to win with X pieces on the ace point against O on theirs, on roll."""
+    _say("Ace", systems.Ace(x, o, exact=exact), as_json)
+
+
+@articles.command()
+@click.argument("p")
+@click.argument("level", type=click.IntRange(0, 20))
+@click.option("--truncated", is_flag=True, help="BTreeA: cut the branch after P short.")
+@options.json_option
+def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
+    """A level of the binary tree of P and its complement; in fractions where P is one, such as 1/6."""
+    try:
+        chance: float | Fraction = Fraction(p) if "/" in p else float(p)
+    except (ValueError, ZeroDivisionError):
+        raise click.UsageError(f"{p!r}: expected a number such as 1/6 or 0.25") from None
+    name, tree = ("BTreeA", systems.BTreeA) if truncated else ("BTree", systems.BTree)
+    _say(name, tree(chance, level), as_json)
+
+
+@articles.command("double-off")
+@click.argument("n", type=click.IntRange(0, 10_000))
+@exact_option
+@options.json_option
+def double_off(n: int, exact: bool, as_json: bool) -> None:
+    """Chance that the last of N pieces on the ace point go off with a double (DoubleOffAce)."""
+    _say("DoubleOffAce", systems.DoubleOffAce(n, exact=exact), as_json)
+
+
+@articles.command()
+@click.argument("side")
+@exact_option
+@options.json_option
+def rolls(side: str, exact: bool, as_json: bool) -> None:
+    """Least expected rolls to bear off a side, counts from the ace point up."""
+    _say("Rolls", systems.Rolls(Side.parse(side), exact=exact), as_json)
+
+
+@articles.command()
+@click.argument("ours")
+@click.argument("theirs")
+@exact_option
+@options.json_option
+def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
+    """Chance that OURS, on roll, is off before THEIRS, where both play for the least rolls."""
+    win = systems.Pwin(Side.parse(ours), Side.parse(theirs))
+    _say("Pwin", win if exact else float(win), as_json)
+
+
+@articles.command("hash")
+@click.argument("side")
+@click.option("--points", type=click.IntRange(1, 24), default=6, show_default=True)
+@click.option("--rank", is_flag=True, help="SIDE is a rank: say its counts.")
+@options.json_option
+def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
+    """Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
+    if not rank:
+        _say("Ross's hash", orders.ross_rank(orders.ross_list(Side.parse(side)), points), as_json)
+    elif side.isdecimal():
+        on = orders.ross_unrank(int(side), points=points)
+        _say("Ross's hash", [on.count(point) for point in range(1, points + 1)], as_json)
+    else:
+        raise click.UsageError(f"{side!r}: expected a rank, a whole number")
+
+
+@articles.command()
+@click.argument("points", type=click.IntRange(1, 24))
+@click.argument("chequers", type=click.IntRange(1, 15))
+@options.json_option
+def layouts(points: int, chequers: int, as_json: bool) -> None:
+    """Layouts of 1 to CHEQUERS chequers on POINTS points: of one side, and of both."""
+    _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)
+
+
+# -- engines -------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("name", metavar="ENGINE")
+@click.argument("words", nargs=-1, metavar="[MODE] [WORD...]")
+@click.option(
+    "-O", "pairs", multiple=True, metavar="KEY=VALUE", help="The engine's own options, such as scale=1."
+)
+@click.option(
+    "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
+)
+@options.number("--games", least=1, most=10_000_000, help="How many (series: 1000, else 1).")
+@options.number("--match", "length", least=1, most=64, help="A match of this many points, not money games.")
+@click.option("--position", help="Where games start; the side on roll stands first and is player 1.")
+@click.option("--seed", type=int, help="Of the dice (series: 1, else the system's).")
+@click.option("--dice", metavar="FILE|-", help="Rolls from a file, or asked for one by one.")
+@click.option("--cube/--no-cube", default=None, help="Play with the cube (series: without).")
+@click.option("--doubling", is_flag=True, help="Ask a person about doubling before each roll.")
+@click.option("--second", is_flag=True, help="A person is player 2; replay: only player 2's turns.")
+@click.option("-o", "--output", type=click.Path(), help="Write the games: .sgf or .mat.")
+@click.option("--quiet", is_flag=True, help="self: say results only.")
+@options.threads_option
+@options.force_option
+@options.json_option
+def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
+    """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
+
+    \b
+    play               against a person (the default): the board is drawn, legal plays are listed
+    referee            between two persons
+    self               against itself or --against another, each play shown
+    series             many games: wins, gammons, points a game, standard error
+    replay [FILE]      a recorded game, and what the engine would have played (bkg: the paper's game)
+    explain POSITION [ROLL]   what the engine goes by
+    bearoff            bkg: what its rules for the bear-off cost against exact play
+
+    \b
+    Examples:
+      bgfmt engine bkg
+      bgfmt engine bkg series --games 10000 --seed 1 --position "3 3 3 2 2 2 / 3 3 3 2 2 2"
+      bgfmt engine bkg self --games 3 --seed 7 -o games.sgf
+      bgfmt engine bkg replay
+      bgfmt engine bkg explain 4PPgASHgc/ABMA 65
+    """
+    from bgfmt.extras.lab.commands import engine_modes
+
+    mode = words[0] if words and words[0] in MODES else "play"
+    rest = words[1:] if words and words[0] in MODES else words
+    if rest and mode not in ("replay", "explain"):
+        raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
+    return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
+
+
+# -- labels --------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("file", type=click.Path(), metavar="FILE")
+@click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
+@options.number(
+    "--error", least=1e-6, most=1, metavar="E",
+    help="Play on until no standard error is greater (default: 0.0005).",
+)  # fmt: skip
+@options.number("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
+@options.number("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
+@options.number(
+    "--limit", least=0, default=400_000, metavar="N",
+    help="Most pairs of boards times cube states to calculate exactly for one position; 0 plays out all.",
+)  # fmt: skip
+@options.threads_option
+@options.force_option
+@options.quiet_option
+def label(
+    file: str, output: str, error: float | None, seconds: float | None, seed: int, limit: int, threads: int | None,
+    force: bool, quiet: bool,
+) -> int:  # fmt: skip
+    """Equities of the races in FILE with their standard errors, by play-outs without the luck of the dice.
+
+    FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input. For
+    money a label has the cubeless, owned, centered and opponent equities, at a score the chances to win the match
+    without a double and after a double and a take. What was interrupted goes on when the same command is given again.
+    A position that has no answer keeps its line, with the reason; the exit code is then 1.
+
+    \b
+    Examples:
+      bgfmt label races.txt -o labels.jsonl
+      bgfmt label races.csv -o labels.parquet --error 0.0002 --seed 7
+    """
+    from bgfmt.cli.terminal import Progress, echo_made
+    from bgfmt.extras.lab import labels
+    from bgfmt.solver.machine import thread_count
+
+    if any(number is not None and math.isnan(number) for number in (error, seconds)):
+        raise click.UsageError("--error and --seconds are numbers, not nan")
+    if os.path.splitext(output)[1] not in labels.FORMS:
+        raise click.UsageError(f"{output}: what is written is {', '.join(labels.FORMS)}")
+    with ExitStack() as stack:
+        lines = stack.enter_context(click.open_file(file, encoding="utf-8", errors="replace"))
+        texts = labels.read(lines, separated=file.endswith(".csv"))
+        progress = stack.enter_context(Progress("labelling", " positions", always=True, quiet=quiet))
+        settings = labels.Settings(seed, error, seconds, limit)
+        failed = labels.label_all(
+            texts, output, settings, threads=thread_count(threads), force=force, progress=progress
+        )
+        began = progress.begin
+    if not quiet:
+        echo_made(output, began)
+    return 1 if failed else 0

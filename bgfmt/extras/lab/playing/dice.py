@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.game.moves import parse_roll
@@ -16,12 +16,13 @@ GOLDEN = 0x9E3779B97F4A7C15
 LARGEST_FILE = 16 << 20
 
 
-class Dice(Protocol):
+class Dice(ABC):
     """Rolls for one game after another."""
 
-    def begin(self, game: int) -> None:
+    def begin(self, game: int) -> None:  # noqa: B027 - most go on as they are
         """Game number `game`, from 0, begins."""
 
+    @abstractmethod
     def roll(self) -> Roll:
         """The next roll, as thrown: the first die of an opening roll is player 0's, the second player 1's."""
 
@@ -34,7 +35,7 @@ def mixed(state: int) -> int:
     return z ^ (z >> 31)
 
 
-class Seeded:
+class Seeded(Dice):
     """Rolls from a seed, a stream of its own for each game: game 7 has the same dice in any order of games.
 
     >>> dice = Seeded(1977)
@@ -58,7 +59,7 @@ class Seeded:
         return self._die(), self._die()
 
 
-class Listed:
+class Listed(Dice):
     """Rolls of a list, one after another through all games; FormatError when there are no more."""
 
     def __init__(self, rolls: Iterable[Roll], name: str = "the dice") -> None:
@@ -81,9 +82,6 @@ class Listed:
                 rolls.append((int(word[0]), int(word[-1])))
         return cls(rolls, str(path))
 
-    def begin(self, game: int) -> None:
-        """Nothing: the list goes on."""
-
     def roll(self) -> Roll:
         roll = next(self._rolls, None)
         if roll is None:
@@ -92,14 +90,11 @@ class Listed:
         return roll
 
 
-class Thrown:
+class Thrown(Dice):
     """Rolls that somebody says, one question at a time, until it is a roll."""
 
     def __init__(self, ask: Callable[[str], str], say: Callable[[str], None]) -> None:
         self._ask, self._say = ask, say
-
-    def begin(self, game: int) -> None:
-        """Nothing."""
 
     def roll(self) -> Roll:
         while True:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
-from bgfmt.extras.matches.plays import read_play
+from bgfmt.extras.matches.plays import Hop, moved, read_play
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
@@ -18,10 +18,7 @@ HELP = (
     "a play such as 8/5 6/5 or its number; list; board; hint; undo; doubling; resign [1-3]; quit. "
     "Points count from your own ace point; bar/20, 6/off, 8/5(2)."
 )
-DOUBLING = {
-    True: "you are asked about doubling before each roll",
-    False: "you are no longer asked about doubling",
-}
+DOUBLING = ("you are no longer asked about doubling", "you are asked about doubling before each roll")
 COLUMNS = 3
 
 
@@ -146,9 +143,6 @@ def listed(plays: list[Play]) -> str:
 # -- a play as a person types it ----------------------------------------------------------------------
 
 
-Hop = tuple[int, int]  # from, to
-
-
 def hops_of(text: str) -> list[Hop]:
     """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
     hops, _, rest = read_play(text)
@@ -167,8 +161,8 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
             return plays[int(text) - 1]
         raise PositionError(f"the list has numbers 1 to {len(plays)}")
     hops = hops_of(text)
-    target = _after(position, hops)
-    fitting = [play for play in plays if full(play.result.us) == target]
+    target = moved(position.us, hops)
+    fitting = [play for play in plays if list(full(play.result.us)) == target]
     if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide
         stops = {end for _, end in hops}
         fitting.sort(key=lambda play: -sum(move.end in stops for move in play.moves if move.hit))
@@ -213,13 +207,3 @@ def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: 
     if played < sum(dice) and all(end != OFF for _, end in hops):
         return f"{most} dice of {rolled} can be played, and must be"
     return f"{rolled} does not give that play; points on the way may be held, or dice must be used otherwise"
-
-
-def _after(position: Position, hops: list[Hop]) -> tuple[int, ...] | None:
-    us = [0, *full(position.us)]
-    for start, end in hops:
-        if us[start] == 0:
-            return None
-        us[start] -= 1
-        us[end] += 1
-    return tuple(us[1:])
