@@ -75,23 +75,22 @@ def limits(out: Array, places: Array, losses: Array) -> None:
 def bounded(
     best: Array, found: Array, box: Array, constant: Array, terms: Array, part: int, wrong: Array, base: Array,
     numbers: int,
-) -> int:  # fmt: skip
-    """Look for better weights in a box, by branch and bound; how many boxes were looked at.
+) -> None:  # fmt: skip
+    """Look for better weights in a box, by branch and bound.
 
-    best : (MOST + 1,) the least loss with so many numbers, improved here; found : (MOST + 1, terms + 3) weights and
+    best : (MOST + 1,) the least loss by numbers, improved here; found : (MOST + 1, terms + 3) weights and
     limits of it. box : (terms, 2). constant, terms : (N,), (N, terms), lead times `part` without, and a weight's
     share. numbers : that the rule takes beside its limits.
     """
     many = box.shape[0]
     stack = np.empty((64 * (many + 1), many, 2), np.int64)
     stack[0] = box
-    held, seen = 1, 0
+    held = 1
     low, high = np.empty(constant.size, np.int64), np.empty(constant.size, np.int64)
     losses, out, places = np.empty((3, WIDTH)), np.empty(4), np.zeros((4, 3), np.int64)
     while held:
         held -= 1
         node = stack[held].copy()
-        seen += 1
         for i in range(constant.size):
             least = most = constant[i]
             for j in range(many):
@@ -128,4 +127,3 @@ def bounded(
             stack[held + 1] = node
             stack[held + 1, widest, 1] = middle
             held += 2
-    return seen

@@ -32,7 +32,7 @@ from bgfmt.tables.rolls import CHANCE_WHOLE
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 POINTS = 24
-THINNED = 16.0  # of so many positions outside home one is kept: they are dear to estimate
+THINNED = 16.0  # one in 16 positions outside home is kept: they are dear to estimate
 DOUBLE, REDOUBLE, TAKE = -4 * 7, -3 * 7, -2 * 7  # by Keith's count
 
 

@@ -1,10 +1,13 @@
 """The best count of one to six numbers: branch and bound over whole weights, held against races kept apart.
 
-Found is the least loss of all rules of the form: up to `MOST_TERMS` of the terms with whole weights, a part of
-`PARTS`, limits of -15 to 15. It is proved, since a box of weights is left only where its bound is no less: a position
-whose least lead is at a limit says yes for all weights of the box, one whose greatest lead is below it says no, and
-any other is counted as decided rightly. The same search on the races held out tells what no rule of the form can fall
-below there.
+A rule has a count for each side: pips and a whole number for each of up to `MOST_TERMS` terms. The lead is the other
+side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side on roll
+doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
+
+The loss found is the least of all rules of the form: a box of weights is left only where its bound is no less, a
+position whose least lead is at a limit says yes for all weights of the box, one whose greatest lead is below it says
+no, and any other is counted as decided rightly. The same search on the races held out tells what no rule of the form
+can fall below there.
 """
 
 from __future__ import annotations
@@ -12,25 +15,103 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.lab.study import kernels_search as kernels
-from bgfmt.extras.lab.study.counted import TERMS, Counted
-from bgfmt.extras.lab.study.counts import of_chequers, pips
+from bgfmt.extras.lab.study.counts import HOME, of_chequers, pips
 from bgfmt.extras.lab.study.judges import TIE
 from bgfmt.extras.lab.study.races import Sample
 from bgfmt.extras.lab.study.rules import RULES, Decisions
 from bgfmt.extras.lab.study.tallies import Worths
 
 Array = NDArray[Any]
+Integers = NDArray[np.int64]
 Progress = Callable[[int, int], None]
 PARTS = (0, 5, 6, 7, 8, 9, 10, 12)
 MOST_TERMS = 3
+WEIGHTS = (-3, 6)
 BESIDE = ("isight", "keith", "ward", "thorp", "acount", "trice", "8-9-12")
+
+
+class Term(NamedTuple):
+    """What a count may add: in words, how many numbers it takes to remember with its weight, how many there are on
+    counts (..., 6 or more), and the least and the greatest weight."""
+
+    words: str
+    numbers: int
+    of: Callable[[Integers], Any]
+    weights: tuple[int, int] = WEIGHTS
+
+
+def _beyond(points: slice, allowed: int) -> Callable[[Integers], Any]:
+    return lambda counts: np.maximum(counts[..., points].sum(axis=-1) - allowed, 0)
+
+
+def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
+    """What chequers beyond `allowed` on their point fall short of `least` pips."""
+    lacking = np.arange(least - 1, 0, -1)
+    return lambda counts: np.maximum(counts[..., : least - 1] - allowed, 0) @ lacking
+
+
+TERMS = {
+    "chequer": Term("chequer", 1, _beyond(slice(None), 0)),
+    "pair": Term("two chequers, and for an odd one", 1, lambda c: -(-c.sum(axis=-1) // 2)),
+    "odd": Term("odd number of chequers", 1, lambda c: c.sum(axis=-1) % 2),
+    "ace": Term("chequer on the ace point", 1, _beyond(slice(0, 1), 0)),
+    "low": Term("chequer on the ace or the 2 point", 1, _beyond(slice(0, 2), 0)),
+    "three": Term("chequer on the ace, 2 or 3 point", 1, _beyond(slice(0, 3), 0)),
+    "outside": Term("chequer outside the home board", 1, _beyond(slice(HOME, None), 0)),
+    "gap": Term("empty point of the home board", 1, lambda c: (c[..., :HOME] == 0).sum(axis=-1)),
+    "high gap": Term("of the points 4, 5, 6 that is empty", 1, lambda c: (c[..., 3:HOME] == 0).sum(axis=-1)),
+    "ace>1": Term("chequer beyond one on the ace point", 2, _beyond(slice(0, 1), 1)),
+    "ace>2": Term("chequer beyond two on the ace point", 2, _beyond(slice(0, 1), 2)),
+    "low>2": Term("chequer beyond two on the ace and the 2 point", 2, _beyond(slice(0, 2), 2)),
+    "stack>3": Term("chequer beyond three on a point", 2, lambda c: np.maximum(c - 3, 0).sum(axis=-1)),
+    "least 3": Term("pip that a chequer is short of 3", 1, _short(3, 0), (1, 1)),
+    "least 3>1": Term("pip that a chequer beyond one on its point is short of 3", 2, _short(3, 1), (1, 1)),
+    "least 3>2": Term("pip that a chequer beyond two on its point is short of 3", 2, _short(3, 2), (1, 1)),
+    "least 4": Term("pip that a chequer is short of 4", 1, _short(4, 0), (1, 1)),
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A rule by a count. weights : of terms, by name. part : the part of its own count that the side on roll adds is
+    the part-th, 0 for none. double, redouble : least leads. take : the greatest."""
+
+    weights: tuple[tuple[str, int], ...]
+    part: int
+    double: int
+    redouble: int
+    take: int
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are to be remembered: of terms, the part, and limits that are not 0 and differ."""
+        limits = {self.double, self.redouble, self.take} - {0}
+        return sum(TERMS[name].numbers for name, _ in self.weights) + (self.part > 0) + len(limits)
+
+    def count(self, side: Any) -> Integers:
+        """The count of a side, (N,)."""
+        counts = of_chequers(side)
+        return np.asarray(pips(counts) + sum(w * TERMS[name].of(counts) for name, w in self.weights))
+
+    def decide(self, pairs: Any) -> Decisions:
+        """Whether to double, to redouble and to take, each bool (N,), of what has sides `us` and `them`."""
+        own = self.count(pairs.us)
+        lead = self.count(pairs.them) - own - (own // self.part if self.part else 0)
+        return Decisions(lead >= self.double, lead >= self.redouble, lead <= self.take)
+
+    def __str__(self) -> str:
+        terms = "".join(f", {weight:+} for each {TERMS[name].words}" for name, weight in self.weights)
+        part = f"1/{self.part} of the own count added; " if self.part else ""
+        return (
+            f"pips{terms}; {part}double {self.double:+}, redouble {self.redouble:+}, take up to {self.take:+}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

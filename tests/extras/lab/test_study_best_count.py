@@ -11,9 +11,9 @@ import pytest
 from bgfmt import met, solver
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError
-from bgfmt.extras.lab.study import counted, judges, races, search
-from bgfmt.extras.lab.study.counted import TERMS, Counted
+from bgfmt.extras.lab.study import judges, races, search
 from bgfmt.extras.lab.study.rules import RULES, Pairs
+from bgfmt.extras.lab.study.search import TERMS, Counted
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
 from bgfmt.solver.match import match_score
@@ -77,7 +77,7 @@ def test_terms_and_keiths_count_without_gaps() -> None:
     rule = Counted((("least 3>1", 1), ("high gap", 1)), 7, -4, -3, -2)
     assert int(rule.count(side)) == 40 + 8 + 1 + 1
     assert rule.numbers == 7
-    names = {name: int(term.of(counted.of_chequers(side))) for name, term in TERMS.items()}
+    names = {name: int(term.of(search.of_chequers(side))) for name, term in TERMS.items()}
     assert names == {
         "chequer": 15, "pair": 8, "odd": 1, "ace": 5, "low": 7, "three": 10, "outside": 0, "gap": 1, "high gap": 1,
         "ace>1": 4, "ace>2": 3, "low>2": 5, "stack>3": 2,
