@@ -46,9 +46,9 @@ say({ url });
 async function ask(openTable, base, entry, { numbers, values }) {
   const parts = (entry.parts ?? [{ url: entry.url, size: entry.size }]).map((p) => ({ ...p, url: new URL(p.url, base).href }));
   const begin = performance.now();
-  const table = await openTable({ parts }, { cachePages: 2 });
-  const { requests, bytes } = table.stats();
+  const { requests, bytes } = (await openTable({ parts })).stats();
   const opening = `${requests} requests, ${bytes} bytes, ${Math.round(performance.now() - begin)} ms`;
+  const table = await openTable({ parts }, { cachePages: 2 });
   const found = { milliseconds: [], requests: [], bytes: [], right: 0, wrong: [] };
   for (const [k, number] of numbers.entries()) {
     const [before, start] = [table.stats(), performance.now()];

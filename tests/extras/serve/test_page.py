@@ -94,9 +94,12 @@ def test_state_and_address(oracle: Callable[[str], str]) -> None:
 
 
 def test_the_page_is_small_and_strict() -> None:
-    html = page.html("serve")
-    size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in page.assets().values())
+    html, assets = page.html("serve"), page.assets()
+    size = len(gzip.compress(html)) + sum(len(gzip.compress(data)) for data in assets.values())
     assert size < 150_000
+    early = [page.html("site"), *(data for name, data in assets.items() if name not in page.LATER)]
+    tables = 5 * 16384  # what a first answer reads of them
+    assert sum(len(gzip.compress(data)) for data in early) + tables < 150_000
     text = html.decode()
     assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son\w+=|https?://(?!www\.w3\.org)", text)
     for name, data in page.assets().items():

@@ -154,13 +154,14 @@ async function site() {
     if (!found) throw new AskError("not_covered", `this page has no match equity table ${name}`);
     return found;
   };
+  const calculate = async (...asked) => (await import("./calculator.js")).calculate(...asked); // not every visit needs it
   /** What the functions of ask.js take, from the texts of a question; `score`: a match equity table is needed. */
   const optionsOf = async ({ cube, match }, score) => {
     const { away, crawford, cube_value, jacoby, beavers, met, met_player, extend_met, settle } = match;
     const rules = { jacoby: told(jacoby), beavers: told(beavers), away, crawford: told(crawford), cube_value: cube_value && Number(cube_value) };
-    const calculate = settle === "false" ? null : (await import("./calculator.js")).calculate;
-    if (!score) return { cube, ...rules, calculate };
-    return { cube, ...rules, calculate, met: await metOf(met), met_player: Number(met_player ?? 0), extend_met: told(extend_met) };
+    const options = { cube, ...rules, calculate: settle === "false" ? null : calculate };
+    if (!score) return options;
+    return { ...options, met: await metOf(met), met_player: Number(met_player ?? 0), extend_met: told(extend_met) };
   };
   const answer = async (question, signal, progress) => {
     const { position, roll } = question;
