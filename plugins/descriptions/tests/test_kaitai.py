@@ -19,11 +19,11 @@ import pytest
 import bgfmt
 from bgfmt import formats
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.lab.formats import exact_bearoff
+from bgfmt.extras.lab.formats import bgsage, exact_bearoff
 from bgfmt.extras.lab.formats.j.container import Container
 from bgfmt.extras.lab.formats.j.noun import JType
 from bgfmt.extras.lab.tables import CHEQUERS, Gillogly
-from bgfmt.formats import bgsage, match
+from bgfmt.formats import match
 from bgfmt.formats.compressed import layout
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
