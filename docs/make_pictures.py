@@ -27,7 +27,8 @@ UPTO = 7
 
 #: the report's colours and boards, so that both look the same; then what the panels add
 STYLE = (
-    page.STYLE
+    "\n"
+    + page.STYLE.read_text()
     + """
 text{font:15px system-ui,sans-serif;fill:var(--text)}.head{font-weight:700;font-size:17px}
 text.soft{fill:var(--soft);font-size:13px}text.mid{text-anchor:middle}text.end{text-anchor:end}.loss{fill:var(--bad);font-weight:600}

@@ -168,25 +168,17 @@ def open_database(
 ) -> Database:
     """Open a database: recognised by its bytes, mapped, nothing decoded.
 
-    Parameters
-    ----------
-    path
-        The file; or a folder whose files make one table; or an http or https address, which is read by byte range
+    path : the file; or a folder whose files make one table; or an http or https address, which is read by byte range
         (the extra `remote`, in a checkout `pip install '.[remote]'`); or an open binary file that can seek.
-    format
-        Name of the format, to insist on one or where the file does not say; a description may follow it, as in
+    format : name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
-    part
-        Which database of a file that holds several, 0 the first.
-    guard
-        Read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
+    part : which database of a file that holds several, 0 the first.
+    guard : read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
         causes a TruncatedError, not the end of this process. For processes that serve the public.
-    described
-        What a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as the
-        size and the content of the file leave open. For an address also what `bgfmt.storage.remote.open_url` takes.
+    described : what a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as
+        the size and the content of the file leave open. For an address also what `bgfmt.storage.remote.open_url`
+        takes.
 
-    Raises
-    ------
     NetworkError, RangeNotSupportedError, SourceChangedError of addresses, then and later; FormatError for bytes that
     are no database, are cut short, or break their format's rules; UnknownFormatError where a file without header
     could be more than one table (its `readings` are listed).

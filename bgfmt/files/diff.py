@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.files.database import open_database
+from bgfmt.game.results import Array
 from bgfmt.storage import PathLike
 from bgfmt.tables import Coarser, Table
 
-Array = NDArray[Any]
 BLOCK = 1 << 22  # bytes compared together
 SIZES = 20  # sizes of differences that are counted apart
 
@@ -48,7 +47,6 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
         return self.different == 0
 
     def __str__(self) -> str:

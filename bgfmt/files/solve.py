@@ -43,8 +43,6 @@ def solve(
 ) -> Path:
     """Make a database from the rules of the game, into a new file that appears whole or not at all.
 
-    Parameters
-    ----------
     what : the name of a solver: ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``,
         ``expected-points``, ``match`` (a match score), ``hypergammon``, ``hypergammon-met`` (a match equity table as
         gnubg's XML), ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers), or a guest's.
@@ -70,12 +68,8 @@ def solve(
         * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.lab.hypergammon_met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
-    Returns
-    -------
-    The path, or that of the store.
+    Returns the path, or that of the store.
 
-    Raises
-    ------
     SolverError where there is no such solver, too little memory or disk; ScratchError for a store that is unfinished
     or of another table; ClusterError; CapabilityError and FormatNeededError for a format that does not fit;
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.files.convert import whole_target
@@ -26,7 +25,7 @@ from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
 from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
 from bgfmt.game.board import in_pips
-from bgfmt.solver.layers import Stakes
+from bgfmt.solver.layers import Array, Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
@@ -36,7 +35,6 @@ from bgfmt.storage import PathLike, check_output, create, open_source
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
 from bgfmt.tables import Table
 
-Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else is said, and less would do
 #: of the time of making a table, what putting it in order takes, and what packing it takes

@@ -119,8 +119,6 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
     chequer is borne off only when all are at home. Both dice must be played where that is possible (as many of four
     as possible for a double); where only one of the two can be, the larger if possible.
 
-    Raises
-    ------
     PositionError for dice outside 1..6 or a point held by both sides.
     """
     if not (1 <= die <= 6 and 1 <= other <= 6):

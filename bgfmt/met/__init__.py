@@ -31,13 +31,9 @@ def names() -> tuple[str, ...]:
 def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met:
     """A match equity table by name or from a file.
 
-    Parameters
-    ----------
     name : one of `names()`, in any case, or the path of an XML or `.met` file.
     extend : answer scores beyond the table, up to 64-away, by a normal approximation.
 
-    Raises
-    ------
     CapabilityError for a name that is neither; FormatError for a file that holds no explicit table.
     """
     text = os.fspath(name)

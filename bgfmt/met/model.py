@@ -24,8 +24,6 @@ GAMMONS = 0.25  # of the games a post-Crawford trailer wins, where a table does 
 class Met:
     """An explicit match equity table of two players, 0 and 1.
 
-    Parameters
-    ----------
     name : short name, such as ``Kazaross-XG2``; title : what the file calls itself; source : where it was read.
     pre : row i, entry j (from 0): chance that player 0 wins needing i + 1 points against j + 1, before the
         Crawford game is over. Player 1 has the rest.

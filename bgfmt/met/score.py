@@ -69,8 +69,6 @@ class Score(CubeRules):
     player : which player of the table, 0 or 1, is on roll; it matters for uneven tables only.
     cube_in_use : False where the game is played without a cube, which then stays as it is.
 
-    Raises
-    ------
     PositionError for what cannot be, BeyondMetError for a score beyond the table.
     """
 

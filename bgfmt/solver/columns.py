@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bgfmt.game.results import Array
 from bgfmt.met.score import NOBODY, CubeState, Score
 
-Array = NDArray[Any]
 Worth = Callable[[int, int], float]
 CUBELESS = None
 MOST_GAIN = 3  # single game, gammon, backgammon

@@ -33,12 +33,10 @@ class PipOrder:
 
     @property
     def n(self) -> int:
-        """Number of positions."""
         return len(self.numbers)
 
     @property
     def layers(self) -> int:
-        """Number of pip layers."""
         return len(self.cuts) - 1
 
 
@@ -116,7 +114,6 @@ class Pool:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all lines."""
         return self.lines * self.lanes * 2
 
     @staticmethod

@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
-from bgfmt.solver.layers import REACH, layer_cuts, pip_order
+from bgfmt.solver.layers import REACH, Array, layer_cuts, pip_order
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import How, Solver
@@ -27,7 +26,6 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
-Array = NDArray[Any]
 LANES = 256  # boards side by side times columns
 SPEED = 4e9  # float32 maxima a second on one core, measured
 

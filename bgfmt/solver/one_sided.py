@@ -10,10 +10,11 @@ import numpy as np
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import How, Solver
-from bgfmt.solver.waves import Array, Layers, Progress, Sweep
+from bgfmt.solver.waves import Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
@@ -45,22 +46,15 @@ def one_sided(
 ) -> OneSided | NormalOneSided:
     """Solve a one-sided table.
 
-    Parameters
-    ----------
     points, chequers : 1..18 points, 1..15 chequers.
     gammon : also make the distributions of the rolls to the first chequer off.
     normal : make means and standard deviations only, as ``makebearoff -n`` does (recipe gnubg).
     recipe : one of `bgfmt.solver.recipe`.
     how : see `bgfmt.solver.registry.How`. `progress` counts positions; tables of rounded rows take a `room`.
 
-    Returns
-    -------
-    OneSided with uint16 rows of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record), or
-    NormalOneSided. Rolls beyond 31 have no column: an exact row lacks them, a rounded one gives them to its
-    likeliest roll.
+    Rows are uint16, of 65535 parts (float64 chances for recipe exact, with `ExactMeans` as a record). Rolls beyond 31
+    have no column: an exact row lacks them, a rounded one gives them to its likeliest roll.
 
-    Raises
-    ------
     SolverError for sizes out of range, an unknown recipe, or too little memory.
     """
     kind = NormalSolver if normal else OneSidedSolver

@@ -18,11 +18,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import FormatError
 from bgfmt.game import board
-from bgfmt.game.results import WEIGHTS
+from bgfmt.game.results import WEIGHTS, Array
 from bgfmt.solver.layers import SINGLE, PipOrder, Pool, Stakes, pip_order
 from bgfmt.solver.machine import results_a_position
 from bgfmt.solver.tiles import Strip, Tile, TileGrid
@@ -30,7 +29,6 @@ from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
 from bgfmt.solver.workers import Workers, device_named
 from bgfmt.storage.chunks import ROOT, ChunkStore
 
-Array = NDArray[Any]
 _rooms = threading.local()
 LANES = 128  # numbers side by side in a maximum
 

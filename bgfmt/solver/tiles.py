@@ -1,14 +1,7 @@
 """A two-sided table as tiles that can be made anywhere: what each needs, what it gives, and the bytes of both.
 
 Both sides are put in order of pips and cut into groups of `side` places. The tile (i, j), i <= j, is all pairs of
-group i with group j, either side on roll: the squares [i, j] and [j, i] of the table. A play goes to a lower place,
-at most 24 pips down, so that the tile needs
-
-* of the sides of group j against lower places: row j of squares, columns from 24 pips below group i up to group i;
-* of the sides of group i against lower places: row i of squares, columns from 24 pips below group j up to group j;
-
-all of which are tiles (i', j) and (i, j') to its left and above. Within the tile the pip layers of group i are taken
-one by one, each in the two steps across and down of `bgfmt.solver.two_sided`. Squares are stored in chunks of `chunk`
+group i with group j, either side on roll; docs/cluster.md says what it needs. Squares are stored in chunks of `chunk`
 places a side; what is needed is read in whole chunks.
 
 >>> grid = grid_of(6, 5, columns=4, side=64, chunk=32)
@@ -21,14 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.solver.layers import REACH, layer_cuts
+from bgfmt.solver.layers import REACH, Array, layer_cuts
 
-Array = NDArray[Any]
 Tile = tuple[int, int]
 NUMBER = 2  # bytes
 WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again

@@ -1,21 +1,13 @@
-"""The two-sided solver: pip layer by pip layer, each pair of sides once.
+"""The two-sided solver: pip layer by pip layer, each pair of sides once; docs/theory/solver.md says how it is cut.
 
 Positions are numbered by pips, so that every play goes to a smaller number and the positions of one pip count, a
 layer, cannot reach each other. A pair (u, t) belongs to the lower of the two layers L. Two steps make all pairs of
-layer L, each of independent blocks, so that who makes them cannot change a value:
+layer L, each of independent blocks, so that who makes them cannot change a value: across, u in L against t in L or
+beyond, then down, u beyond against t in L.
 
-across  u in L, t in L or beyond. u wants, roll by roll, the greatest turned value F(t, j) over its results j, all
-        in lower layers.
-down    t in L, u beyond. F(t, j) is known for j below L from earlier layers and for j from L on from the step
-        before.
-
-Both are squares of a block of u's and a block of t's of one layer each. The values F(t, j) of a block of t's lie side
-by side, j by j, so that the maxima run across the block; what is made lies as it must for later layers once the
-square is turned over.
-
-Only rows of the last 24 layers are needed at a time, and of row j only what lies beyond j's layer. The arithmetic
-is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of finished records is the business of a
-`Taker`: they go to their place in an array of the whole table, or into a store of chunks (`bgfmt.solver.stored`).
+The arithmetic is that of docs/theory/two-sided.md, 16-bit integers throughout. What becomes of finished records is
+the business of a `Taker`: they go to their place in an array of the whole table, or into a store of chunks
+(`bgfmt.solver.stored`).
 """
 
 from __future__ import annotations
@@ -25,10 +17,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.results import WEIGHTS
+from bgfmt.game.results import WEIGHTS, Array
 from bgfmt.solver.layers import REACH, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import (
     INTERPRETER_BYTES,
@@ -44,7 +35,6 @@ from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import TwoSided
 
-Array = NDArray[Any]
 MADE = 4096  # lines of records that a worker makes at a time, which stay in the processor's cache
 FEW = 1000  # lines that are not worth dividing
 HELD_PAIRS = 100_000_000  # tables of more pairs are made through a store of chunks; read anew at each solve
@@ -61,8 +51,6 @@ def two_sided(
 ) -> TwoSided:
     """Solve a two-sided table in memory; `bgfmt.solve` makes those that do not fit.
 
-    Parameters
-    ----------
     points, chequers : 1..12 points, 1..15 chequers.
     cubeful : all four equities, or the cubeless one alone.
     recipe : ``gnubg``, the integers of makebearoff, or ``exact``, float64 equities with nothing rounded.

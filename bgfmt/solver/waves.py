@@ -11,15 +11,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.solver.workers import Workers
 
-Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 SMALL_WAVE = 6000  # waves of fewer positions are not divided among workers
 

@@ -58,8 +58,6 @@ def open_url(
 ) -> Source:
     """The source of an http or https address.
 
-    Parameters
-    ----------
     page_bytes, cache_pages : size of a page, a power of two from 4096, and how many are kept.
     whole_bytes : a file of at most this size is read whole where that is needed: from a server without ranges, or
         for a format that is not read by range.

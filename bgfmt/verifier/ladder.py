@@ -13,13 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bgfmt.errors import (
-    AmbiguousFormatError,
-    CapabilityError,
-    FormatError,
-    SolverError,
-    UnknownFormatError,
-)
+from bgfmt import errors
 from bgfmt.files.database import Database, open_database, open_source, read_source
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import Workers, workers_at
@@ -55,8 +49,6 @@ def verify(
 ) -> Report:
     """Prove a database right, or name what is wrong with it.
 
-    Parameters
-    ----------
     path : the file.
     until : the last rung to climb: structure, digest, sense, recurrence (the default, a proof) or regenerate.
     quick : structure, digest, sense and the recurrence of 100,000 entries, which is no proof.
@@ -71,17 +63,15 @@ def verify(
     cluster : have a two-sided table checked by the workers of a cluster, ``local:N`` or a Dask scheduler's address;
         they open it under the same path.
 
-    Returns
-    -------
-    Report. Damage of any kind is a report, not an error; the operating system's errors pass through, and so does
-    what is wrong with `against`.
+    Damage of any kind is a report, not an error; the operating system's errors pass through, and so does what is
+    wrong with `against`.
     """
     if until is not None and until not in RUNGS:
-        raise CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")
+        raise errors.CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")
     if tolerance is not None and not 0 <= tolerance < math.inf:
-        raise CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
+        raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
     if sample is not None and sample < 1:
-        raise CapabilityError(f"a sample has 1 entry or more, not {sample}")
+        raise errors.CapabilityError(f"a sample has 1 entry or more, not {sample}")
     if quick:
         sample = sample or QUICK
     name = os.fspath(path)
@@ -94,7 +84,7 @@ def verify(
         same = () if until == "structure" else tuple(rungs.digest(source))
         try:
             db = read_source(source, **asked)
-        except FormatError as error:
+        except errors.FormatError as error:
             best = _best_reading(source, error, climb, same)
             return best or _unreadable(source, error, climb, same)
         more = same if against is None else (*same, _against(db, against, tolerance))
@@ -103,7 +93,7 @@ def verify(
         climbs = [climb] * len(parts)
         if cluster is not None:
             if not all(proof_of(part.table).in_parts(part.table) for part in parts):
-                raise CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
+                raise errors.CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             workers = closing.enter_context(workers_at(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
             more_of = (tuple(asked.items()), progress)
@@ -136,8 +126,8 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
     with open_database(other) as second:
         try:
             result = diff_tables(db.table, second.table, db.name, os.fspath(other))
-        except CapabilityError as error:
-            raise CapabilityError(f"{os.fspath(other)}: {error}") from None
+        except errors.CapabilityError as error:
+            raise errors.CapabilityError(f"{os.fspath(other)}: {error}") from None
     same = not result.different or result.largest <= (tolerance or 0)
     return Finding(
         Rule.SAME_AGAINST if same else Rule.AGAINST, field=os.fspath(other), found=str(result),
@@ -146,15 +136,15 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
 
 
 def _best_reading(
-    source: Source, error: FormatError, climb: Climb, same: tuple[Finding, ...]
+    source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]
 ) -> Report | None:
     """The report on a file without header under the reading that proves best."""
     reports = (climb.table(db, source.name, (note, *same)) for db, note in rungs.readings(source, error))
     return min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
 
 
-def _unreadable(source: Source, error: FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
-    if isinstance(error, (UnknownFormatError, AmbiguousFormatError)):
+def _unreadable(source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
+    if isinstance(error, (errors.UnknownFormatError, errors.AmbiguousFormatError)):
         finding = Finding(Rule.UNREADABLE, found=rungs.plain(error, source.name))
         return report.build(source.name, climb.seen([finding], None, ""))
     finding, likely = rungs.unreadable(source, error)
@@ -202,7 +192,7 @@ class Climb:
                 found, outcome = self._step(rung, db, outcome)
                 findings += found
                 seconds[rung] = time.perf_counter() - began
-        except FormatError as error:
+        except errors.FormatError as error:
             findings.append(rungs.broken(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table
             reached = "sense" if "sense" in seconds else "digest"
@@ -234,7 +224,7 @@ class Climb:
         how = (self.request.threads, self.request.progress)
         try:
             return [proof_of(db.table).regenerate(db.table, outcome.recipe, *how)], outcome
-        except SolverError as error:
+        except errors.SolverError as error:
             return [Finding(Rule.NOT_REMADE, found=str(error))], outcome
 
     def _recurrence(self, db: Database) -> tuple[list[Finding], Outcome | None]:
@@ -262,9 +252,6 @@ class Climb:
         if sample is not None:
             cost = min(cost, STARTING + cost * sample / max(1, table.entries))
         return cost / self.request.threads
-
-
-# -- checks that the workers of a cluster do, a part of a table each, which they open themselves --------------
 
 
 @dataclass(frozen=True)

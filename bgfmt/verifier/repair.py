@@ -144,9 +144,6 @@ def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]
         yield db.format, Salvage(db.table, 0.0)
 
 
-# -- putting it right ------------------------------------------------------------------------------------------
-
-
 def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
     """Recompute every wrong entry of a table, and write it as its format does."""
     right, changed = proof_of(found.table).put_right(found.table, thread_count(None))

@@ -13,15 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt import formats
-from bgfmt.errors import (
-    BgfmtError,
-    CapabilityError,
-    FormatError,
-    HeaderError,
-    TruncatedError,
-    UnknownFormatError,
-)
+from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats.base import Apart
 from bgfmt.storage import Source
@@ -34,9 +26,6 @@ CHUNK = 8 << 20
 LEAST = 4  # rows below which a table may well be one number
 LITTLE = 64  # bytes of which a file is hardly more than a header
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
-
-
-# -- structure -----------------------------------------------------------------------------------------------
 
 
 def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
@@ -59,7 +48,7 @@ def locator(db: Database) -> Locate:
     """(entry, column, item) -> byte offset in the file; None where the format does not tell."""
     try:
         layout = db.format.layout(db.table)
-    except CapabilityError:
+    except errors.CapabilityError:
         return nowhere
 
     def locate(entry: int, column: str = "", item: int = 0) -> int | None:
@@ -161,35 +150,35 @@ def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
 # -- what cannot be read -------------------------------------------------------------------------------------
 
 
-def readings(source: Source, error: FormatError) -> Iterator[tuple[Database, Finding]]:
+def readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Database, Finding]]:
     """Every way to read a file without header that its content allows, each with the note that says so."""
-    for text in error.readings if isinstance(error, UnknownFormatError) else ():
+    for text in error.readings if isinstance(error, errors.UnknownFormatError) else ():
         try:
             db = read_source(source, format=text)
-        except (FormatError, CapabilityError):
+        except (errors.FormatError, errors.CapabilityError):
             continue
         yield db, Finding(Rule.READ_AS, expected="it has no header", found=text)
 
 
-def unreadable(source: Source, error: FormatError) -> tuple[Finding, Likely | None]:
+def unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, Likely | None]:
     """What is wrong with a file that is of a known format and yet cannot be read, and why."""
     finding = replace(broken(error, source.name), expected=getattr(error, "expected", None))
-    if isinstance(error, TruncatedError):
+    if isinstance(error, errors.TruncatedError):
         finding = replace(finding, offset=source.size)
     likely = size_cause(source)
-    sized = isinstance(error, (TruncatedError, HeaderError))
+    sized = isinstance(error, (errors.TruncatedError, errors.HeaderError))
     if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
         likely = Likely(Cause.CUT, likely.detail)
     return finding, likely
 
 
-def broken(error: FormatError, name: str) -> Finding:
+def broken(error: errors.FormatError, name: str) -> Finding:
     """The finding for an error that reading ended with."""
     entry, offset = getattr(error, "position_number", None), getattr(error, "offset", None)
     return Finding(Rule.BROKEN, entry=entry, offset=offset, found=plain(error, name))
 
 
-def plain(error: BgfmtError, name: str) -> str:
+def plain(error: errors.BgfmtError, name: str) -> str:
     """An error in one line, without the file's name."""
     return " ".join(str(error).split()).removeprefix(f"{name}: ")
 
@@ -216,7 +205,7 @@ def damage_cause(db: Database, outcome: Outcome | None) -> Likely | None:
     table, source = db.table, db.source
     try:
         regions = [region for region in db.format.layout(table).regions if region.numbers]
-    except CapabilityError:
+    except errors.CapabilityError:
         return None
     if len(regions) != 1:
         return None

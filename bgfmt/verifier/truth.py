@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt import solver
 from bgfmt.game import board
 from bgfmt.tables import EQUITY_COLUMNS as COLUMNS
 from bgfmt.tables import OfRolls, Table, TwoSided
@@ -89,17 +90,15 @@ def _margins(seen: Array, exact: Array) -> list[tuple[str, Array, Array]]:
 
 def truth_of(table: TwoSided, threads: int | None) -> Array:
     """(n, n, columns) float64 equities by the solver's exact recipe."""
-    from bgfmt import solver
-
     solved = solver.two_sided(
         table.points, table.chequers, cubeful=table.cubeful, recipe="exact", threads=threads
     )
     return np.asarray(solved.equities)
 
 
-def of_equities(table: TwoSided, threads: int | None, truth: Array | None = None) -> dict[str, Any]:
-    """Errors of the equities, worst positions and wrong decisions; truth : where it was solved already."""
-    truth = truth_of(table, threads) if truth is None else truth
+def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
+    """Errors of the equities, worst positions and wrong decisions."""
+    truth = truth_of(table, threads)
     n, columns = table.positions, table.equities.shape[2]
     errors = Errors([0] * columns, [0.0] * columns, [0.0] * columns)
     step = max(1, BLOCK // n)
@@ -154,8 +153,6 @@ def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
 
 def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
     """Greatest and mean error of the mean rolls of a one-sided table of any kind, and its worst positions."""
-    from bgfmt import solver
-
     truth = np.asarray(solver.mean_rolls(table.points, table.chequers, threads=threads).means)
     stored = np.asarray(table.to_mean_rolls().means, np.float64)
     off = stored - truth

@@ -51,7 +51,6 @@ def board(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """A finding as a sentence."""
     f, rule = finding, finding.rule
     if rule is Rule.ENTRY:
         return _entry(f)
@@ -96,7 +95,6 @@ def likely(cause: Likely | None) -> str:
 
 
 def verdict(seen: Seen, status: Status) -> str:
-    """The verdict in one line."""
     outcome = seen.outcome
     if status is Status.PROVED:
         assert outcome is not None

@@ -46,8 +46,6 @@ class DaskWorkers(Workers):
 
     announce : called with the address of its dashboard, or with what one needs.
 
-    Raises
-    ------
     CapabilityError for the address of no cluster; MissingExtraError without Dask; ClusterError where none answers.
     """
 

@@ -57,7 +57,6 @@ class Finding:
     example: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {"name": self.name, "cause": self.cause or None, "count": len(self.rows), "rows": self.rows[:SHOWN],
                 "example": self.example}  # fmt: skip
 

@@ -72,7 +72,6 @@ class Lines(Candidate):
             raise failed(error) from None
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
-        """The answer of the program."""
         talk.say(str(question))
         return talk.hear(until)
 
@@ -202,8 +201,6 @@ class Http(Candidate):
                 raise Failure(REFUSED, "no equity with a cube is told")
         return {"equity": equity, "win": chances["win"]}
 
-
-# -- gnubg itself -----------------------------------------------------------------------------------------------
 
 SCRIPT = """
 import gnubg, json, sys

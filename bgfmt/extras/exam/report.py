@@ -139,7 +139,6 @@ def paired(a: Judged, b: Judged) -> dict[str, Any]:
 
 
 def as_dict(judged: Judged, most: int) -> dict[str, Any]:
-    """All of it, for JSON."""
     answers, seconds, known = judged.answers, judged.answers.seconds, calibration(judged)
     bins = known.pop("bins", [])
     told = {"all": seconds.sum(), "mean": seconds.mean(), "greatest": seconds.max(initial=0)}
@@ -175,11 +174,9 @@ class Report:
         self.paired = paired(*judged) if len(judged) == 2 else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {"engines": self.told, "paired": self.paired}
 
     def text(self) -> str:
-        """In words."""
         parts = ["\n".join(lines(*one)) for one in zip(self.told, self.judged, strict=True)]
         return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
 

@@ -133,7 +133,6 @@ class Exam:
 
     @property
     def points(self) -> int:
-        """Points of a side."""
         return int(self.us.shape[1])
 
     @cached_property
@@ -181,7 +180,6 @@ class Exam:
         return out
 
     def as_dict(self) -> dict[str, Any]:
-        """What it is, for JSON."""
         many = np.bincount(self.kind, minlength=len(KINDS)).tolist()
         return {
             **{name: getattr(self, name) for name in TEXTS}, "questions": len(self),

@@ -59,7 +59,6 @@ class Talk:
         return line.decode("utf-8", "replace").strip()
 
     def close(self) -> None:
-        """End it."""
         self.waiting.close()
         self.process.kill()
         for stream in (self.process.stdin, self.process.stdout):

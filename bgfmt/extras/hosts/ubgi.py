@@ -1,26 +1,8 @@
-"""UBGI, an engine protocol of text lines on standard input and output, from tables.
-
-    ubgi                            id name ..., id author ..., id version ..., option ..., ubgiok
-    isready                         readyok
-    newgame                         (nothing)
-    newsession [length N]           (nothing); money, or a match to N points, for positions that say no score
-    score 3 1                       (nothing); points of the side on roll and of the other
-    cube 2 owned                    (nothing); centered, owned or opponent, as the side on roll sees it
-    crawford on | off, turn         (nothing); turn puts the other side on roll
-    position gnubgid ID | xgid ID   (nothing, or an error)
-    dice 6 1                        (nothing, or an error)
-    go role chequer                 bestmove 6/off 6/5
-    go role cube                    bestcube double | nodouble; take | drop while a double is pending
-    go role turn                    bestturn, with whichever of these is due
-    eval                            eval win W cubeless C equity E; in a match eval mwc M equity E
-    setoption name Outside value rule | refuse
-    setoption name Info value on    info lines before bestmove, bestcube, bestturn
-    stop, quit
+"""UBGI, an engine protocol of text lines on standard input and output, from tables: docs/hosts/ubgi.md.
 
 What no table covers is refused with `error not_covered REASON`, unless the option Outside is "rule": then the rule of
-`bgfmt.analysis.rule` plays there. Other errors: unknown_command, bad_position, bad_dice, bad_argument, no_position,
-no_dice. A line that is not understood gets one line and changes nothing; a bad position leaves none set. A bare FIBS
-board line or XGID, the whole of an older draft of the protocol, is answered by the action alone.
+`bgfmt.analysis.rule` plays there. A line that is not understood gets one line and changes nothing; a bad position
+leaves none set.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
 """Match equity tables made: from the chances of one game, by a model; of hypergammon also exact, every score solved.
 
-The model is dynamic programming over scores, as Tom Keith describes it ("How to Compute a Match Equity Table",
-bkgm.com): every game begins alike for both sides and is won as a gammon or backgammon in fixed parts. Before the
-Crawford game the chance of a side moves without jumps between the points where a double is cashed (a live cube), or
-the cube is turned once at the end at best (a dead one); the equity is a mixture of both (Rick Janowski, "Take-Points
-in Money Games", 1993). In the Crawford game nobody doubles; after it the trailer does so at once, and it is always
-taken.
-
-An exact table takes hours with three chequers. Each score that is solved goes into the file OUTPUT.scores, from which
-another run goes on.
+Both ways are told in docs/theory/hypergammon.md. An exact table takes hours with three chequers; each score that is
+solved goes into the file OUTPUT.scores, from which another run goes on.
 """
 
 from __future__ import annotations
@@ -76,7 +69,6 @@ class Making:
         return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
 
     def met(self, name: str, title: str = "") -> Met:
-        """The table."""
         away = range(1, self.length + 1)
         post = tuple(self.post.get(n, FAIR) for n in away)
         return Met(name, tuple(tuple(self.at(a, b) for b in away) for a in away), (post, post), title)
@@ -134,13 +126,9 @@ class _Modelled(Making):
 def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = LIVE) -> Met:
     """The table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
 
-    Parameters
-    ----------
     wins : the parts of gammons and backgammons in all wins.
     live : the cube's efficiency, 0 (dead) to 1 (live).
 
-    Raises
-    ------
     PositionError for a length, parts or an efficiency out of range.
     """
     if not 1 <= length <= MAX_AWAY:
@@ -230,8 +218,6 @@ def hypergammon_met(
 ) -> Met:
     """Make the match equity table of hypergammon, as gnubg's XML, in a file that appears whole or not at all.
 
-    Parameters
-    ----------
     points : 25, the bar being one.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.

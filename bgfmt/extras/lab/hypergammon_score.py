@@ -1,13 +1,8 @@
 """Hypergammon at a match score: what every position is worth with every cube that can arise, and the opening.
 
-As for money, positions go round in circles. Kept is, for each player, what a record is worth to the one who has just
-moved, the other being on roll: values 2 * MWC - 1, one column for each cube state. A step makes those of one player
-from those of the other: the side on roll takes the greatest of its plays, roll by roll, and its best cube action. A
-step reads nothing that it writes, so that no number depends on threads. Steps alternate until none changes a number
-by more than LIMIT; what a step changes is how far the numbers are from what follows from each other.
-
-After every cycle of steps the numbers go on by as much as they would in all further ones, if each changed them by the
-same part of the one before (Aitken); a guess is no result, and the last steps are plain ones.
+Kept is, for each player, what a record is worth to the one who has just moved, the other being on roll: values
+2 * MWC - 1, one column for each cube state. docs/theory/hypergammon.md has the steps; a step reads nothing that it
+writes, so that no number depends on threads.
 """
 
 from __future__ import annotations
@@ -20,10 +15,10 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
@@ -32,7 +27,6 @@ from bgfmt.solver.hypergammon.plays import Plays, Sides, list_plays, list_sides
 from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, RACE, TOGETHER
 from bgfmt.solver.machine import check_memory, thread_count
 
-Array = NDArray[Any]
 Stepping = Callable[[int, float], None]
 LIMIT = 5e-13
 MOST_STEPS = 2000

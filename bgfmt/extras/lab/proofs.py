@@ -6,19 +6,17 @@ Every number is held against the rule's, in float64 or rounded to millionths.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.extras.lab.tables import MILLION, POINTS, ROLLS, ExpectedPoints, Gillogly, domain_ids
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence import floats, means, plays
 
-Array = NDArray[Any]
 LONGEST = 16  # rolls of the longest bear-off in BKG's table
 EXACT = "float64 throughout, nothing rounded"
 

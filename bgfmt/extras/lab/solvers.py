@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 import bgfmt
 from bgfmt.errors import SolverError
 from bgfmt.extras.lab import tables
-from bgfmt.extras.lab.tables import (
-    CHEQUERS,
-    POINTS,
-    Domain,
-    ExpectedPoints,
-    Gillogly,
-    domain_ids,
-    domain_of,
-    millionths,
-)
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.game.results import Array
 from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, one_sided, plan, registry, two_sided
-from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.registry import How
+from bgfmt.solver.waves import Progress
+from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.tables import LazyRows, OneSided, TwoSided
-
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 
 # -- Gillogly's table --------------------------------------------------------------------------------------
 
@@ -39,13 +27,8 @@ LONGEST = 16  # rolls of the longest bear-off in the union
 
 
 def gillogly(
-    domain: Domain = "union",
-    *,
-    recipe: str | Recipe = "bkg",
-    threads: int | None = None,
-    workers: Any = None,
-    progress: Progress | None = None,
-) -> Gillogly:
+    domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[How]
+) -> tables.Gillogly:
     """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
 
     Recipe ``bkg`` rounds to six decimals, halves up, as the text file has them (no value lies on a half); ``exact``
@@ -56,13 +39,32 @@ def gillogly(
     >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
     1.277778
     """
-    chosen = find_recipe(recipe, "bkg")
-    means = np.asarray(mean_rolls(POINTS, board.MAX_CHEQUERS, threads=threads, workers=workers).means)
-    rows = _rows(domain_ids(domain), means, progress)
-    return Gillogly(
-        points=POINTS, chequers=CHEQUERS[domain], rows=millionths(rows).astype(np.uint32) if chosen.rounded else rows,
-        recipe=chosen.name, provenance=f"solved by bgfmt, recipe {chosen.name}",
-    )  # fmt: skip
+    return GilloglySolver(tables.POINTS, tables.CHEQUERS[domain], recipe=recipe).solve(**how)  # type: ignore[no-any-return]
+
+
+class GilloglySolver(Solver):
+    """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
+
+    name = kind = "bkg"
+    function = staticmethod(gillogly)
+
+    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        if refusal := tables.sizes(self.points, self.chequers):
+            raise SolverError(refusal)
+        whole = plan("one-sided", tables.POINTS, 15, gammon=False, recipe="exact", threads=threads)
+        n = len(tables.domain_ids(tables.domain_of(self.chequers)))
+        output = 93 * n if self.recipe.rounded else 40 + 72 * n
+        what = f"Gillogly's table, recipe {self.recipe.name}"
+        return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
+
+    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        shape = len(tables.domain_ids(tables.domain_of(self.chequers))), 1 + tables.ROLLS
+        return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
+
+    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
+        means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
+        rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
+        return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
 
 
 def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
@@ -71,7 +73,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     Chances are counted in whole numbers, P(n) being N(n) / 36^n, and divided once, so that every double is the one
     nearest to the exact number.
     """
-    counts = [tuple(row) for row in board.unrank_array(ids, POINTS).tolist()]
+    counts = [tuple(row) for row in board.unrank_array(ids, tables.POINTS).tolist()]
     mean = dict(zip(counts, means[ids].tolist(), strict=True))
     order = sorted(range(len(ids)), key=lambda k: sum(i * c for i, c in enumerate(counts[k], 1)))
     ways_of: dict[tuple[int, ...], list[int]] = {}
@@ -93,42 +95,12 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     return rows
 
 
-class GilloglySolver(Solver):
-    """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
-
-    name = kind = "bkg"
-    function = staticmethod(gillogly)
-
-    def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        if refusal := tables.sizes(self.points, self.chequers):
-            raise SolverError(refusal)
-        whole = plan("one-sided", POINTS, 15, gammon=False, recipe="exact", threads=threads)
-        n = len(domain_ids(domain_of(self.chequers)))
-        output = 93 * n if self.recipe.rounded else 40 + 72 * n
-        what = f"Gillogly's table, recipe {self.recipe.name}"
-        return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
-
-    def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        shape = len(domain_ids(domain_of(self.chequers))), 1 + tables.ROLLS
-        return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
-
-    def solve(self, **how: Any) -> Gillogly:
-        return gillogly(domain_of(self.chequers), recipe=self.recipe, **how)
-
-
 # -- expected points ---------------------------------------------------------------------------------------
 
 
 def expected_points(
-    points: int,
-    chequers: int,
-    *,
-    recipe: str | Recipe = "points",
-    threads: int | None = None,
-    workers: Any = None,
-    progress: Progress | None = None,
-    room: Any = None,
-) -> ExpectedPoints:
+    points: int, chequers: int, *, recipe: str | Recipe = "points", **how: Unpack[How]
+) -> tables.ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
     v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result), the cubeless
@@ -139,19 +111,7 @@ def expected_points(
     >>> expected_points(1, 3).worth[2].tolist()
     [-666667, -666667, 722222]
     """
-    chosen = find_recipe(recipe, "expected-points")
-    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress, "room": room}
-    whole = two_sided(points, chequers, cubeful=False, recipe="exact", **how)
-    worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
-    if chosen.rounded and room is not None:
-        values = worth
-        worth = LazyRows(values.shape, "i4", lambda start, stop: millionths(values[start:stop]))
-    elif room is None:
-        worth = millionths(worth) if chosen.rounded else np.ascontiguousarray(worth)
-    return ExpectedPoints(
-        points=points, chequers=chequers, worth=worth, recipe=chosen.name,
-        provenance=f"solved by bgfmt, recipe {chosen.name}", release=whole.release,
-    )  # fmt: skip
+    return ExpectedPointsSolver(points, chequers, recipe=recipe).solve(**how)
 
 
 class ExpectedPointsSolver(Solver):
@@ -176,8 +136,15 @@ class ExpectedPointsSolver(Solver):
         n = board.count(self.points, self.chequers) - 1
         return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
 
-    def solve(self, **how: Any) -> ExpectedPoints:
-        return expected_points(self.points, self.chequers, recipe=self.recipe, **how)
+    def solve(self, **how: Any) -> tables.ExpectedPoints:
+        whole = two_sided(self.points, self.chequers, cubeful=False, recipe="exact", **how)
+        worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
+        if self.recipe.rounded and how.get("room") is not None:
+            values = worth
+            worth = LazyRows(values.shape, "i4", lambda start, stop: tables.millionths(values[start:stop]))
+        elif how.get("room") is None:
+            worth = tables.millionths(worth) if self.recipe.rounded else np.ascontiguousarray(worth)
+        return self.table({"worth": worth, "release": whole.release})  # type: ignore[return-value]
 
 
 # -- GNU Backgammon's `gnubg.bd` of May 2001 to November 2002 ----------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -119,7 +119,6 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The row as plain values."""
         return {
             "side": str(self.side),
             "position_number": self.number,
@@ -230,14 +229,6 @@ def sizes(points: int, chequers: int) -> str | None:
 # -- expected points ---------------------------------------------------------------------------------------
 
 
-@cache
-def _left(points: int, chequers: int) -> Integers:
-    """gnubg's position numbers of the sides with chequers left."""
-    ids = np.arange(1, board.count(points, chequers))
-    ids.setflags(write=False)
-    return ids
-
-
 @dataclass(frozen=True)
 class Points:
     """Expected points of the side on roll, between -1 and 1."""
@@ -248,11 +239,9 @@ class Points:
 
     @property
     def win(self) -> float:
-        """Chance to win."""
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as plain values."""
         return {
             "position": str(self.position),
             "position_number": self.number,
@@ -288,9 +277,9 @@ class ExpectedPoints(Millionths, OfRaces):
         n = board.count(points, chequers) - 1
         return (ArrayRule("worth", ((n, n),), ("i4", "f8")),)
 
-    @property
+    @cached_property
     def ids(self) -> Integers:
-        return _left(self.points, self.chequers)
+        return np.arange(1, board.count(self.points, self.chequers))
 
     def covers_side(self, side: Side) -> str | None:
         return super().covers_side(side) if side.chequers else "a side has no chequers left"

@@ -20,7 +20,6 @@ from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
 
-READERS: tuple[str, ...]  #: the names of the readers, in the order in which they are asked
 LARGEST_FILE = 64 << 20
 
 
@@ -37,29 +36,19 @@ class Reader(Protocol):
 
 
 _READERS: Registry[Reader] = Registry("bgfmt.matches")
-
-
-def _names() -> tuple[str, ...]:
-    """The names of the readers; that of .mat comes last, for almost any text may be a match of its form."""
-    return tuple(sorted(_READERS.points, key=lambda name: (name == "mat", name)))
-
-
-def __getattr__(name: str) -> tuple[str, ...]:
-    if name == "READERS":
-        return _names()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+#: the names of the readers as they are asked; .mat comes last, for almost any text may be a match of its form
+READERS = tuple(sorted(_READERS.points, key=lambda name: (name == "mat", name)))
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
     """The reader that recognises the bytes; UnknownFormatError where none does."""
-    names = _names()
-    found = next((one for one in map(_READERS.get, names) if one is not None and one.recognise(data)), None)
+    found = next((one for one in map(_READERS.get, READERS) if one is not None and one.recognise(data)), None)
     if found is not None:
         return found
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
     what = f"it begins with {data[:8]!r}" if data else "the file is empty"
-    asked = f"(asked: {', '.join(names)}{broken})"
-    raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", names)
+    asked = f"(asked: {', '.join(READERS)}{broken})"
+    raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", READERS)
 
 
 def content(path: str | os.PathLike[str]) -> bytes:

@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgfmt import storage
+from bgfmt.analysis.insight import insight
 from bgfmt.analysis.questions import MET, state_of
 from bgfmt.cli import asking, options
-from bgfmt.errors import PositionError
+from bgfmt.cli.terminal import Progress
+from bgfmt.errors import BgfmtError, PositionError
+from bgfmt.extras.matches import each, plays, printable, read
+from bgfmt.extras.matches.decisions import Decision
+from bgfmt.files.database import parts_of
+from bgfmt.game.moves import Play, parse_roll
 
 if TYPE_CHECKING:
     from bgfmt.extras.matches.annotate import Judgement, Report
-    from bgfmt.extras.matches.decisions import Decision
     from bgfmt.game.state import GameState
 
 FORMS = ("sgf", "html", "json", "text", "csv", "sums")
@@ -76,11 +82,8 @@ def annotate(
       bgfmt annotate evening.mat -o evening.html
       bgfmt annotate matches/ -o judged/ --to html
     """
-    from bgfmt import storage
-    from bgfmt.cli.terminal import Progress
     from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
     from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
-    from bgfmt.game.drawing import printable
 
     more = [path for path in files if _is_database(path)]
     paths = [path for path in files if path not in more]
@@ -160,7 +163,6 @@ def _is_database(path: str) -> bool:
     if not os.path.isdir(path):
         return asking.suffixed(path)
     from bgfmt.extras.matches.annotate.files import SUFFIXES
-    from bgfmt.files.database import parts_of
 
     if parts_of(path):
         return True
@@ -201,7 +203,6 @@ def judge(
       bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
-    from bgfmt.analysis.insight import insight
     from bgfmt.extras.matches.annotate import judge as judged
 
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
@@ -231,10 +232,6 @@ def judge(
 
 def _play(state: GameState, roll: str | None, played: str) -> Decision:
     """The decision to play a roll as written; PositionError where that is not legal."""
-    from bgfmt.extras.matches import plays
-    from bgfmt.extras.matches.decisions import Decision
-    from bgfmt.game.moves import Play, parse_roll
-
     dice = parse_roll(roll) if roll is not None else state.dice
     if dice is None:
         raise PositionError("no dice: say which roll was played (--roll 61)")
@@ -251,8 +248,6 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
 
 
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
-    from bgfmt.extras.matches.decisions import Decision
-
     if roll is not None:
         raise click.UsageError("a cube decision comes before the roll; --roll is for --played")
     doubling = did in ("double", "no double")
@@ -318,9 +313,6 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
       bgfmt matches evening.xg
       bgfmt matches --json evening.mat
     """
-    from bgfmt.errors import BgfmtError
-    from bgfmt.extras.matches import each, printable, read
-
     out: list[dict[str, Any]] = []
     listed = as_json and len(files) == 1
     show = out.append if listed else partial(options.echo_json, indent=None)

@@ -172,9 +172,6 @@ def _way(mine: Board, theirs: Board, dice: tuple[int, ...], target: list[Board])
     return None
 
 
-# -- plays as players write them ----------------------------------------------------------------------
-
-
 _WORD = re.compile(
     r"(?<![\w/])(bar|\d{1,2})((?:/(?:off|bar|\d{1,2})\*?+)++)(?:\((\d)\)(\*)?+)?+(?![\w/])", re.I
 )

@@ -351,12 +351,8 @@ def write_sgf(
 
     Resignations are told by the result only, as gnubg does.
 
-    Parameters
-    ----------
-    comments
-        Lines for records, by index of the game and of its record.
-    records
-        gnubg's records of an analysis, likewise.
+    comments : lines for records, by index of the game and of its record.
+    records : gnubg's records of an analysis, likewise.
     """
     out = []
     for number, game in enumerate(match.games):

@@ -9,18 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bgfmt.extras.matches import plays
-from bgfmt.extras.matches.model import (
-    LARGEST_CUBE,
-    STARTS,
-    Game,
-    Kind,
-    Opinion,
-    Record,
-    Result,
-    Rules,
-    is_cube,
-)
+from bgfmt.extras.matches import model, plays
 from bgfmt.extras.matches.plays import Hop, WrittenPlay
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
@@ -41,7 +30,7 @@ class GameWalk:
         self,
         players: tuple[str, str],
         length: int = 0,
-        rules: Rules = Rules(),  # noqa: B008 - frozen
+        rules: model.Rules = model.Rules(),  # noqa: B008 - frozen
         *,
         number: int = 1,
         scores: tuple[int, int] = (0, 0),
@@ -50,7 +39,7 @@ class GameWalk:
     ) -> None:
         self.players, self.length, self.rules, self.unit = players, length, rules, unit
         self.number, self.scores, self.crawford = number, scores, crawford
-        side = STARTS[rules.variation]
+        side = model.STARTS[rules.variation]
         self.sides = [side, side]
         self.start = Position(side, side)
         self.turn: int | None = None
@@ -60,10 +49,10 @@ class GameWalk:
         self.over = False
         self.stopped = False
         self.sure = True  # False after a play that is lost
-        self.opinion: Opinion | None = None  # of the records that come next
-        self.records: list[Record] = []
+        self.opinion: model.Opinion | None = None  # of the records that come next
+        self.records: list[model.Record] = []
         self.problems: list[tuple[int, str]] = []
-        self.result: Result | None = None
+        self.result: model.Result | None = None
 
     # -- what happened -----------------------------------------------------------------------------------
 
@@ -154,12 +143,12 @@ class GameWalk:
         if value is not None and value != expected:
             self.problem(at, f"the cube is turned to {value}, not to {expected}")
             before = value >> (len(self.offers) + 1)
-            if before >= 1 and is_cube(value):
+            if before >= 1 and model.is_cube(value):
                 self.cube, expected = before, value
-        if expected > LARGEST_CUBE:
-            self.stop(at, f"a cube beyond {LARGEST_CUBE}")
+        if expected > model.LARGEST_CUBE:
+            self.stop(at, f"a cube beyond {model.LARGEST_CUBE}")
             return
-        kind: Kind = "raccoon" if len(self.offers) % 2 == 0 else "beaver"  # they follow each other
+        kind: model.Kind = "raccoon" if len(self.offers) % 2 == 0 else "beaver"  # they follow each other
         self._add(kind if self.offers else "double", player, at)
         self.offers.append(player)
 
@@ -226,7 +215,6 @@ class GameWalk:
         self.start = board
 
     def problem(self, at: int, text: str) -> None:
-        """Say what does not fit."""
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append((at, text))
         elif len(self.problems) == MOST_PROBLEMS:
@@ -240,13 +228,13 @@ class GameWalk:
     def name(self, player: int) -> str:
         return self.players[player] or f"player {player + 1}"
 
-    def finish(self) -> Game:
+    def finish(self) -> model.Game:
         """The game as walked."""
         if not self.over:
             self._last_was_not_played()
         problems = tuple(f"game {self.number}, {self.unit} {at}: {text}" for at, text in self.problems)
         records = tuple(self.records)
-        return Game(records, self.scores, self.crawford, self.start, self.result, self.number, problems)
+        return model.Game(records, self.scores, self.crawford, self.start, self.result, self.number, problems)
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -257,11 +245,13 @@ class GameWalk:
     def _put(self, turn: int, board: Position) -> None:
         self.sides[turn], self.sides[1 - turn] = board.us, board.them
 
-    def _add(self, kind: Kind, player: int, at: int, **more: Any) -> None:
+    def _add(self, kind: model.Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
         more |= {"at": at, "sure": self.sure, "opinion": self.opinion}
-        self.records.append(Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more))
+        self.records.append(
+            model.Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more)
+        )
 
     def _played(self, player: int, dice: tuple[int, int], play: WrittenPlay, at: int) -> None:
         before, after = self.position(player), play.result
@@ -315,7 +305,7 @@ class GameWalk:
             self.problems = [one for one in self.problems if one not in ((last.at, NO_PLAY), (last.at, LOST))]
 
 
-def _stood(record: Record) -> bool:
+def _stood(record: model.Record) -> bool:
     """Whether it is a roll with which nothing was moved."""
     return record.kind == "play" and not record.moves and record.after == record.position
 

@@ -49,12 +49,10 @@ class Named(Library):
 class Answers:
     """The answers of the tables served.
 
-    Parameters
-    ----------
-    settle
-        Most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands do.
-    calculation, told
-        Seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has them.
+    settle : most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands
+        do.
+    calculation, told : seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has
+        them.
     """
 
     def __init__(

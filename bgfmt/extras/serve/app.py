@@ -96,8 +96,6 @@ class Service:
         return answer, settled
 
     def bulk(self, route: str) -> Ask:
-        """POST of many questions."""
-
         async def ask(request: Request) -> Response:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind == BYTES and route == "lookup":
@@ -153,7 +151,6 @@ class Service:
     # -- everything else ---------------------------------------------------------------------------------
 
     async def listed(self, request: Request) -> Response:
-        """`/v1/tables`."""
         from_query(request.scope["query_string"], ())
 
         def url(held: Holding) -> str | None:
@@ -171,15 +168,12 @@ class Service:
         return held.fd is not None and self.settings.download
 
     async def table(self, request: Request) -> Response:
-        """`/tables/{name}`."""
         held = self.holdings.by_name.get(request.path_params["name"])
         if held is None or not self._handed_out(held):
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return send(request, held)
 
     def foreign(self, answer: Callable[..., Any], known: tuple[str, ...]) -> Ask:
-        """`/eval` and `/move`."""
-
         async def ask(request: Request) -> Response:
             route = request.scope["bgfmt.route"]
             try:
@@ -201,7 +195,6 @@ class Service:
         return ask
 
     async def health(self, _: Request) -> Response:
-        """`/healthz`."""
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
@@ -212,22 +205,18 @@ class Service:
         return await self.health(request)
 
     async def counters(self, _: Request) -> Response:
-        """`/metrics`."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return Response(self.metrics.text(), 200, {"Cache-Control": "no-store", "Content-Type": kind})
 
     async def description(self, request: Request) -> Response:
-        """`/openapi.json`."""
         data = to_json(openapi.document(self.settings, [one.name for one in self.holdings]))
         return _stored(request, data, JSON)
 
     async def front(self, request: Request) -> Response:
-        """`/`: the page."""
         policy = {"Content-Security-Policy": page.POLICY_HEADER}
         return _stored(request, page.html("serve"), "text/html; charset=utf-8", **policy)
 
     async def asset(self, request: Request) -> Response:
-        """`/assets/HASH/NAME`."""
         name = request.path_params["name"]
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
@@ -235,12 +224,10 @@ class Service:
         return _stored(request, page.assets()[name], page.media_type(name), caching)
 
     def close(self) -> None:
-        """Let the threads end."""
         self.workers.close()
         self.answers.close()
 
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
-        """The application."""
         routes = []
         for name in QUESTIONS:
             ask = self.asking(name)

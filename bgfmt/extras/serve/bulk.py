@@ -216,7 +216,6 @@ class Binary:
 
     @property
     def size(self) -> int:
-        """Bytes of the answer."""
         return self.rows * len(self.columns) * 4
 
     def block(self, start: int) -> bytes:

@@ -7,13 +7,16 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from bgfmt.cli import options
+from bgfmt.errors import MissingExtraError, NotCoveredError
 from bgfmt.extras.serve.parameters import Settings
+from bgfmt.files.database import Database
 from bgfmt.game.drawing import many
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,8 +57,6 @@ def _origins(_: click.Context, option: click.Parameter, origins: tuple[str, ...]
 
 
 def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ...]) -> tuple[str, ...]:
-    from ipaddress import ip_network
-
     for address in addresses:
         try:
             ip_network(address)
@@ -95,8 +96,6 @@ def serve(
     Example:
       bgfmt serve gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.errors import MissingExtraError
-
     try:
         from bgfmt.extras.serve import server
     except ModuleNotFoundError as error:
@@ -113,8 +112,6 @@ def serve(
 def _standing() -> list[str]:
     """The files of this machine's databases."""
     from bgfmt.analysis import library
-    from bgfmt.errors import NotCoveredError
-    from bgfmt.files.database import Database
 
     with library.standing() as tables:
         files = [one.name for one in tables.databases if isinstance(one, Database)]
@@ -205,7 +202,6 @@ def mcp(databases: tuple[str, ...]) -> None:
       bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
     """
     from bgfmt.cli.asking import opened
-    from bgfmt.errors import MissingExtraError
 
     with opened(list(databases), None, None):  # what is wrong with them is said at once
         pass

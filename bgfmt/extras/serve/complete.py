@@ -109,9 +109,6 @@ def _solved(what: str, path: Path, points: int, chequers: int, making: Making, *
         solve_table(what, points, chequers, path, progress=progress, **options)
 
 
-# -- files of a bounded size -----------------------------------------------------------------------------
-
-
 def part_size(most: int) -> int:
     """The size of parts of at most that many bytes; CapabilityError where that is less than a page."""
     if most < GRAIN:

@@ -228,7 +228,6 @@ class Metrics:
         self._add("bgfmt_in_flight", change)
 
     def answered(self, route: str, method: str, status: int, seconds: float, sent: int) -> None:
-        """Count one answer."""
         self._add("bgfmt_requests_total", 1, route=route, method=method, status=status)
         self._add("bgfmt_sent_bytes_total", sent, route=route)
         self._took("bgfmt_request_seconds", seconds, route=route)
@@ -246,7 +245,6 @@ class Metrics:
             self._took("bgfmt_calculation_seconds", seconds)
 
     def asked(self, route: str, positions: int, not_covered: int = 0) -> None:
-        """Count positions asked."""
         self._add("bgfmt_positions_total", positions, route=route)
         self._add("bgfmt_not_covered_total", not_covered)
 

@@ -38,7 +38,6 @@ class Holding:
 
     @property
     def table(self) -> Table:
-        """The table."""
         return self.database.table
 
     @cached_property
@@ -82,7 +81,6 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
         return " ".join(one.name + ":" + one.fingerprint for one in self)
 
     def close(self) -> None:
-        """Close all files."""
         for one in self:
             one.database.close()
             if one.fd is not None:

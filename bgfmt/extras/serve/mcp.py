@@ -15,16 +15,9 @@ from subprocess import DEVNULL, PIPE
 from typing import Any
 
 import anyio
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    TextContent,
-    Tool,
-    ToolAnnotations,
-)
 
 from bgfmt import __version__
 from bgfmt.analysis.questions import MET, STATE
@@ -138,17 +131,17 @@ TOOLS = {
 }  # fmt: skip
 
 
-def tool(name: str, command: Command) -> Tool:
+def tool(name: str, command: Command) -> types.Tool:
     """A tool as it is listed."""
     known = {key: one.schema | {"description": one.about} for key, one in options().items()} | MORE
     taken: Schema = {"type": "object", "properties": {key: known[key] for key in command.takes}}
     taken |= {"required": list(command.needs), "additionalProperties": False}
-    return Tool(
+    return types.Tool(
         name=name,
         description=command.about,
         input_schema=taken,
         output_schema=_answer(command.answers) if command.answers else None,
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
 
 
@@ -164,7 +157,7 @@ def _answer(names: Sequence[str]) -> Schema:
     return {"type": "object", "anyOf": [{"$ref": f"#/$defs/{name}"} for name in names], "$defs": known}
 
 
-async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> CallToolResult:
+async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> types.CallToolResult:
     """The answer of a tool, or its error."""
     import jsonschema
 
@@ -186,21 +179,23 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     if "error" in first:
         return _refused(first["error"]["message"])
     text = json.dumps(answer, ensure_ascii=False)
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)], structured_content=answer
+    )
 
 
-def _refused(message: str) -> CallToolResult:
+def _refused(message: str) -> types.CallToolResult:
     text = " ".join(message.split())
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
 def serve(databases: Sequence[str]) -> None:
     """Answer on standard input and output until it ends."""
 
-    async def listed(_: Any, __: Any) -> ListToolsResult:
-        return ListToolsResult(tools=[tool(name, command) for name, command in TOOLS.items()])
+    async def listed(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool(name, command) for name, command in TOOLS.items()])
 
-    async def called(_: Any, asked: CallToolRequestParams) -> CallToolResult:
+    async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         return await call(asked.name, asked.arguments or {}, databases)
 
     server = Server(

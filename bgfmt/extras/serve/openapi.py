@@ -43,7 +43,6 @@ BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
 def or_null(schema: Schema) -> Schema:
-    """A schema or null."""
     return {**schema, "type": [schema["type"], "null"]}
 
 
@@ -182,7 +181,6 @@ def _many(route: str, settings: Settings) -> Schema:
 
 
 def document(settings: Settings, names: Sequence[str]) -> Schema:
-    """The document."""
     paths: Schema = {}
 
     def add(path: str, summary: str, responses: Schema, *parameters: Schema) -> None:

@@ -9,25 +9,20 @@ from typing import Any
 from bgfmt.cli.options import plain_value
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 
-STATUSES = {
-    "bad_request": 400,
-    "bad_position": 400,
-    "bad_parameter": 400,
-    "bad_body": 400,
-    "not_covered": 404,
-    "no_such_table": 404,
-    "no_such_route": 404,
-    "method_not_allowed": 405,
-    "too_slow": 408,
-    "too_large": 413,
-    "unsupported_type": 415,
-    "bad_range": 416,
-    "bad_host": 421,
-    "head_too_large": 431,
-    "internal": 500,
-    "busy": 503,
-    "compiling": 503,
+CODES = {
+    400: "bad_request bad_position bad_parameter bad_body",
+    404: "not_covered no_such_table no_such_route",
+    405: "method_not_allowed",
+    408: "too_slow",
+    413: "too_large",
+    415: "unsupported_type",
+    416: "bad_range",
+    421: "bad_host",
+    431: "head_too_large",
+    500: "internal",
+    503: "busy compiling",
 }
+STATUSES = {code: status for status, codes in CODES.items() for code in codes.split()}
 MESSAGE = 600  # characters of a message; a question's own text in it is cut with it
 
 
@@ -46,7 +41,6 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
         return STATUSES[self.code]
 
     def body(self) -> dict[str, Any]:

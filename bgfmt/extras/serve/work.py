@@ -74,7 +74,6 @@ class Workers:
                 del self.under_way[client], self._shares[client]
 
     def close(self) -> None:
-        """Let the threads end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -81,8 +81,6 @@ def parse(text: str) -> GameState:
     Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, an
     OGID, a GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
 
-    Raises
-    ------
     PositionError for text without a position or with several, and for a damaged identifier, which it names.
 
     >>> parse("dwMAAN4FAAAAAA:cAkAAAAAAAAE").position.us

@@ -1,13 +1,7 @@
 """The hypergammon solver: value iteration over all positions of one, two or three chequers a side.
 
-Positions go round in circles, so there is no order in which each follows from finished ones: every record is renewed
-from the others, sweep after sweep, until none changes by more than a threshold. makehyper renews in place, row by
-row, and its bytes depend on that order; `sweep` says how threads keep to it. So the number of threads cannot change a
-number, and recipe ``gnubg`` has makehyper's bytes after every sweep.
-
-Recipe ``exact`` is float64, and right where makehyper is not: a side that cannot move gets what the other side's turn
-is worth to it, the cube's owner and the right to double exchanged. Sources: experiments with makehyper 1.07; the
-rules of backgammon. See docs/theory/hypergammon.md.
+Every record is renewed from the others, in place and in makehyper's order, sweep after sweep, until none changes by
+more than a threshold; docs/theory/hypergammon.md has the rules of both recipes and how threads keep to it.
 """
 
 from __future__ import annotations
@@ -21,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.errors import OutputExistsError, SolverError
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import Solver
@@ -32,7 +26,6 @@ from bgfmt.storage import check_output
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
-Array = NDArray[Any]
 Sweeping = Callable[[int, float], None]
 PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
@@ -200,8 +193,6 @@ def hypergammon(
 ) -> Iteration:
     """Solve hypergammon of 1, 2 or 3 chequers a side.
 
-    Parameters
-    ----------
     most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
     recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
     threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under

@@ -12,12 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 PLACES, BAR = 25, 24
 OPEN = 24  # the blocked landing of a side that blocks none
 ROLLS = 21

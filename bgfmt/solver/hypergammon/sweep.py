@@ -1,12 +1,7 @@
-"""Compiled hypergammon: the records of some rows, renewed in makehyper's order.
+"""Compiled hypergammon: the records of some rows, renewed in makehyper's order (docs/theory/hypergammon.md).
 
-A sweep renews every record [us, them] in place, row by row, and so a record looks at a mixture of renewed and older
-ones. It looks at the replies to it: records [them, us after a play], where `them` may have chequers hit. A play
-leaves a side of a smaller number, a hit one of a greater number. So
-
-* a record with us < them looks only at records whose row is greater than their column. None of those has been
-  renewed before it, whatever the order: these records can all be made first, by any number of threads (`beyond`);
-* of the others, those that look at no record of the same 16 rows can be made together, before these rows are stored
+* A record with us < them looks at none that was renewed before it: these are made first, by all threads (`beyond`).
+* Of the others, those that look at no record of the same 16 rows are made together, before these rows are stored
   (`up_to`); the few that do are made one by one while the rows are stored in order (`in_order`).
 """
 
@@ -15,12 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.solver.hypergammon.plays import AGAIN, Plays, Sides
 
-Array = NDArray[Any]
 NUMBERS = 10
 TOGETHER = 32  # columns made together: plays of near rows lead to the same records
 LEAST = -8  # less than any equity

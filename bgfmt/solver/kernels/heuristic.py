@@ -1,10 +1,7 @@
 """The table that GNU Backgammon makes in memory where it finds no `gnubg_os0.bd`: every roll played by a fixed rule.
 
-Of each die in turn, the larger first: bear off from its own point; else, beyond the highest chequer, from there; else
-move the chequer that will come off exactly with the dice that are left (`look_ahead`; releases of 2009 to 1.00 left
-that out); else the highest stack of two or more onto an empty point, the lowest of equals; else the highest stack, of
-equals the one with fewer chequers where it goes, then the lowest. Rows are rounded, not corrected: they add up to
-65532 to 65540. The rules were found by evaluations of the program, which tests repeat.
+docs/theory/one-sided.md has the rule, which was found by evaluations of the program; tests repeat these. Rows are
+rounded, not corrected: they add up to 65532 to 65540.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """Compiled loops of the one-sided solver, integers and gnubg's float32.
 
-Source of the rules: docs/theory/one-sided.md; the slow twin is `bgfmt.game.moves`. Positions are visited in ascending
-position number within ranges that share the chequers on their higher points; ranges of one wave do not reach each
-other, so threads may take them in any order.
-
-Every finished position keeps *keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y,
-keys[y] holds the best rank after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best
-after two and after three more a's; the second half of each row the position numbers that go with them. The low bits
-of a key are overwritten with the place of the chequer moved, highest point first: the least key is then the play of
-least rank that is found first, and a minimum over eight lanes at once is all that the inner loop does. A move from x
-lands on y = x - (a difference of binomials), so that a position costs about 54 loads a source.
+Rules and method are in docs/theory/one-sided.md; the slow twin is `bgfmt.game.moves`. Every finished position keeps
+*keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y, keys[y] holds the best rank after
+one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best after two and after three more a's; the
+second half of each row the position numbers that go with them. The low bits of a key are overwritten with the place
+of the chequer moved, highest point first: the least key is then the play of least rank that is found first.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ import numpy as np
 
 from bgfmt.errors import VerificationError
 from bgfmt.game.board import Side
+from bgfmt.solver.recipe import RECIPES
+from bgfmt.solver.registry import solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
@@ -131,9 +133,6 @@ class Proof(Generic[T]):
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """The same table made by the solver; None where no solver makes tables of that recipe."""
-        from bgfmt.solver.recipe import RECIPES
-        from bgfmt.solver.registry import solver_of
-
         name, called = self.solver or table.kind, (recipe, *self.recipe(recipe).stated)
         known = [RECIPES[one] for one in called if one in RECIPES and name in RECIPES[one].kinds]
         if not known:
@@ -167,7 +166,6 @@ class Proof(Generic[T]):
         return truth.of_table(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
-        """The recipe of that name."""
         return next(known for known in self.recipes if known.name == name)
 
 

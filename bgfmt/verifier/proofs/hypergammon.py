@@ -1,13 +1,9 @@
-"""Hypergammon: is the table a state of the iteration that makes such tables?
+"""Hypergammon: is the table a state of the iteration that makes such tables? docs/verify.md tells the way.
 
-Finished games and races are held against the table first: they need no sweep, and tell how it may have come about, or
-that it is damaged throughout. Then the iteration is run again in that way, restarts of makehyper's files with one and
-two chequers included, and the table must equal it after some sweep, to the last bit. What equals no state is held to
-one step from its own entries, which tells damage from another threshold or build, and proves nothing: a converged
-file holds numbers cut off to 24 bits of an iteration that stopped while they changed by up to its threshold.
-
-A table in float64, of recipe exact, is where the iteration leads. With one and two chequers that is run again, to the
-last bit; with three each record must reproduce itself in one step to the threshold at which the iteration stops.
+What equals no state is held to one step from its own entries, which tells damage from another threshold or build, and
+proves nothing. A table in float64, of recipe exact, is where the iteration leads. With one and two chequers that is
+run again, to the last bit; with three each record must reproduce itself in one step to the threshold at which the
+iteration stops.
 """
 
 from __future__ import annotations

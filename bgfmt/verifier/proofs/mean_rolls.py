@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from bgfmt.files.database import Database
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, size_behind
 from bgfmt.verifier.recurrence import means, one_sided
 from bgfmt.verifier.recurrence.plays import Array
-
-if TYPE_CHECKING:
-    from bgfmt.files.database import Database
 
 T = TypeVar("T", bound=OfRolls)
 ONE = b"\x3f\x80\x00\x00"  # the float32 1, the mean of position 1, in the other byte order

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bgfmt.files.database import Database
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
@@ -26,9 +27,6 @@ from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
 from bgfmt.verifier.recurrence.plays import Array, by_pips
-
-if TYPE_CHECKING:
-    from bgfmt.files.database import Database
 
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
@@ -110,9 +108,6 @@ class OneSidedProof(Proof[OneSided]):
 
     def options(self, table: OneSided) -> dict[str, Any]:
         return {"gammon": table.gammon is not None}
-
-
-# -- float64 -----------------------------------------------------------------------------------------------------
 
 
 def _exact(table: OneSided, request: Request) -> Outcome:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from bgfmt.errors import FormatError, VerificationError
+from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
@@ -19,9 +20,6 @@ from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, prove_pairs, turn
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array, pips
-
-if TYPE_CHECKING:
-    from bgfmt.files.database import Database
 
 T = TypeVar("T", bound=StoredEquities)
 SETTLE_MOST = 400_000_000
@@ -278,9 +276,6 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
     if above > 20 * max(1, below):
         return Cause.ROUNDED
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
-
-
-# -- damage ------------------------------------------------------------------------------------------------------
 
 
 def unpacked(table: T) -> T:

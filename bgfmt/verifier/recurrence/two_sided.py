@@ -61,9 +61,6 @@ def ends_of(table: StoredEquities) -> Ends:
     return Ends(False, np.full(shape, HIGH - LOW), np.zeros(shape, np.int64))
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
-
-
 class PairReader:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 
@@ -116,7 +113,6 @@ class PairReader:
             raise OSError("the file became shorter while it was read")
 
     def close(self) -> None:
-        """Let the file go."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

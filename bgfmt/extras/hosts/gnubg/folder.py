@@ -1,16 +1,9 @@
 """The files that bgfmt has put into one folder; a kill or a full disk at any moment loses nothing.
 
 `.bgfmt-installed.json`, the record, says for each file what it is and under which name the file it replaced is kept.
-Putting files in has three steps:
-
-1. new files are written under hidden names (`.NAME.bgfmt-new`);
-2. the new record takes the place of the old one by one rename: this decides;
-3. a file that is to be replaced gets its second name, and the new file takes its place by one rename.
-
-Whatever needs room on the disk happens before step 2. Taking a file out is one rename, by which the file from before
-gets its name back, and then a new record. Every command first calls `settle`: hidden files that the record describes
-complete a change that a kill cut short after step 2, all others are removed, and so are entries of files that have
-left. Names in the record must be names that this module would have chosen; nothing is touched otherwise.
+docs/hosts/gnubg.md has the steps of a change ("Kills and full disks"): the rename that puts the new record in place
+decides. Every command first calls `settle`, which completes what was cut short after that, and undoes the rest. Names
+in the record must be names that this module would have chosen; nothing is touched otherwise.
 """
 
 from __future__ import annotations
@@ -80,7 +73,6 @@ Record = dict[str, Entry]
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

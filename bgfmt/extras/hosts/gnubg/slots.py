@@ -39,7 +39,6 @@ class Installed:
     finished: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
         facts = {name: getattr(self, name) for name in ("slot", "replaced", "start", "finished")}
         return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 

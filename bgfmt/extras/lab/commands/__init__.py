@@ -121,9 +121,6 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
     _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)
 
 
-# -- engines -------------------------------------------------------------------------------------------------
-
-
 @click.command()
 @click.argument("name", metavar="ENGINE")
 @click.argument("words", nargs=-1, metavar="[MODE] [WORD...]")
@@ -173,9 +170,6 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
     return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
-
-
-# -- labels --------------------------------------------------------------------------------------------------
 
 
 @click.command()

@@ -42,8 +42,6 @@ class ExactBearoff(Format[FineTwoSided]):
     historic = True
     notes = ("status: documented, no genuine file seen; the order of its records is a conjecture",)
 
-    # -- reading ----------------------------------------------------------------------------------------
-
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[FineTwoSided]:
         header = source.header(HEADER, SIZE, offset)
         if not 1 <= header.bottom <= board.MAX_CHEQUERS:
@@ -57,8 +55,6 @@ class ExactBearoff(Format[FineTwoSided]):
         records = source.array("u1", (n, n, RECORD), offset + SIZE, what)
         size, equities = SIZE + RECORD * n * n, _decoded(records, header.bottom)
         return Reading.of(FineTwoSided, source, offset, size, POINTS, header.bottom, equities=equities)
-
-    # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: FineTwoSided, options: Options) -> str | None:
         if table.points != POINTS:
@@ -77,8 +73,6 @@ class ExactBearoff(Format[FineTwoSided]):
             sink.write(np.ascontiguousarray(row.view(np.uint8).reshape(-1, 4, 4)[..., :3]))
             if table.release is not None:
                 table.release()
-
-    # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: FineTwoSided, **options: Any) -> Layout:
         n, (_, place_of) = table.positions, _orders(table.chequers)

@@ -46,8 +46,6 @@ class Gnubg2001(Format[Part]):
     historic = True
     notes = ("read by GNU Backgammon until November 2002, as gnubg.bd; it has no header",)
 
-    # -- reading ----------------------------------------------------------------------------------------
-
     def recognise(self, head: Head) -> bool:
         if head.offset == 0:
             return head.size == SIZE and head.bytes.startswith(ALL_OFF)
@@ -70,8 +68,6 @@ class Gnubg2001(Format[Part]):
             facts["notes"].append("the file has chances to win, which are read as cubeless equities")
         return facts
 
-    # -- writing ----------------------------------------------------------------------------------------
-
     def refusal(self, table: Part, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 numbers; npz holds those"
@@ -91,8 +87,6 @@ class Gnubg2001(Format[Part]):
         for _, block in table.blocks():
             for rows in block.values():
                 sink.write(rows.astype("<u2", copy=False))
-
-    # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: Part, **options: Any) -> Layout:
         _, width, size, _ = PARTS[table.kind]

@@ -30,8 +30,6 @@ class GnubgHuge(ArrayFormat[OneSided]):
     historic = True
     notes = ("read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen",)
 
-    # -- reading ----------------------------------------------------------------------------------------
-
     def recognise(self, head: Head) -> bool:
         return MAGIC.match(head.bytes) is not None
 
@@ -45,8 +43,6 @@ class GnubgHuge(ArrayFormat[OneSided]):
         what = f"{points}-point one-sided table"
         rows = source.array("<u2", (n, ROLLS), offset + SIZE, what)
         return Reading.of(OneSided, source, offset, SIZE + 64 * n, points, CHEQUERS, bearoff=rows)
-
-    # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: OneSided, options: Options) -> str | None:
         if table.exact:

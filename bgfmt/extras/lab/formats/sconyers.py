@@ -38,8 +38,6 @@ class Sconyers(Format[FineTwoSided]):
     notes = ("status: documented, no genuine file seen",)
     headerless = {"chequers": int}  # noqa: RUF012 - as the base class declares it
 
-    # -- reading ----------------------------------------------------------------------------------------
-
     def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
         matches = [FILE.fullmatch(name) for name in names]
         tables = sorted({int(match.group(1)) for match in matches if match})
@@ -92,8 +90,6 @@ class Sconyers(Format[FineTwoSided]):
     def info(self, reading: Reading[FineTwoSided]) -> dict[str, Any]:
         return {"files": len(_files(reading.table.chequers))}
 
-    # -- writing ----------------------------------------------------------------------------------------
-
     def files(self, table: FineTwoSided, options: Options) -> list[tuple[str, int]]:
         return _files(table.chequers)
 
@@ -112,8 +108,6 @@ class Sconyers(Format[FineTwoSided]):
                     f"{self.name} leaves out sides without chequers; theirs are not 1 and -1"
                 )
             sink.write(np.ascontiguousarray(rows[part.start == 0 :, 1:], "<f4"))
-
-    # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: FineTwoSided, **options: Any) -> Layout:
         n = table.positions

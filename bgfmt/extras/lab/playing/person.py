@@ -82,7 +82,6 @@ class Person:
         return self._yes(f"* {state.names[state.turn]}, double to {2 * state.cube_value}? ")
 
     def take(self, state: GameState) -> bool:
-        """Ask whether to take."""
         self._say(self._drawn(state))
         who = state.names[1 - state.turn]
         return self._yes(f"{state.names[state.turn]} doubles to {2 * state.cube_value}. {who}, take? ")
@@ -138,9 +137,6 @@ def listed(plays: list[Play]) -> str:
     width = max(len(cell) for cell in cells) + 2
     rows = -(-len(cells) // COLUMNS)
     return "\n".join("".join(f"{cell:<{width}}" for cell in cells[r::rows]).rstrip() for r in range(rows))
-
-
-# -- a play as a person types it ----------------------------------------------------------------------
 
 
 def hops_of(text: str) -> list[Hop]:

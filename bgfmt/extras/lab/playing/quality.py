@@ -14,16 +14,14 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt import solver
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import ROLLS, race_plays
+from bgfmt.game.results import Array, of_rolls, singles
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 Rule = Literal["enr", "w", "floor", "round"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 POINTS, MEN = 6, 6
@@ -45,7 +43,6 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         rows = [
             [round(BIN * k, 2), int(many), cost] for k, (many, cost) in enumerate(self.by_chance.tolist())
         ]
@@ -60,8 +57,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     n = board.count(POINTS, MEN)
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
-    counts = board.unrank_array(np.arange(n), POINTS)
-    starts, results = _results(counts)
+    starts, results = of_rolls(singles(POINTS, np.arange(n), np.arange(n)))
     ids, all_rows = racing.gillogly()
     rows = all_rows[np.searchsorted(ids, np.arange(n))]
     chance = values[1:, 1:] / 2 + 0.5
@@ -72,7 +68,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     qualities = []
     for rule in rules:
         second, out = np.zeros(n) if rule == "w" else -rows[:, 0], np.zeros((n, n, 3))
-        part = partial(costs, values, _ranking(rule, rows), second, starts, results, out)
+        part = partial(costs, values, _ranking(rule, rows), second, starts, results.astype(np.int64), out)
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(part, cuts[:-1], cuts[1:]))
         cost, wrong, worst = (out[1:, 1:, k] for k in range(3))
@@ -100,19 +96,6 @@ def _ranking(rule: Rule, rows: Array) -> Array:
     within = np.concatenate([np.zeros((len(enr), 1)), np.cumsum(chances, axis=1)], axis=1)
     within[0] = 1
     return np.ascontiguousarray(within[:, rolls].T)
-
-
-def _results(counts: Array) -> tuple[Array, Array]:
-    """(starts (21 n + 1,), results): position numbers that each side and roll can lead to."""
-    starts, results = [0], list[int]()
-    for side in counts.tolist():
-        for roll in ROLLS:
-            results += sorted(board.rank(after) for after in race_plays(tuple(side), roll.high, roll.low))
-            starts.append(len(results))
-    return np.array(starts, np.int64), np.array(results, np.int64)
-
-
-# -- the kernel ---------------------------------------------------------------------------------------
 
 
 EQUAL = 1e-12

@@ -57,7 +57,6 @@ class _Table:
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
-        """The next roll."""
         if self.used == len(self.rolls):
             self.rolls.append(self.dice.roll())
         self.used += 1
@@ -128,8 +127,6 @@ def play_game(
 ) -> Game:
     """Play one game; `tell` is called with each record as it is made.
 
-    Raises
-    ------
     Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """
@@ -204,9 +201,6 @@ def play_match(
     return Match(setting.names, setting.length, tuple(played), setting.rules)
 
 
-# -- a recorded game played back ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Turn:
     """A roll, or an offer and its answer. number : of the roll from 1, 0 for others. plays : legal results of a roll.
@@ -227,7 +221,6 @@ class Turn:
         return self.plays > 1 or not self.number
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
-        """For JSON."""
         record = self.record
         return {
             "turn": self.number,

@@ -42,12 +42,10 @@ class Series:
 
     @property
     def games(self) -> int:
-        """Games played."""
         return len(self.points)
 
     @property
     def wins(self) -> int:
-        """Games that player 0 won."""
         return int((self.points > 0).sum())
 
     @property

@@ -239,18 +239,11 @@ DOUBLING = ("double", "no double")
 class Judge(AbstractContextManager["Judge"]):
     """Judges decisions as an adviser answers them. A context manager.
 
-    Parameters
-    ----------
-    tables, met, limit
-        As `Advisor` takes them.
-    met_player
-        Which player of the match equity table a match's first player is; it matters for uneven tables only.
-    calculate
-        False for the tables alone.
-    oracle
-        Seconds of play-outs for a decision closer than the error of an estimate, 0 for none.
-    records
-        Whether judgements get what gnubg's records of an analysis hold besides.
+    tables, met, limit : as `Advisor` takes them.
+    met_player : which player of the match equity table a match's first player is; it matters for uneven tables only.
+    calculate : False for the tables alone.
+    oracle : seconds of play-outs for a decision closer than the error of an estimate, 0 for none.
+    records : whether judgements get what gnubg's records of an analysis hold besides.
     """
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from html import escape
+from importlib.resources import files
 from urllib.parse import quote
 
 from bgfmt.extras.matches.annotate import text
@@ -14,34 +15,7 @@ from bgfmt.game.display import DEFINITIONS, board
 from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import gnubg_id
 
-STYLE = """
-:root{color-scheme:light dark;--page:#fbfaf7;--card:#fff;--text:#1d1d1b;--soft:#63615b;--line:#dcd8ce;--bad:#a61b1b;
---felt:#efe6d2;--edge:#7b6a4d;--point-a:#c9a26b;--point-b:#e0cfae;--x:#26384f;--x-edge:#0f1a28;--x-text:#fff;
---o:#fdfdfb;--o-edge:#6d6a63;--o-text:#1d1d1b;--die:#fff;--die-text:#1d1d1b}
-@media (prefers-color-scheme:dark){:root{--page:#171816;--card:#20221f;--text:#ecebe6;--soft:#a5a39b;--line:#3a3c37;
---bad:#ff8f85;--felt:#2f3a34;--edge:#8d7f63;--point-a:#7c6a4a;--point-b:#4a5149;--x:#7fb0e6;--x-edge:#d5e6f8;--x-text:#0d1722;
---o:#f2efe6;--o-edge:#8a877d;--o-text:#1d1d1b;--die:#ecebe6;--die-text:#171816}}
-*{box-sizing:border-box}body{margin:0;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
-main{max-width:72rem;margin:0 auto;padding:1.5rem 1rem 4rem}
-h1{font-size:1.6rem;margin:.2em 0}h2{font-size:1.25rem;margin:2em 0 .4em}
-p{margin:.3em 0}.soft{color:var(--soft)}.scroll{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{padding:.3em .6em;border-bottom:1px solid var(--line);text-align:right;vertical-align:top;white-space:nowrap}
-th{font-weight:600;color:var(--soft)}.l{text-align:left}.w{white-space:normal;text-align:left;overflow-wrap:anywhere}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(19rem,1fr));gap:1rem;margin:1em 0}
-.card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.8rem;overflow-wrap:anywhere}
-.card h3{font-size:1rem;margin:0 0 .3em}.loss{color:var(--bad);font-weight:600}
-details{margin:.8em 0}summary{cursor:pointer;font-weight:600}tr.error .v{color:var(--bad);font-weight:600}
-.board{display:block;width:100%;max-width:26rem;height:auto}
-.felt{fill:var(--felt);stroke:var(--edge);stroke-width:2}.bar{fill:var(--edge)}
-.dark{fill:var(--point-a)}.light{fill:var(--point-b)}
-.label{font:10px system-ui,sans-serif;text-anchor:middle;fill:var(--text)}
-.x{fill:var(--x);stroke:var(--x-edge);stroke-width:1.5}.o{fill:var(--o);stroke:var(--o-edge);stroke-width:1.5}
-.nx,.no{font:700 10px system-ui,sans-serif;text-anchor:middle;fill:var(--x-text)}.no{fill:var(--o-text)}
-.die{fill:var(--die);stroke:var(--edge)}
-.number{font:700 13px system-ui,sans-serif;text-anchor:middle;fill:var(--die-text)}
-code{font-size:.85em;color:var(--soft);overflow-wrap:anywhere}
-"""
+STYLE = files("bgfmt.extras.matches.annotate") / "page.css"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -52,7 +26,8 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
-<title>{escaped(title)}</title><style>{STYLE}{style}</style></head><body>
+<title>{escaped(title)}</title><style>
+{STYLE.read_text()}{style}</style></head><body>
 {DEFINITIONS}
 <main><h1>{escaped(title)}</h1>"""
     return "\n".join([head, *body, "</main></body></html>", ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from html import escape
 from operator import add, attrgetter
 from typing import Any, NamedTuple
 
@@ -246,8 +247,6 @@ class Report:
     page: str = ""
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         from bgfmt.extras.matches.annotate.page import page
 
         return f'<iframe srcdoc="{escape(page(self))}" style="width:100%;height:40rem;border:0"></iframe>'

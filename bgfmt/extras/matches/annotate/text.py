@@ -39,7 +39,6 @@ def _seen(number: float, digits: int) -> str:
 
 
 def line(one: Judgement) -> str:
-    """A judgement in one line."""
     notes = [one.note] if one.note else []
     if one.verdict == "illegal":
         return f"{one.did} ({one.note}), best {one.best} {worth(one.best_equity, one.best_mwc)}"
@@ -70,7 +69,6 @@ def _how(one: Judgement) -> str:
 
 
 def verdict(one: Judgement) -> str:
-    """A judgement in a sentence."""
     if one.verdict == "forced":
         return f"Forced: {one.did} is the only play."
     about = "about " if one.approximate else ""

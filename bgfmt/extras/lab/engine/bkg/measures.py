@@ -69,7 +69,6 @@ class Measures(NamedTuple):
     winfactor: float
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in self._asdict().items()}
 
 

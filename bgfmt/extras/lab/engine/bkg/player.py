@@ -25,10 +25,7 @@ class Bkg:
     ) -> None:
         self.completion = completion or Completion.of(dict(options or {}))
 
-    # -- the five questions ------------------------------------------------------------------------------
-
     def play(self, state: GameState) -> Play:
-        """The play that BKG makes."""
         return self.ranked(state)[0].play
 
     def double(self, state: GameState) -> bool:
@@ -47,8 +44,6 @@ class Bkg:
     def accept(self, state: GameState) -> bool:
         """Whether BKG accepts a resignation: when it could win no more."""
         return state.resigned >= most_to_win(state.position.swapped())
-
-    # -- what it goes by ---------------------------------------------------------------------------------
 
     def ranked(self, state: GameState) -> list[Rated]:
         """All legal plays of the state's dice, best first; empty where no chequer can move."""

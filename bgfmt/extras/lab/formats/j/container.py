@@ -128,7 +128,6 @@ class Container(Sequence[Noun]):
         return jn.decode(self.view, position, position + size, self.name, whole)
 
     def form(self, k: int) -> Form:
-        """The form of component k."""
         position, size = map(int, self.entries[k])
         return jn.form_at(self.view, position, position + size, self.name)
 

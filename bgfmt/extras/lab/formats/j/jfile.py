@@ -22,22 +22,7 @@ from bgfmt.extras.lab.formats.j.container import VERSIONS, Container, Version, l
 from bgfmt.extras.lab.formats.j.layout import JLayout
 from bgfmt.extras.lab.formats.j.noun import Form, Noun, form_of
 from bgfmt.extras.lab.formats.j.write import compact
-from bgfmt.formats import records
-from bgfmt.formats.base import (
-    GAMMONS_DROPPED,
-    NO_GAMMONS,
-    ROLLS,
-    Extent,
-    Fault,
-    Format,
-    Head,
-    Layout,
-    Option,
-    Options,
-    Outlet,
-    Reading,
-    Region,
-)
+from bgfmt.formats import base, records
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, OneSided
@@ -50,26 +35,28 @@ OWN = {MeanRolls.kind: 2, OneSided.kind: 5}  # components of a table
 NUMBERS = {"means": 1, "bearoff": 2, "gammon": 3}  # components of its arrays
 
 
-class JFile(Format[Kind]):
+class JFile(base.Format[Kind]):
     name = "jfile"
     title = "J component file"
     suffixes = (".ijf",)
     carries = (MeanRolls, OneSided, Components)
     records = (JLayout,)
     options = (
-        Option("kind", str, "mean-rolls: the article's two components; one-sided: the whole table"),
-        Option("word", int, "bytes in a word of J's nouns: 8, or 4 as a 32-bit J has them"),
-        Option("order", str, "byte order of J's nouns: little or big"),
-        Option("container", str, "directory: v64b, v64l, v32l or v32b (by default v64b, with word=4 v32l)"),
-        Option("gammon", bool, "write the gammon distributions"),
+        base.Option("kind", str, "mean-rolls: the article's two components; one-sided: the whole table"),
+        base.Option("word", int, "bytes in a word of J's nouns: 8, or 4 as a 32-bit J has them"),
+        base.Option("order", str, "byte order of J's nouns: little or big"),
+        base.Option(
+            "container", str, "directory: v64b, v64l, v32l or v32b (by default v64b, with word=4 v32l)"
+        ),
+        base.Option("gammon", bool, "write the gammon distributions"),
     )
 
-    def recognise(self, head: Head) -> bool:
+    def recognise(self, head: base.Head) -> bool:
         return looks_like(head.bytes)
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Kind]:
+    def read(self, source: Source, offset: int = 0, **described: Any) -> base.Reading[Kind]:
         if offset:
             raise FormatError(f"{source.name}: a J component file begins at byte 0, not {offset}")
         file = Container(source.buffer[:], source.name)
@@ -88,9 +75,9 @@ class JFile(Format[Kind]):
         else:
             table = layout.one_sided(file, size, words, **more)
         behind = AsRead(records.contents(table), file)
-        return Reading(replace(table, carried=(*table.carried, behind)), Extent(0, file.end))
+        return base.Reading(replace(table, carried=(*table.carried, behind)), base.Extent(0, file.end))
 
-    def info(self, reading: Reading[Kind]) -> dict[str, Any]:
+    def info(self, reading: base.Reading[Kind]) -> dict[str, Any]:
         file, table = as_read(reading.table, Container), reading.table
         if file is None:
             return {}
@@ -117,7 +104,7 @@ class JFile(Format[Kind]):
             "notes": notes,
         }
 
-    def beside(self, reading: Reading[Kind]) -> list[str]:
+    def beside(self, reading: base.Reading[Kind]) -> list[str]:
         file = as_read(reading.table, Container)
         more = 0 if file is None else len(file) - OWN.get(reading.table.kind, len(file))
         if more <= 0:
@@ -126,7 +113,7 @@ class JFile(Format[Kind]):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def refusal(self, table: Kind, options: Options) -> str | None:
+    def refusal(self, table: Kind, options: base.Options) -> str | None:
         if table.arrays() and not layout.holds(table.points, table.chequers):
             return (
                 f"the ncodes of {table.points} points and {table.chequers} chequers exceed J's 64-bit integers; "
@@ -135,20 +122,20 @@ class JFile(Format[Kind]):
         if options.get("kind") not in (None, table.kind):
             return f"a {table.kind} table cannot be written as {options['kind']}; convert it first"
         if options.get("gammon") and "gammon" not in table.arrays():
-            return NO_GAMMONS
+            return base.NO_GAMMONS
         rows = table.arrays().get("bearoff")
-        if rows is not None and not table.exact and rows.shape[1] != ROLLS:
+        if rows is not None and not table.exact and rows.shape[1] != base.ROLLS:
             return f"jfile holds 32 rolls a position, not {rows.shape[1]}; npz holds these"
         _layout(options, table.record(JLayout))
         return None
 
-    def losses(self, table: Kind, options: Options) -> list[str]:
-        return [GAMMONS_DROPPED] if _dropped(table, options) else []
+    def losses(self, table: Kind, options: base.Options) -> list[str]:
+        return [base.GAMMONS_DROPPED] if _dropped(table, options) else []
 
     def home_of(self, table: Kind) -> bool:
         return table.kind != OneSided.kind
 
-    def emit(self, table: Kind, sink: Outlet, options: Options) -> None:
+    def emit(self, table: Kind, sink: base.Outlet, options: base.Options) -> None:
         version, form = _layout(options, table.record(JLayout))
         if (file := _copied(table, options, version, form)) is None:
             compact(self._nouns(table, options), sink, version, form, table.release)
@@ -159,7 +146,7 @@ class JFile(Format[Kind]):
                 table.release()
 
     @staticmethod
-    def _nouns(table: Kind, options: Options) -> Sequence[Noun]:
+    def _nouns(table: Kind, options: base.Options) -> Sequence[Noun]:
         if _dropped(table, options):
             without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
             return layout.nouns_of(replace(table, **without))
@@ -167,7 +154,7 @@ class JFile(Format[Kind]):
 
     # -- every byte -------------------------------------------------------------------------------------
 
-    def layout(self, table: Kind, **options: Any) -> Layout:
+    def layout(self, table: Kind, **options: Any) -> base.Layout:
         """Where the numbers of a file lie; all between them belongs to the container."""
         version, form = _layout(options, table.record(JLayout))
         nouns: Sequence[Noun]
@@ -187,9 +174,12 @@ class JFile(Format[Kind]):
             spans[name] = (entries[k][0] + head, nouns[k].count * forms[k].size(nouns[k].type))
         regions, at = [], 0
         for name, (start, size) in sorted(spans.items(), key=lambda item: item[1]):
-            regions += [Region("container", at, start - at), Region(name, start, size, numbers=True)]
+            regions += [
+                base.Region("container", at, start - at),
+                base.Region(name, start, size, numbers=True),
+            ]
             at = start + size
-        regions.append(Region("container", at, end - at))
+        regions.append(base.Region("container", at, end - at))
         order = Peelle(table.points, table.chequers) if table.arrays() else None
 
         def place(entry: int, column: str, item: int) -> int:
@@ -201,9 +191,9 @@ class JFile(Format[Kind]):
                 spans[name][0] + forms[k].size(nouns[k].type) * (row * prod(nouns[k].shape[1:]) + item)
             )
 
-        return Layout(b"", tuple(regions), place)
+        return base.Layout(b"", tuple(regions), place)
 
-    def audit(self, source: Source, table: Kind, extent: Extent) -> Iterator[Fault]:
+    def audit(self, source: Source, table: Kind, extent: base.Extent) -> Iterator[base.Fault]:
         file = as_read(table, Container)
         if file is None:
             file = Container(source.buffer[:], source.name)
@@ -212,22 +202,24 @@ class JFile(Format[Kind]):
             yield from audit.derived(file, layout.nouns_of(table))
             for fact in records.unknown(table):
                 at, size = map(int, file.entries[4])
-                yield Fault(at, size, "description", "what a program writes", fact)
+                yield base.Fault(at, size, "description", "what a program writes", fact)
         for k in range(OWN.get(table.kind, len(file)), len(file)):
             at, size = map(int, file.entries[k])
             noun = file.noun(k)
             if len(noun.shape) == 2 and noun.shape[0] == file.noun(0).count:
                 expected = "a description of such rows in component 4"
-                yield Fault(at, size, "component of rows", expected, f"component {k}, {noun}", False)
+                yield base.Fault(at, size, "component of rows", expected, f"component {k}, {noun}", False)
             else:
-                yield Fault(at, size, "further component", "a table's own components", f"one more, {k}", True)
+                yield base.Fault(
+                    at, size, "further component", "a table's own components", f"one more, {k}", True
+                )
 
 
-def _dropped(table: Kind, options: Options) -> bool:
+def _dropped(table: Kind, options: base.Options) -> bool:
     return "gammon" in table.arrays() and options.get("gammon") is False
 
 
-def _copied(table: Kind, options: Options, version: Version, form: Form) -> Container | None:
+def _copied(table: Kind, options: base.Options, version: Version, form: Form) -> Container | None:
     """The file a table was read from, if nothing is asked or all of it has this layout already."""
     file = as_read(table, Container)
     if file is None or _dropped(table, options):

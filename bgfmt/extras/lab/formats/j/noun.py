@@ -62,7 +62,6 @@ class Form:
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
     def words(self, count: int) -> struct.Struct:
-        """`count` signed words."""
         return struct.Struct(f"{self.order}{count}{'i' if self.word == 4 else 'q'}")
 
     @property
@@ -123,7 +122,6 @@ class Noun:
 
     @property
     def count(self) -> int:
-        """Number of atoms."""
         return prod(self.shape)
 
     def __str__(self) -> str:
@@ -297,10 +295,7 @@ def decode(
 
     With `whole` everything inside is checked now; without, contents of boxes are checked when they are opened.
 
-    Raises
-    ------
-    TruncatedError, CorruptError
-        The bytes are no noun; the message names the byte.
+    TruncatedError or CorruptError, which names the byte, where the bytes are no noun.
     """
     stop = len(view) if end is None else end
     noun = _Reader(view, stop, form_at(view, at, stop, name), name).block(at)
@@ -354,12 +349,10 @@ def floats(values: Any) -> Noun:
 
 
 def boolean(value: bool) -> Noun:
-    """A boolean atom."""
     return Noun(JType.BOOLEAN, (), np.array(int(value), np.uint8))
 
 
 def boxes(items: Sequence[Noun]) -> Noun:
-    """A list of boxes."""
     return Noun(JType.BOX, (len(items),), tuple(items))
 
 

@@ -64,12 +64,8 @@ class FreeList:
 class Writer:
     """A component file that is made.
 
-    Parameters
-    ----------
-    store
-        Where the bytes go, by `write_at` and `skip`, empty for `create`; None for the layout alone.
-    version, form
-        Directory and nouns: V64B and e3 are a 64-bit J's, V32L and e1 a 32-bit J's.
+    store : where the bytes go, by `write_at` and `skip`, empty for `create`; None for the layout alone.
+    version, form : directory and nouns: V64B and e3 are a 64-bit J's, V32L and e1 a 32-bit J's.
     """
 
     def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
@@ -81,8 +77,6 @@ class Writer:
         self.list_at: Row = (0, 0)
         #: called after each piece of a noun, to let go of the pages it was read from
         self.release: Callable[[], None] = lambda: None
-
-    # -- the library's verbs ----------------------------------------------------------------------------
 
     @classmethod
     def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:

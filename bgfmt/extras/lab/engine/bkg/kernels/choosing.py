@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, running
 from bgfmt.extras.lab.thumb import doubling
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 ENGAGED, RUNNING, BEAROFF = 0, 1, 2
 PASS = doubling.PASS
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import hits, measures
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 TERMS = 7  # GENERAL, NEARDIS, NOTNEARDIS, DEFENSE, the holding bonus, BLOT DANGER, the last term
 
 

@@ -6,14 +6,12 @@ a blot on its point t, J's own point 25 - t, at the distance q - t.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
-
-Array = NDArray[Any]
 
 
 class Danger(NamedTuple):

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 ROLL = 49 / 6  # pips of an average roll
 #: how good a next point is, by its number; 0 for those that are none
 VALUES = np.array([0, 0, 1, 2, 4, 8, 6, 5, 3, 2] + [0] * 16, np.int64)

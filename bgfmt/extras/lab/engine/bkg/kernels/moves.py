@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgfmt.extras.lab.engine.bkg.kernels import measures
+from bgfmt.game.results import Array
 from bgfmt.jit import njit
-
-Array = NDArray[Any]
 
 
 @njit()

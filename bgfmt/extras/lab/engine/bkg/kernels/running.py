@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 EQUAL = 1e-12
 FAR_BEHIND = 0.10
 COLUMNS = 8

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgfmt.extras.lab.engine.bkg.completion import Kernel
+from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
 from bgfmt.extras.lab.engine.bkg.kernels import choosing, measures, moves
 from bgfmt.jit import njit
 
-Array = NDArray[Any]
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MOST_TURNS = 10_000
