@@ -142,6 +142,15 @@ def test_worths_for_money_and_at_a_score() -> None:
                 np.testing.assert_allclose(one, other, atol=0.05)
 
 
+def test_a_gammon_is_a_game() -> None:
+    """Won for sure, with a gammon to come: what the game is worth and no more."""
+    us, them = np.zeros((2, 1, 24), np.int8)
+    us[0, :2], them[0, 20:23] = 2, 5
+    for score in (None, Score((5, 7), met.load(met.DEFAULT))):
+        worths = races.judged(us, them, score, None)
+        np.testing.assert_allclose(worths.centered, 1, atol=1e-6)
+
+
 def test_rules_are_judged_by_what_wrong_decisions_cost(sample: races.Sample) -> None:
     worths = races.judged(sample.us, sample.them, None, None)
     part = search.part(sample, worths, np.ones(len(sample.us), np.bool_))

@@ -129,6 +129,7 @@ def judged(
             covered |= side[:, table.points :].any(axis=1) | (side.sum(axis=1) > table.chequers)
         covered = ~covered
     cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
+    cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
     for done, n in enumerate(np.flatnonzero(~covered)):
         values[n] = estimator.values(Position(*(Side(*map(int, side[n])) for side in (us, them))), cubes)

@@ -60,7 +60,7 @@ def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
 TERMS = {
     "chequer": Term("chequer", 1, _beyond(slice(None), 0)),
     "pair": Term("two chequers, and for an odd one", 1, lambda c: -(-c.sum(axis=-1) // 2)),
-    "odd": Term("odd number of chequers", 1, lambda c: c.sum(axis=-1) % 2),
+    "odd": Term("odd chequer", 1, lambda c: c.sum(axis=-1) % 2),
     "ace": Term("chequer on the ace point", 1, _beyond(slice(0, 1), 0)),
     "low": Term("chequer on the ace or the 2 point", 1, _beyond(slice(0, 2), 0)),
     "three": Term("chequer on the ace, 2 or 3 point", 1, _beyond(slice(0, 3), 0)),
