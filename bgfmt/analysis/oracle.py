@@ -42,8 +42,9 @@ NODES = 1 << 17  # boards kept by a thread, of each side
 FIRST, BLOCK, MOST = 128, 32, 1 << 20  # play-outs before the first look at the error, together, and at most
 ENDING = 6  # most chequers of the exact table, on six points; one fewer in a match of many cube states
 MANY_COLUMNS = 8
-#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1
-ALLOWANCE = 0.0005
+#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1: with both sides
+#: within the tables, and beyond
+ALLOWANCES = {True: 0.0005, False: 0.01}
 WITHIN_95, WITHIN_99, WITHIN_99_9 = 1.959964, 2.5758293, 3.2905267
 
 
@@ -141,7 +142,9 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
             sample.double()
             on_roll = solved.on_roll.copy()
             on_roll[asked] = sample.means
-            found = replace(solved, on_roll=on_roll, **_within(float(sample.errors.max()), terms))
+            found = replace(
+                solved, on_roll=on_roll, **_within(float(sample.errors.max()), solved.position, terms)
+            )
             began = began or time.monotonic()  # what is done once, or compiled, takes longer
             if sure(found) or 2 * (time.monotonic() - began) > seconds:
                 return found
@@ -169,7 +172,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
                 rolling[asked] = samples[x].means
                 after[x, column] = -columns.turn(1, rolling)[column]
                 worst = max(worst, float(samples[x].errors.max()))
-            found = replace(solved, after=after, **_within(worst, terms))
+            found = replace(solved, after=after, **_within(worst, solved.position, terms))
             best = after[left, column].max()
             left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
             began = began or time.monotonic()
@@ -223,7 +226,7 @@ class Oracle:
         values = {}
         for name, one, mean, off in zip(asked, asked.values(), sample.means, errors, strict=True):
             value = one.add + one.times * float(mean)
-            reach = WITHIN_99 * float(off) + ALLOWANCE * abs(one.times)
+            reach = WITHIN_99 * float(off) + allowance(position) * abs(one.times)
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, len(done), seed, **values)
 
@@ -302,11 +305,16 @@ def _unit(terms: Terms) -> float:
     return 1.0 if isinstance(terms, bool) else 0.5
 
 
-def _within(error: float, terms: Terms) -> dict[str, Any]:
+def allowance(position: Position) -> float:
+    """How far play-outs of a race such as this one may err beyond chance."""
+    return ALLOWANCES[max(position.us.highest, position.them.highest) <= chains.FAR]
+
+
+def _within(error: float, position: Position, terms: Terms) -> dict[str, Any]:
     """What `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
-    unit = _unit(terms)
+    unit, more = _unit(terms), allowance(position)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
-    return {name: unit * (times * error + ALLOWANCE) for name, times in reach.items()} | {"source": PLAYED}
+    return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
 
 
 class Prepared:
