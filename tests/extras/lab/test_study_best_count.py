@@ -11,9 +11,9 @@ import pytest
 from bgfmt import met, solver
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError
-from bgfmt.extras.lab.study import judges, races, search
+from bgfmt.extras.lab.study import best_count, judges
+from bgfmt.extras.lab.study.best_count import TERMS, Counted
 from bgfmt.extras.lab.study.rules import RULES, Pairs
-from bgfmt.extras.lab.study.search import TERMS, Counted
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
 from bgfmt.solver.match import match_score
@@ -23,12 +23,12 @@ from tests.conftest import ROOT
 MATCHES = [ROOT / f"fixtures/matches/{name}.mat" for name in ("lazybg-match1", "bglab-match10611856")]
 
 
-def _part(rng: np.random.Generator, many: int) -> search.Part:
+def _part(rng: np.random.Generator, many: int) -> best_count.Part:
     us, them = rng.integers(0, 3, (2, many, 6))
     us[:, 0] += 1
     wrong = rng.random((many, 3, 2)) * (rng.random((many, 3, 1)) < 0.7)
     wrong[np.arange(many), :, rng.integers(0, 2, many)] = 0
-    return search.Part(us, them, wrong, np.arange(many))
+    return best_count.Part(us, them, wrong, np.arange(many))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -38,11 +38,11 @@ def test_the_search_finds_the_least_loss_of_all_rules(seed: int, monkeypatch: py
         "ace>1": TERMS["ace>1"]._replace(weights=(0, 2)),
         "least 3": TERMS["least 3"],
     }
-    monkeypatch.setattr(search, "TERMS", small)
-    monkeypatch.setattr(search, "PARTS", (0, 7))
-    monkeypatch.setattr(search, "MOST_TERMS", 2)
+    monkeypatch.setattr(best_count, "TERMS", small)
+    monkeypatch.setattr(best_count, "PARTS", (0, 7))
+    monkeypatch.setattr(best_count, "MOST_TERMS", 2)
     part = _part(np.random.default_rng(seed), 40)
-    found = search.best(part, 6)
+    found = best_count.best(part, 6)
     least = np.full(7, np.inf)
     for weights in product((-1, 0, 1), (0, 1, 2), (0, 1)):
         kept = tuple((name, w) for name, w in zip(small, weights, strict=True) if w)
@@ -77,7 +77,7 @@ def test_terms_and_keiths_count_without_gaps() -> None:
     rule = Counted((("least 3>1", 1), ("high gap", 1)), 7, -4, -3, -2)
     assert int(rule.count(side)) == 40 + 8 + 1 + 1
     assert rule.numbers == 7
-    names = {name: int(term.of(search.of_chequers(side))) for name, term in TERMS.items()}
+    names = {name: int(term.of(best_count.of_chequers(side))) for name, term in TERMS.items()}
     assert names == {
         "chequer": 15, "pair": 8, "odd": 1, "ace": 5, "low": 7, "three": 10, "outside": 0, "gap": 1, "high gap": 1,
         "ace>1": 4, "ace>2": 3, "low>2": 5, "stack>3": 2,
@@ -91,7 +91,7 @@ def test_shares_are_how_often_a_decision_comes_up() -> None:
         [Position(Side(0, 0, 0, 0, 0, 2), Side(*them)) for them in ((0, 4), (9,))],
         [Position(Side(1), Side(0, 2))],
     ]
-    sample = races.sample(starts, 50, 2)
+    sample = best_count.sample(starts, 50, 2)
     for race, size in ((0, 2), (1, 2), (2, 1)):
         shares = sample.share[(sample.race == race) & ~sample.owned]
         assert shares.max() == pytest.approx(1 / size)
@@ -102,21 +102,21 @@ def test_shares_are_how_often_a_decision_comes_up() -> None:
 
 
 @pytest.fixture(scope="module")
-def sample() -> races.Sample:
-    return races.sample(races.starts(map(str, MATCHES)), 3, 1)
+def sample() -> best_count.Sample:
+    return best_count.sample(best_count.starts(map(str, MATCHES)), 3, 1)
 
 
-def test_decisions_of_races(sample: races.Sample) -> None:
-    starts = races.starts(map(str, MATCHES))
-    assert races.starts([*map(str, MATCHES), str(MATCHES[0])]) == starts  # a copy counts once
+def test_decisions_of_races(sample: best_count.Sample) -> None:
+    starts = best_count.starts(map(str, MATCHES))
+    assert best_count.starts([*map(str, MATCHES), str(MATCHES[0])]) == starts  # a copy counts once
     assert len(starts) == 2
     assert (sample.us.sum(axis=1) > 0).all()
     assert (sample.them.sum(axis=1) > 0).all()
     assert not np.isin(sample.race[sample.held], sample.race[~sample.held]).any()
-    for one, other in zip(vars(races.sample(starts, 3, 1)).values(), vars(sample).values(), strict=True):
+    for one, other in zip(vars(best_count.sample(starts, 3, 1)).values(), vars(sample).values(), strict=True):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(NotCoveredError, match="at least two matches"):
-        races.sample(starts[:1], 1, 1)
+        best_count.sample(starts[:1], 1, 1)
 
 
 def test_worths_for_money_and_at_a_score() -> None:
@@ -127,15 +127,15 @@ def test_worths_for_money_and_at_a_score() -> None:
     assert isinstance(table, TwoSided)
     none = np.empty((0, 0))
     exact = judges.by_equities(table, None).worths(Pairs(us, them, none, none))
-    for one, other in zip(races.judged(us, them, None, table), exact, strict=True):
+    for one, other in zip(best_count.judged(us, them, None, table), exact, strict=True):
         np.testing.assert_array_equal(one, other)
-    for one, other in zip(races.judged(us, them, None, None), exact, strict=True):
+    for one, other in zip(best_count.judged(us, them, None, None), exact, strict=True):
         np.testing.assert_allclose(one, other, atol=0.02)
     for away in ((5, 7), (2, 4)):
         score = Score(away, met.load(met.DEFAULT))
         judge = judges.at_score(match_score(6, 6, away, score.met, dtype=np.float64), None, score)
         by_table = judge.worths(Pairs(us, them, none, none))
-        for one, other in zip(races.judged(us, them, score, None), by_table, strict=True):
+        for one, other in zip(best_count.judged(us, them, score, None), by_table, strict=True):
             if other is None:
                 assert one is None
             else:
@@ -147,13 +147,13 @@ def test_a_gammon_is_a_game() -> None:
     us, them = np.zeros((2, 1, 24), np.int8)
     us[0, :2], them[0, 20:23] = 2, 5
     for score in (None, Score((5, 7), met.load(met.DEFAULT))):
-        worths = races.judged(us, them, score, None)
+        worths = best_count.judged(us, them, score, None)
         np.testing.assert_allclose(worths.centered, 1, atol=1e-6)
 
 
-def test_rules_are_judged_by_what_wrong_decisions_cost(sample: races.Sample) -> None:
-    worths = races.judged(sample.us, sample.them, None, None)
-    part = search.part(sample, worths, np.ones(len(sample.us), np.bool_))
+def test_rules_are_judged_by_what_wrong_decisions_cost(sample: best_count.Sample) -> None:
+    worths = best_count.judged(sample.us, sample.them, None, None)
+    part = best_count.part(sample, worths, np.ones(len(sample.us), np.bool_))
     losses = part.losses(RULES["isight"].decide(part))  # type: ignore[arg-type]
     decided = RULES["isight"].decide(sample)  # type: ignore[arg-type]
     assert worths.owned is not None

@@ -261,7 +261,7 @@ def best_count(
     from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.errors import NotCoveredError
-    from bgfmt.extras.lab.study import races, search
+    from bgfmt.extras.lab.study import best_count
     from bgfmt.met import DEFAULT, load
     from bgfmt.met.score import Score
     from bgfmt.tables import TwoSided, of_kind
@@ -276,11 +276,11 @@ def best_count(
             if not fitting:
                 raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
             judge = fitting[0]
-        sample = races.sample(races.starts(files), again, seed)
+        sample = best_count.sample(best_count.starts(files), again, seed)
         progress = stack.enter_context(Progress("judging", " decisions"))
-        worths = races.judged(sample.us, sample.them, score, judge, progress)
+        worths = best_count.judged(sample.us, sample.them, score, judge, progress)
         progress = stack.enter_context(Progress("searching", " families"))
-        rules = search.study(sample, worths, numbers, progress)
+        rules = best_count.study(sample, worths, numbers, progress)
     if as_json:
         options.echo_json({"away": away, "seed": seed, "again": again, "rules": rules})
         return
