@@ -435,17 +435,18 @@ def adviser_says(world: World, asked: GameState, section: str) -> Any:
     return None if far and answer["source"] == ESTIMATE else answer
 
 
-def apart(found: Any, expected: Any, path: str = "") -> str:
-    """Where two answers differ by more than 1e-12, empty where they do not."""
+def apart(found: Any, expected: Any, path: str = "", most: float = 1e-12) -> str:
+    """Where two answers differ by more than 1e-12, estimates by more than 1e-9; empty where they do not."""
     if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
+        most = 1e-9 if expected.get("source") == ESTIMATE else most
         pairs: Any = ((found[key], expected[key], f"{path}.{key}") for key in expected)
     elif isinstance(expected, (list, tuple)) and isinstance(found, list) and len(found) == len(expected):
         pairs = ((*pair, f"{path}[{k}]") for k, pair in enumerate(zip(found, expected, strict=True)))
     else:
         numbers = type(found) in (int, float) and type(expected) in (int, float)
-        same = abs(found - expected) <= 1e-12 if numbers else found == expected
+        same = abs(found - expected) <= most if numbers else found == expected
         return "" if same else f"{path}: {found}, expected {expected}"
-    return next(filter(None, (apart(*pair) for pair in pairs)), "")
+    return next(filter(None, (apart(*pair, most) for pair in pairs)), "")
 
 
 @door("the page, served and static, and plugins/js")
