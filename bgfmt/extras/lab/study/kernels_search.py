@@ -17,7 +17,7 @@ MOST = 6  # numbers to remember
 
 
 @njit()
-def curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> None:
+def _curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> None:
     """Least losses by limit: out (3, WIDTH) of double, redouble and pass from a lead on.
 
     low, high : (N,) place of the least and the greatest lead that a position may have, 0 to WIDTH - 1. wrong :
@@ -40,10 +40,10 @@ def curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> No
 
 
 @njit()
-def limits(out: Array, places: Array, losses: Array) -> None:
+def _limits(out: Array, places: Array, losses: Array) -> None:
     """The least loss of limits that take 0, 1, 2, 3 numbers, out (4,), and the limits, places (4, 3).
 
-    losses : (3, WIDTH), of `curves`. A limit of 0 takes no number, and equal limits take one together; the limit of
+    losses : (3, WIDTH), of `_curves`. A limit of 0 takes no number, and equal limits take one together; the limit of
     takes is the greatest lead with which to take, one less than that of passes.
     """
     out[:] = np.inf
@@ -99,8 +99,8 @@ def bounded(
                 most += max(one, other)
             low[i] = min(max(-(-least // part) + ZERO, 0), WIDTH - 1)
             high[i] = min(max(-(-most // part) + ZERO, 0), WIDTH - 1)
-        curves(losses, low, high, wrong, base)
-        limits(out, places, losses)
+        _curves(losses, low, high, wrong, base)
+        _limits(out, places, losses)
         widest = 0
         for j in range(many):
             if node[j, 1] - node[j, 0] > node[widest, 1] - node[widest, 0]:
