@@ -68,7 +68,8 @@ def _limits(out: Array, places: Array, losses: Array) -> None:
             total += best
         if total < out[used]:
             out[used] = total
-            places[used] = at
+            for k in range(3):  # an array assigned whole would need a list for its error
+                places[used, k] = at[k]
 
 
 @njit()
@@ -84,7 +85,8 @@ def bounded(
     """
     many = box.shape[0]
     stack = np.empty((64 * (many + 1), many, 2), np.int64)
-    stack[0] = box
+    for j in range(many):
+        stack[0, j, 0], stack[0, j, 1] = box[j, 0], box[j, 1]
     held = 1
     low, high = np.empty(constant.size, np.int64), np.empty(constant.size, np.int64)
     losses, out, places = np.empty((3, WIDTH)), np.empty(4), np.zeros((4, 3), np.int64)
@@ -122,8 +124,7 @@ def bounded(
                             found[k, many + j] = places[used, j] - ZERO
         if better and not leaf:
             middle = (node[widest, 0] + node[widest, 1]) // 2
-            stack[held] = node
-            stack[held, widest, 0] = middle + 1
-            stack[held + 1] = node
-            stack[held + 1, widest, 1] = middle
+            for j in range(many):
+                stack[held + 1, j, 0], stack[held + 1, j, 1] = node[j, 0], node[j, 1]
+            stack[held, widest, 0], stack[held + 1, widest, 1] = middle + 1, middle
             held += 2
