@@ -1,4 +1,4 @@
-# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (eight) try it, `make docs`
+# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (ten) try it, `make docs`
 # builds its reference. Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later), PYTEST_ARGS adds to
 # what pytest is told: make test PYTEST_ARGS=tests/formats
 PYTHON ?= python3
