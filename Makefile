@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := conftest.py bgfmt tests benchmarks plugins docs
-# one worker a processor; a worker that is done takes tests from another
+# three workers for two processors; a worker that is done takes tests from another
 PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE

@@ -141,3 +141,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         }
         slow = sorted((name, spent) for name, spent in seconds.items() if spent >= SLOW)
         DURATIONS.write_text("".join(f"{spent:.1f} {name}\n" for name, spent in slow), encoding="utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two processors: many tests wait for a program, a server or a browser."""
+    return (os.cpu_count() or 1) * 3 // 2
