@@ -35,6 +35,7 @@ from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
+from bgfmt.game.results import HOME
 from bgfmt.game.state import GameState, as_state, cube_owner
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
@@ -122,20 +123,37 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side | str) -> SideRace:
-        """Rolls, effective pips and wastage of a side, by the best one-sided table that covers it, or calculated."""
+        """Rolls, effective pips and wastage of a side.
+
+        By the best one-sided table that covers it, or calculated; outside the home board by the default table of ten
+        points, and beyond that estimated.
+        """
         side = Side.parse(side) if isinstance(side, str) else side
         table = choose.one_sided_for(self.library.tables, side)
-        if table is None:
-            found = self.sources.side(side)
-            if found is not None:
-                return races.calculated(found)
-            reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
-            raise self.sources.explained(side, reason)
-        return races.side_race(table, side, self.library.name(table))
+        if table is not None:
+            return races.side_race(table, side, self.library.name(table))
+        found = self.sources.side(side)
+        if found is not None:
+            return races.calculated(found)
+        if self.sources.limits.rolls and side.highest > HOME and not side.bar:
+            return races.far_race(side)
+        reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
+        raise self.sources.explained(side, reason)
 
     def chances(self, position: Position) -> approximate.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
-        return self.sources.chances(position)
+        try:
+            return self.sources.chances(position)
+        except NotCoveredError:
+            ours, theirs = (
+                None if position.contact else self.race(side).bearoff for side in (position.us, position.them)
+            )
+            if ours is None or theirs is None:
+                raise
+        gammons = self.sources.estimated_gammons(position) if position.gammons else (0.0, 0.0)
+        return approximate.TwoSidedEstimate(
+            position, float(approximate.win_chances(ours, theirs)), *(gammons or (None, None))
+        )
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
         """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""

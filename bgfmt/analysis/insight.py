@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+from bgfmt.analysis.cube import EXACT
 from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position
@@ -26,14 +27,19 @@ class Insight(Plain):
     rolls : the 21 rolls and their equities without a double, best first.
     """
 
-    FIELDS = "win take_point live_take_point market_losers best_rolls worst_rolls"
+    FIELDS = "win take_point live_take_point market_losers losing_rolls best_rolls worst_rolls"
     TITLE = "Insight"
 
-    win: Annotated[Chance, "The chance of the side that answers to win the game without a cube."]
+    win: Annotated[
+        Chance, "The chance of the side that answers to win the game without a cube, gammons not counted."
+    ]
     take_point: Annotated[Chance, "The chance from which it takes, with a cube that is dead after that."]
     live_take_point: Annotated[Chance, "The same with a redouble that is as good as can be."]
     market_losers: Annotated[
         Chance, "That both sides' next rolls lead to where a double is passed, or win the game at once."
+    ]
+    losing_rolls: Annotated[
+        Mapping[str, float], "The rolls of these market losers, each with its chance to be one."
     ]
     rolls: tuple[tuple[str, float], ...]
 
@@ -56,10 +62,18 @@ class Insight(Plain):
             ", ".join(f"{roll} {equity:+.3f}" for roll, equity in part.items())
             for part in (self.best_rolls, self.worst_rolls)
         )
+        alike: dict[str, list[str]] = {}
+        for roll, chance in sorted(self.losing_rolls.items(), key=lambda one: -one[1]):
+            alike.setdefault(f"{100 * chance:.0f} %", []).append(roll)
+        named = (
+            (", ".join(some) if len(some) < 8 else f"{len(some)} rolls", much) for much, some in alike.items()
+        )
+        losing = "; ".join(f"{some} ({much})" for some, much in named)
+        differ = self.rolls[0][1] - self.rolls[-1][1] > EXACT
         return [
             f"the side that answers wins {100 * self.win:.1f} %, take point {100 * self.take_point:.1f} %{live}",
-            f"market losers {100 * self.market_losers:.1f} %",
-            f"best rolls {best}; worst rolls {worst}",
+            f"market losers {100 * self.market_losers:.1f} %" + (f": {losing}" if losing else ""),
+            f"best rolls {best}; worst rolls {worst}" if differ else "all rolls are worth the same",
         ]
 
 
@@ -87,7 +101,7 @@ def insight(state: GameState, advisor: Advisor) -> Insight | None:
 
 
 def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
-    rolls, losers = [], 0.0
+    rolls, losing, losers = [], {}, 0.0
     passed: dict[Position, float] = {}  # the chance that the next double is passed, by the board after a play
     for high, low, weight in ROLLS:
         equity, after = _rolled(state, (high, low), advisor, first)
@@ -101,11 +115,19 @@ def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
                     chance += times / 36 * (not advisor.cube(answer).takes)
             passed[after.position] = chance
         losers += weight / 36 * passed[after.position]
+        if passed[after.position]:
+            losing[f"{high}{low}"] = passed[after.position]
     advisor.met_player = first ^ state.turn
     score = None if state.money else advisor.score(state)
-    win = (1 - advisor.equities(state).cubeless) / 2
+    win = advisor.equities(state).win
+    if win is None:  # gammons are counted: the chance to win a match of one point
+        last: dict[str, Any] = dict.fromkeys(("jacoby", "beavers", "cube_owner"))
+        decisive = advisor.cube(replace(state, length=1, scores=(0, 0), cube_value=1, crawford=False, **last))
+        win = decisive.match and decisive.match.mwc.no_double
+    if win is None:
+        raise NotCoveredError("the chance to win is not known")
     dead, live = take_points(score, state.cube_value)
-    return Insight(win, dead, live, losers, tuple(sorted(rolls, key=lambda roll: -roll[1])))
+    return Insight(1 - win, dead, live, losers, losing, tuple(sorted(rolls, key=lambda roll: -roll[1])))
 
 
 def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: int) -> tuple[float, GameState]:

@@ -9,7 +9,7 @@ database is the library:
    data folder (`folder()`).
 
 Beside them the one-sided table of ten points is made, once in about ten seconds, the first time that a race outside
-the home boards is estimated.
+the home boards is asked for.
 """
 
 from __future__ import annotations
@@ -200,6 +200,14 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
     Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
     """
+    rows = np.ascontiguousarray(far_or_home(far, say).bearoff[:])
+    rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
+    return rows
+
+
+@cache
+def far_or_home(far: bool, say: Say | None = None) -> OneSided:
+    """The one-sided default table of ten points where a race is `far`, else of six; made the first time and kept."""
 
     def announce() -> None:
         if far:
@@ -207,9 +215,7 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
     found = _default(*(FAR if far else DEFAULTS[0]), announce)
     table: Any = found.table if isinstance(found, Database) else found
-    rows = np.ascontiguousarray(table.bearoff[:])
-    rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
-    return rows
+    return table  # type: ignore[no-any-return]
 
 
 def _default(name: str, kind: str, points: int, announce: Callable[[], None]) -> Database | Table:

@@ -188,7 +188,7 @@ class MatchCube(CubeAction):
             notes.append("After a take the other side has an automatic redouble.")
         if self.position.gammons:
             notes.append("Gammons are possible and counted.")
-        if self.close and self.mwc_error > TIE:
+        if self.close and self.mwc_error > TIE and not self.approximate:  # else `certainty` says it
             notes.append(f"Closer than the error of {self.mwc_error:.1g}.")
         if score.beyond:
             notes.append(

@@ -57,7 +57,8 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
         return Words(paths, "", last, many=True)
     if not rest or (roll and last is None and ROLL.fullmatch(rest[-1])):
         raise click.UsageError(
-            "say the database files first, if any, then the position" + " and the roll" * roll
+            f"say the database files first, if any, then the position{' and the roll' * roll} (of a text file "
+            '"$(cat FILE)")'
         )
     strange = [word for word in rest if not COUNTS.fullmatch(word)]
     if len(rest) > 1 and strange and not _is_position(" ".join(rest)):
@@ -78,7 +79,8 @@ def _is_position(text: str) -> bool:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    return "://" in word or os.path.exists(word) or suffixed(word)
+    address = "://" in word and not re.search(r"\s|XGID=", word, re.IGNORECASE)  # none inside a pasted text
+    return address or os.path.exists(word) or suffixed(word)
 
 
 def suffixed(name: str) -> bool:

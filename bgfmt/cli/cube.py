@@ -60,6 +60,8 @@ def cube(
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
+        if own["insight"] and getattr(answer, "insight", None) is None:
+            asking.note("no insight: it takes a decision at one score that is not estimated")
         if isinstance(answer, questions.ScoresAnswer):
             return _scores(answer, said.position, plot, as_json, style)
         both = around["cube"] is None and not says_cube(said.position)

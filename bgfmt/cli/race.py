@@ -66,9 +66,7 @@ def _ignored(text: str) -> None:
     left = [("dice", state.dice), ("cube", turned), ("score", state.length)]
     named = [name for name, there in left if there]
     if named:
-        asking.note(
-            f"the {' and '.join(named)} of the identifier are not looked at: a race is of the chequers"
-        )
+        asking.note(f"a race is of the chequers; of the identifier the {' and '.join(named)} does not matter")
 
 
 def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:

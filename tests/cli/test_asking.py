@@ -10,8 +10,10 @@ import sys
 import pytest
 
 import bgfmt
+from bgfmt.analysis.solving import solve_side
 from bgfmt.cli import cli, run
 from bgfmt.files.solve import solve_stored
+from bgfmt.game.board import Side
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
 
 VERBS = ("race", "cube", "play")
@@ -90,6 +92,31 @@ def test_race(ask):
     alone = ask("race means.npz 0 0 0 2 3 4")
     assert "6.56681" in alone[1]
     assert "rolls     exactly" not in alone[1]
+
+
+def test_a_race_outside_the_home_board(ask):
+    """Within ten points by the default table, beyond by a mean of the 21 rolls."""
+    code, out, err = ask('race "0 1 0 2 3 4 2 2 0 1"')
+    assert not code, err
+    assert "EPC               96.461" in out
+    assert "from bgfmt_os10.bd" in out
+    code, out, err = ask('race --limit 1 --json "0 0 0 0 0 0 0 0 0 0 0 0 5 / 0 0 1 0 0 0 0 4"')
+    assert not code, err
+    answer = json.loads(out)
+    exact = solve_side(Side(*[0] * 12, 5), limit=1 << 40)
+    assert answer["on_roll"]["source"] == "estimate"
+    assert answer["on_roll"]["mean_rolls"] == pytest.approx(exact.last @ range(len(exact.last)), abs=0.04)
+    assert sum(answer["on_roll"]["bearoff"]) == pytest.approx(1)
+    assert 0 < answer["two_sided"]["win"] < 0.5
+    assert answer["two_sided"]["win_gammon"] == 0
+
+
+def test_an_address_inside_a_pasted_text_is_no_database(ask):
+    xgid = "XGID=-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10"
+    plain = ask(f'cube "{xgid}"')
+    for text in (f"see https://example.org/x {xgid}", f"[url=https://example.org/x]{xgid}[/url]"):
+        code, out, err = ask(f'cube "{text}"')
+        assert (code, out) == plain[:2], err
 
 
 def test_cube(ask):

@@ -180,10 +180,10 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
 @click.option("--played", metavar="PLAY", help='The play made, as "6/5 6/off".')
-@click.option("--double", is_flag=True, help="The side on roll doubled.")
+@click.option("--double", "--redouble", is_flag=True, help="The side on roll doubled.")
 @click.option("--no-double", is_flag=True, help="The side on roll rolled on.")
 @click.option("--take", is_flag=True, help="The other side took a double.")
-@click.option("--pass", is_flag=True, help="The other side passed a double.")
+@click.option("--pass", "--drop", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
 @asking.state_options
 @asking.calculation_options("oracle", *MET)
@@ -208,7 +208,9 @@ def judge(
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         raise click.UsageError(
-            "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
+            "what was done? one decision at a time"
+            if did
+            else "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
         )
     question = asking.split(words)
     if question.many:
@@ -257,6 +259,8 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
         )
     if did == "beaver" and not state.money:
         raise PositionError("there are no beavers in a match")
+    if did == "beaver" and state.beavers is False:
+        raise PositionError("no beavers are played here")
     if state.owner == "opponent" and not state.doubled:
         raise PositionError("the side on roll may not double: the other side owns the cube")
     if state.crawford:

@@ -20,7 +20,7 @@ class Decision:
     kind : "play", "no double", "double", "take", "pass", "beaver".
     player : who decided; state : the match then, the side on roll first in `state.position`.
     game, record : index of the game, and of the record in it; for "no double" that of the roll.
-    played : the play made, None where the rules do not allow it.
+    played : the play made, None where the rules do not allow it; written : that one, as the file has it.
     move : number of the roll in the game, those of both players counted; of a cube action that of the next one.
     opinion : what the file's own analysis says of it.
     """
@@ -33,6 +33,7 @@ class Decision:
     played: Play | None = None
     move: int = 1
     opinion: Opinion | None = field(default=None, compare=False, repr=False)
+    written: str = ""
 
     @property
     def cube(self) -> str:
@@ -80,7 +81,9 @@ def decisions(match: Match) -> Iterator[Decision]:
                 rolled = True
             if record.kind == "play":
                 assert record.after is not None
-                played = Play(record.moves, record.after) if record.legal else None
+                made = Play(record.moves, record.after)
+                more |= {"written": "" if record.legal else str(made)}
+                played = made if record.legal else None
                 yield Decision(number, at, "play", record.player, now, played, **more)
             elif record.kind in _CUBE and not _answers_a_beaver(record, before):
                 yield Decision(number, at, _CUBE[record.kind], record.player, now, **more)

@@ -101,7 +101,10 @@ class Answers:
 
     def race(self, asked: Question) -> tuple[Plain, bool]:
         """Rolls, effective pips and wastage of one side or two."""
-        return questions.race(self._adviser(asked), questions.one_or_two(asked.position)), True
+        about = questions.one_or_two(asked.position)
+        return self.calculated(
+            asked, lambda adviser: questions.race(adviser, about), lambda _: True, match=False
+        )
 
     def cube(self, asked: Question) -> tuple[Plain, bool]:
         """The cube action, or those at all scores, and whether it is settled."""

@@ -406,6 +406,25 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert keith["double"]["wrong"] == keith["double"]["wrong_doubles"] + keith["double"]["missed"]
 
 
+def test_the_counts_of_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    """The example of docs/theory/thumb-rules.md, by hand."""
+    text = "5 2 3 3 2 / 3 3 3 2 2 2"
+    assert run(["study", "counts", text, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    rules = {row["rule"]: row for row in answer["rules"]}
+    assert answer["pips"] == [40, 48]
+    assert rules["keith"]["count"] == -3
+    assert rules["keith"]["limits"] == [-4, -3, -2]
+    assert {name: rules["keith"][name] for name in ("double", "redouble", "take")} == dict.fromkeys(
+        ("double", "redouble", "take"), True
+    )
+    assert run(["study", "counts", text]) == 0
+    assert (
+        "keith           -3.00           -4             -3          -2  redouble, take"
+        in capsys.readouterr().out
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

@@ -318,7 +318,18 @@ def test_what_lies_behind_a_double(judge: Judge, table: Any) -> None:
             if answer.us.chequers:
                 losers += weight * times * (not judge.advisor.cube(GameState.of(answer.swapped())).takes)
     assert behind.market_losers == pytest.approx(losers)
+    lost = sum(worth[int(roll[0]), int(roll[1])] * chance for roll, chance in behind.losing_rolls.items())
+    assert lost == pytest.approx(losers)
     assert behind.win == pytest.approx((1 - judge.advisor.equities(state).cubeless) / 2)
+
+
+@pytest.mark.parametrize("away", [None, (4, 4)])
+def test_a_chance_to_win_is_one_where_gammons_count(judge: Judge, away: tuple[int, int] | None) -> None:
+    """It was worked out from the equity: -6.9 % against a side with fifteen chequers on."""
+    position = Position.parse("1 1 1 / 2 4 3 3 3")
+    behind = insight(GameState.of(position, away=away), judge.advisor)
+    assert behind is not None
+    assert 0 <= behind.win < 1e-6
 
 
 def test_wrong_cubes_say_what_was_right(report: MatchReport) -> None:

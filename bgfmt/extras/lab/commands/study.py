@@ -215,6 +215,59 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
     }
 
 
+@study.command("counts")
+@click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
+@asking.calculation_options()
+@options.json_option
+def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bool) -> None:
+    """What each count and rule of thumb says of the race POSITION, for money.
+
+    A count is that of the other side less that of the side on roll, which adds what its rule has it add.
+
+    \b
+    Example:
+      bgfmt study counts "2 2 2 3 3 3 / 1 2 3 3 3 3"
+    """
+    import numpy as np
+
+    from bgfmt.analysis.choose import check_race
+    from bgfmt.analysis.questions import state_of
+    from bgfmt.extras.lab.study.rules import RULES, Limits, Pairs
+
+    question = asking.split(words)
+    position = state_of(question.position).position
+    check_race(position)
+    sides = position.us, position.them
+    with asking.adviser(question, **calculation) as advisor:
+        rolls = [advisor.race(side).bearoff for side in sides]
+    longest = max(0 if one is None else len(one) for one in rolls)
+    chances = [np.zeros(longest) if one is None else np.pad(one, (0, longest - len(one))) for one in rolls]
+    points = max(6, *(side.highest for side in sides))
+    counted = [np.array([side.padded(points)], np.int64) for side in sides]
+    pairs = Pairs(*counted, *(one[None, 1:] for one in chances))
+    rows = []
+    for rule in RULES.values():
+        row = {"rule": rule.name, "title": rule.title, "count": None, "limits": None}
+        if isinstance(rule.decide, Limits):
+            row["count"] = round(float(rule.decide.score(pairs)[0]) / rule.decide.part, 6)
+            row["limits"] = [rule.decide.double, rule.decide.redouble, rule.decide.take]
+        rows.append(row | {name: bool(x[0]) for name, x in rule.decide(pairs)._asdict().items()})
+    if as_json:
+        options.echo_json({"asked": question.position, "pips": [one.pips for one in sides], "rules": rows})
+        return
+    click.echo(f"{asking.board_of(position)}\n")
+    click.echo("rule            count  double from  redouble from  take up to  says")
+    for row in rows:
+        numbers = [row["count"], *(row["limits"] or [None] * 3)]
+        cells = [
+            "" if number is None else f"{number:g}" if k else f"{number:.2f}"
+            for k, number in enumerate(numbers)
+        ]
+        first = "redouble" if row["redouble"] else "double" if row["double"] else "no double"
+        says = f"{first}, {'take' if row['take'] else 'pass'}"
+        click.echo(f"{row['rule']:<12} {cells[0]:>8} {cells[1]:>12} {cells[2]:>14} {cells[3]:>11}  {says}")
+
+
 @study.command("best-count")
 @click.argument(
     "files", nargs=-1, required=True, metavar="MATCH...", type=click.Path(exists=True, dir_okay=False)

@@ -73,21 +73,27 @@ class Rule:
     decide: Callable[[Pairs], Decisions]
 
 
-def _limits(score: Callable[[Pairs], Any], double: float, redouble: float, take: float) -> Any:
-    """Double and redouble from a number on, take up to one."""
+@dataclass(frozen=True)
+class Limits:
+    """Double and redouble from a number on, take up to one; `score` counts in parts, of which `part` make one."""
 
-    def decide(pairs: Pairs) -> Decisions:
-        scores = score(pairs)
-        return Decisions(scores >= double, scores >= redouble, scores <= take)
+    score: Callable[[Pairs], Any]
+    double: float
+    redouble: float
+    take: float
+    part: int = 1
 
-    return decide
+    def __call__(self, pairs: Pairs) -> Decisions:
+        """What the rule decides."""
+        scores, part = self.score(pairs), self.part
+        return Decisions(
+            scores >= part * self.double, scores >= part * self.redouble, scores <= part * self.take
+        )
 
 
-def _count(
-    score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1
-) -> Any:
-    """As `_limits`, of the counts of two sides, in parts of a pip."""
-    return _limits(lambda p: score(p.us, p.them), part * double, part * redouble, part * take)
+def _count(score: Callable[[Any, Any], Any], *limits: float, part: int = 1) -> Limits:
+    """Limits of the counts of two sides."""
+    return Limits(lambda p: score(p.us, p.them), *limits, part=part)
 
 
 def _by_win(zone: doubling.Zone) -> Any:
@@ -118,18 +124,18 @@ _ALL = (
     Rule("8-9-12", "pip count: double 8 % ahead, redouble 9 %, take up to 12 %", "folklore of the 1970s",
          _count(counts.percent_ahead, 8, 9, 12)),
     Rule("thorp", "Thorp's count", "E. O. Thorp, The Optimal Strategy for the Pure Running Game, 1975",
-         _count(counts.thorp, -2, -1, 2, 10)),
-    Rule("ward", "Ward's count", "J. Ward, Winning Is More Fun", _count(counts.ward, -2, -1, 2, 20)),
-    Rule("keith", "Keith's count", _KEITH, _count(counts.keith, -4, -3, -2, 7)),
+         _count(counts.thorp, -2, -1, 2, part=10)),
+    Rule("ward", "Ward's count", "J. Ward, Winning Is More Fun", _count(counts.ward, -2, -1, 2, part=20)),
+    Rule("keith", "Keith's count", _KEITH, _count(counts.keith, -4, -3, -2, part=7)),
     Rule("keith-gnubg", "Keith's count, not rounded, as GNU Backgammon has it", _KEITH,
-         _count(partial(counts.keith, down=False), -4, -3, -2, 7)),
+         _count(partial(counts.keith, down=False), -4, -3, -2, part=7)),
     Rule("isight", "the Isight count", "A. Reichert, Improved Cube Handling in Races: Insights with Isight, 2014",
-         _count(counts.isight, -6, -5, -2, 6)),
+         _count(counts.isight, -6, -5, -2, part=6)),
     Rule("kleinman", "Kleinman's K", "D. Kleinman, Vision Laughs at Counting, 1980",
          _count(counts.kleinman, 0.44, 0.61, 1.2)),
     Rule("trice", "Trice's rule of 62 on pips", _TRICE, _count(counts.trice, -3, -2, 0)),
     Rule("trice-epc", "Trice's rule on effective pips", _TRICE,
-         _limits(lambda p: counts.effective(p.our_rolls, p.their_rolls), -3, -2, 0)),
+         Limits(lambda p: counts.effective(p.our_rolls, p.their_rolls), -3, -2, 0)),
     Rule("acount", "the Keeler-Gillogly count, rounded", _KEELER, _by_acount("nearest")),
     Rule("acount-none", "the Keeler-Gillogly count, not rounded", _KEELER, _by_acount("none")),
     Rule("w-z0", "winning chance: double from 65 %, take up to 79 %", _BKG, _by_win("Z0")),
@@ -138,7 +144,7 @@ _ALL = (
     Rule("w-always", "winning chance: double from 51 %", f"{_BKG}; for comparison", _by_win("always")),
     Rule("w-best", "winning chance: double 63.75 %, redouble 66.25 %, take up to 76.75 %",
          "ours, the best single limits over six points and six chequers",
-         _limits(lambda p: p.win, 0.6375, 0.6625, 0.7675)),
+         Limits(lambda p: p.win, 0.6375, 0.6625, 0.7675)),
 )  # fmt: skip
 RULES = {rule.name: rule for rule in _ALL}
 

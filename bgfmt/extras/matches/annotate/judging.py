@@ -338,13 +338,14 @@ def _play(decision: Decision, advisor: Advisor) -> Judgement:
         "best_mwc": best.mwc,
     }
     if decision.played is None:
-        why = "not a legal play"
+        why = f"{decision.written} is not a legal play" if decision.written else "not a legal play"
         return Judgement(decision, "an illegal play", best.notation, None, loss=None, note=why, **common)
     result = decision.played.result
     did = _play_to(result, ranked)
     assert did.loss is not None
     wrong = did.loss > ERROR
-    close = did.close and wrong
+    rivals = ranked.approximate and any(play.close for play in ranked.plays if play is not did)
+    close = did.close and (wrong or rivals)
     cubeless = 0.0 if state.money else None
     if wrong and state.money:
         cubeless = _play_to(result, advisor.plays(state, measure="cubeless")).loss

@@ -41,7 +41,8 @@ def _seen(number: float, digits: int) -> str:
 def line(one: Judgement) -> str:
     notes = [one.note] if one.note else []
     if one.verdict == "illegal":
-        return f"{one.did} ({one.note}), best {one.best} {worth(one.best_equity, one.best_mwc)}"
+        best = worth(one.best_equity, one.best_mwc, about=one.approximate)
+        return f"{one.did} ({one.note}), best {one.best} {best}"
     text = f"{one.did} {worth(one.equity, one.mwc, about=one.approximate)}"
     if one.verdict == "forced":
         return f"{text}, the only play"
@@ -94,7 +95,7 @@ def certainty(one: Judgement) -> str:
         return "no decision to make"
     if not one.bounded:
         return "approximate: no bound of the error is known"
-    if one.verdict == "close":
+    if one.close:
         open_still = "played out and still open: " if one.method == "play-outs" else ""
         return f"{open_still}closer than the error of the numbers"
     if one.approximate:
