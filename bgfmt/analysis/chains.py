@@ -77,7 +77,7 @@ class Estimator:
         self._lock = Lock()
         self._kept: dict[int, tuple[Arrays, Arrays]] = {}
         self._spaces: dict[tuple[int, int], tuple[Boards, Boards]] = {}
-        self._game: Game | None = None
+        self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
         """The values of a race without contact before the roll, and after each play of each roll.
@@ -100,7 +100,7 @@ class Estimator:
         with self._lock:
             return self.race(position, columns).solve(np.empty((0, len(columns))))
 
-    def race(self, position: Position, columns: Columns) -> Race:
+    def race(self, position: Position, columns: Columns) -> ChainGame:
         """The chains of both sides, and the game that they play."""
         from bgfmt.analysis import kernels_chains as kernels
 
@@ -108,7 +108,7 @@ class Estimator:
         points = next((p for p in (HOME, FAR) if farthest <= p), farthest)
         rolls = ROLLS if farthest <= FAR else FAR_ROLLS
         if self._game is None or self._game.columns is not columns:
-            self._game = Game(columns, self.effort.ending)
+            self._game = GameColumns(columns, self.effort.ending)
         game = self._game
         rules = game.few, np.ascontiguousarray(board.number_terms(points)), tables(points)
         if points not in self._kept:
@@ -135,15 +135,15 @@ class Estimator:
                     break
                 depth += 1
             else:
-                return Race(spaces, depth, rules, game)
+                return ChainGame(spaces, depth, rules, game)
         raise SolverError(f"{position}: the race takes more boards than an estimate holds")
 
 
-class Race:
+class ChainGame:
     """A race of two chains; lines, starts: see `kernels_game.solve`."""
 
     def __init__(
-        self, chains: tuple[Boards, Boards], depth: int, rules: tuple[int, Array, Arrays], game: Game
+        self, chains: tuple[Boards, Boards], depth: int, rules: tuple[int, Array, Arrays], game: GameColumns
     ) -> None:
         self.chains, self.rules, self.game = chains, rules, game
         many = [np.diff(chain.nexts) for chain in chains]
@@ -161,7 +161,7 @@ class Race:
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class GameColumns:
     """Columns as `kernels_game` takes them, with exact values of home boards of few chequers."""
 
     columns: Columns
@@ -220,7 +220,7 @@ def _ending(key: _Key, chequers: int) -> Array:
 
 @cache
 def tables(points: int) -> tuple[Array, Array, Array, Array]:
-    """The one-sided table for a race on so many points: see `kernels_chains.distributions`."""
+    """The one-sided table for a race on these points: see `kernels_chains.distributions`."""
     far = points != HOME
     rows = library.distributions(far)
     terms, home = (np.ascontiguousarray(board.number_terms(one)) for one in (FAR if far else HOME, HOME))

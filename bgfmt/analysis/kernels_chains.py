@@ -348,7 +348,7 @@ def _span(within: Any, x: int, low: int, high: int) -> tuple[int, int]:
 
 @njit()
 def _padded(n: int) -> int:
-    """So many numbers that loops over them are made of vectors."""
+    """As many lanes: the next multiple of 32, loops in vectors."""
     return (n + 31) & ~31
 
 
@@ -418,8 +418,8 @@ def _share(
     trace *= STIFF / np.float32(many)
     for i in range(many):
         for j in range(i):
-            between = apart[first + near[i, x], near[j, x]]
-            gram[i, j] = gram[j, i] = (least[i, x] + least[j, x] - between) / np.float32(2)
+            squares = apart[first + near[i, x], near[j, x]]
+            gram[i, j] = gram[j, i] = (least[i, x] + least[j, x] - squares) / np.float32(2)
         gram[i, i] = least[i, x] + trace
         weights[i] = ONE
     for i in range(many):

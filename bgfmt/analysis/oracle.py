@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import chains
 from bgfmt.analysis.answers import PLAYED
-from bgfmt.analysis.chains import Race
+from bgfmt.analysis.chains import ChainGame
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import Solved
@@ -227,13 +227,13 @@ class Oracle:
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, done * THROWS**2, seed, **values)
 
-    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> Race:
+    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> ChainGame:
         """A race with its values, by the standard error wanted."""
         race = self.estimators[error >= FINE].race(position, kept)
         race.solve(np.empty((0, len(kept))))
         return race
 
-    def run(self, race: Race, board: Array, first: int, many: int, seed: int) -> Array:
+    def run(self, race: ChainGame, board: Array, first: int, many: int, seed: int) -> Array:
         """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
         from bgfmt.analysis import kernels_game as kernels
 
@@ -275,7 +275,12 @@ class Sample:
     """
 
     def __init__(
-        self, oracle: Oracle, race: Race, columns: Sequence[int], seed: int = 1, board: Array | None = None
+        self,
+        oracle: Oracle,
+        race: ChainGame,
+        columns: Sequence[int],
+        seed: int = 1,
+        board: Array | None = None,
     ) -> None:
         self.oracle, self.race, self.columns, self.seed = oracle, race, np.array(columns, np.int64), seed
         self.board = np.zeros(0, np.int8) if board is None else np.ascontiguousarray(board)
