@@ -1,10 +1,10 @@
-# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (eight) try it, `make docs`
+# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (ten) try it, `make docs`
 # builds its reference. Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later), PYTEST_ARGS adds to
 # what pytest is told: make test PYTEST_ARGS=tests/formats
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := conftest.py bgfmt tests benchmarks plugins docs
-# one worker a processor; a worker that is done takes tests from another
+# three workers for two processors; a worker that is done takes tests from another
 PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,13 +29,13 @@ check: style
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 # Everything; mypy is one of the tests.
-test: style .venv/web .venv/kernels/made
-	BGFMT_KERNELS=$(CURDIR)/.venv/kernels $(PYTEST) $(PYTEST_ARGS)
+test: style .venv/web
+	$(PYTEST) $(PYTEST_ARGS)
 
 # Everything, with no kernel compiled before, and what each test takes of the processor into tests/durations.txt.
 measure: .venv/tested .venv/web
-	rm -rf .venv/cache
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv/cache $(PYTEST) --measure
+	rm -rf .venv/kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv/kernels $(PYTEST) --measure
 
 lint: style
 	$(BIN)/mypy
@@ -95,12 +95,6 @@ bench: .venv/installed
 # what the tests of plugins/js, of plugins/descriptions and of the probe page need from npm; without npm those tests are skipped
 .venv/web: .venv/created tests/web/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix tests/web --no-progress --silent; fi
-	@touch $@
-
-# the kernels as a wheel has them, so that no test waits for numba; without a C compiler numba compiles for the tests
-.venv/kernels/made: .venv/tested hatch_build.py bgfmt/jit/forms.txt $(shell grep -rl '^@njit' bgfmt)
-	@mkdir -p $(@D)
-	$(BIN)/python hatch_build.py $(@D)
 	@touch $@
 
 clean:

@@ -197,9 +197,10 @@ def build(folder: Path, forms: str, levels: Sequence[str]) -> list[Path]:
     path, listed = folder / f"kernels{SUFFIX}", folder / "kernels.json"
     objects = [str(object_of(folder, *task)) for task in tasks]
     runtime = str(ROOT / "bgfmt" / "jit" / "runtime.c")
-    strip = ["-s"] if sys.platform.startswith("linux") else []
+    # a symbol that nothing defines is an error here, and not where the library is loaded
+    more = ["-s", "-Wl,-z,defs"] if sys.platform.startswith("linux") else []
     subprocess.run(
-        [compiler, "-O2", "-shared", "-fPIC", *strip, "-o", str(path), runtime, *objects, "-lm"], check=True
+        [compiler, "-O2", "-shared", "-fPIC", *more, "-o", str(path), runtime, *objects, "-lm"], check=True
     )
     text = json.dumps({"library": path.name, "levels": list(levels), "kernels": kernels}, indent=1)
     listed.write_text(text, "ascii")

@@ -86,6 +86,7 @@ _OTHER_NAMES = {
     "bgfmt.articles": "bgfmt.extras.lab.articles",
     "bgfmt.engine": "bgfmt.extras.lab.engine",
     "bgfmt.files.solve_met": "bgfmt.extras.lab.hypergammon_met",
+    "bgfmt.formats.bgsage": "bgfmt.extras.lab.formats.bgsage",
     "bgfmt.formats.j": "bgfmt.extras.lab.formats.j",
     "bgfmt.game.orders": "bgfmt.extras.lab.articles.orders",
     "bgfmt.hosts": "bgfmt.extras.hosts",

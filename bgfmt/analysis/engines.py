@@ -147,7 +147,7 @@ def names() -> list[str]:
 
 
 def options_of(items: Iterable[str]) -> dict[str, str]:
-    """Options `KEY=VALUE` by name, empty ones left out; CapabilityError for one that is none."""
+    """Options `KEY=VALUE` by name, empty ones left out; CapabilityError for a text without `=`."""
     pairs = [item.partition("=") for item in items if item]
     bad = next((key for key, equals, _ in pairs if not equals), None)
     if bad is not None:

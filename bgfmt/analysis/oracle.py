@@ -326,11 +326,9 @@ def allowance(position: Position) -> float:
 
 def _within(error: float, position: Position, terms: Terms) -> dict[str, Any]:
     """What `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
-    unit = _unit(terms)
+    unit, more = _unit(terms), allowance(position)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
-    return {name: unit * (times * error + allowance(position)) for name, times in reach.items()} | {
-        "source": PLAYED
-    }
+    return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
 
 
 # -- what is asked ---------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ _OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\uf
 
 
 def plain_value(value: Any) -> Any:
-    """What JSON has in place of a value that is none of its own: numbers of numpy, answers as their fields."""
+    """A value that JSON cannot hold, as one that it can: numbers of numpy as its own, answers as their fields."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "as_dict"):

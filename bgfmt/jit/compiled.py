@@ -4,14 +4,13 @@ Beside this module a wheel has one library and its list: for each kernel, for ea
 for each level of processor. A function takes one block of memory: what it returns and the address of an error are in
 front, then 8 bytes for each number, and for an array what numba takes for it (0, 0, items, bytes of an item, address,
 shape, strides). `hatch_build.py` makes the library from what numba compiles. Where there is none, as in a checkout,
-numba compiles when a kernel is called. BGFMT_KERNELS names another folder with a library.
+numba compiles when a kernel is called.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
-import os
 import pickle
 import struct
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-FOLDER = Path(os.environ.get("BGFMT_KERNELS") or Path(__file__).parent)
+FOLDER = Path(__file__).parent
 LIST = "kernels.json"
 HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
 ALIGNED, LAYOUT = 0x100, 0x103  # bits of numpy's flags: of alignment, and of that and both orders

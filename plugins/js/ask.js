@@ -14,7 +14,7 @@ import * as bgfmt from "./bgfmt.js";
 const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, pips, rank, sideOf } = bgfmt;
 
 export const ROLLS = Array.from({ length: 6 }, (_, i) => Array.from({ length: i + 1 }, (_, j) => `${i + 1}${j + 1}`)).flat();
-const HOME = 6;
+const FARTHEST = 8; // the last point of races that estimate.js estimates
 const FULL = 15; // only a side with all its chequers on the board can lose a gammon
 const EXACT = 1e-12; // equities this near are not told apart
 const EVERYWHERE = { gapPages: 1 << 20 }; // successors lie in one row of the table: one stretch, whatever lies between
@@ -286,9 +286,9 @@ async function solve(calculation, { us, them }, columns, limit, total = columns.
   }
 }
 
-/** A race estimated; null outside the home boards, and where nothing calculates. */
+/** A race estimated; null with a chequer too far back, and where nothing calculates. */
 async function estimate(calculation, { us, them }, columns, unit = 1) {
-  if (!calculation || Math.max(highest(us), highest(them)) > HOME) return null;
+  if (!calculation || Math.max(highest(us), highest(them)) > FARTHEST) return null;
   return once(calculation, JSON.stringify([us, them, columns, unit]), async () => calculation.own({ us, them, columns, unit }, calculation.more));
 }
 

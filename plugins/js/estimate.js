@@ -1,13 +1,14 @@
-// Estimates races that are too large to calculate, with both sides in their home boards, as `bgfmt` does: the same numbers,
+// Estimates races that are too large to calculate, with no chequer beyond the eighth point, as `bgfmt` does: the same numbers,
 // operation by operation. A side that plays alone, for few rolls, is a chain of boards; after each roll those are played
 // on whose distributions of rolls differ most, every other goes with the nearest of them, and the game of the two
 // chains is solved backwards. The twin in Python: bgfmt/analysis/chains.py and kernels_chains.py; what it errs by:
 // docs/races.md.
 
-import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
+import { NotCoveredError, chequers, count, countsText, highest, pips, rank, unrank } from "./bgfmt.js";
 import { bestRolls, calculate } from "./calculate.js";
 
 const HOME = 6;
+const FARTHEST = 8; // points: the one-sided table of eight takes seconds and 70 MB
 const ROLLS = 32; // told apart, the chances of each board in the table
 const [BOARDS, FIRST, SLACK, FIRST_SLACK] = [32, 64, 0.1, 1000]; // played on after a roll, the first; mean rolls a play may lose
 const [USUAL, MOST] = [0.0055, 0.012]; // errors that 95 % and 99.9 % of estimates keep, in equities
@@ -21,15 +22,16 @@ const DICE = Array.from({ length: 6 }, (_, high) => Array.from({ length: high + 
 
 /** What a question asks for: a calculation where it has a limit, else an estimate. */
 export function answer(question, progress) {
-  return question.limit === undefined ? estimate(question) : calculate(question, progress);
+  return question.limit === undefined ? estimate(question, progress) : calculate(question, progress);
 }
 
 /**
  * A race estimated, in the shape of `calculate`: `usual` and `error` are errors that 95 % and 99.9 % keep; unit: what a point
  * is worth.
  */
-export function estimate({ us, them, columns, unit = 1 }) {
-  const [ours, theirs, depth] = chains(us, them);
+export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
+  if (Math.max(highest(us), highest(them)) > FARTHEST) throw new NotCoveredError(`${countsText({ us, them })} has a chequer beyond point ${FARTHEST}`);
+  const [ours, theirs, depth] = chains(us, them, progress);
   const k = columns.states.length;
   const found = ours.layers[2];
   const after = new Float64Array(found * k);
@@ -42,29 +44,31 @@ export function estimate({ us, them, columns, unit = 1 }) {
 let last = { key: null }; // the same race is asked for with other columns
 
 /** The chains of both sides, and how many layers they have. */
-function chains(us, them) {
+function chains(us, them, progress) {
   const key = `${us}/${them}`;
   if (last.key === key) return last.made;
+  const table = oneSided(Math.max(HOME, highest(us), highest(them)), progress);
   const [both, made] = [[us, them], [null, null, MOST_LAYERS - 2]];
   for (const side of pips(them) < pips(us) ? [1, 0] : [0, 1]) { // the game ends with the shorter chain
-    made[side] = chain(both[side], made[2]);
+    made[side] = chain(both[side], made[2], table);
     made[2] = made[side].depth + 1;
   }
   last = { key, made };
   return made;
 }
 
-let table = null;
+const tables = new Map();
 
 /**
- * {rows, means, kept} of all boards at home: chances to be off in 0, 1, 2, ... rolls, 32 in 65535ths a board, and mean rolls, by
- * the rules of docs/theory/one-sided.md; kept: what `expand` has found.
+ * The one-sided table of boards on some points, by the rules of docs/theory/one-sided.md: {points, terms, rows, means, kept}; rows:
+ * chances to be off in 0, 1, 2, ... rolls, 32 in 65535ths a board; means: mean rolls; kept: what `expand` has found.
  */
-function oneSided() {
-  if (table) return table;
-  const boards = count(HOME, 15);
+function oneSided(points, progress) {
+  if (tables.has(points)) return tables.get(points);
+  const boards = count(points, 15);
+  const terms = Float64Array.from({ length: 16 * points }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
   const [rows, totals, sums] = [new Uint16Array(ROLLS * boards), new Uint32Array(boards), new Uint32Array(ROLLS)];
-  const each = (make) => Array.from({ length: HOME }, make);
+  const each = (make) => Array.from({ length: 6 }, make);
   const itself = Int32Array.from(totals, (_, board) => board);
   const [one, two, three] = Array.from({ length: 3 }, () => each(() => new Int32Array(boards))); // best after more of a die
   const least = (first, after, best = -1) => {
@@ -73,8 +77,9 @@ function oneSided() {
   };
   rows[0] = 65535;
   for (let board = 1; board < boards; board++) {
-    const counts = unrank(board, HOME);
-    const first = each((_, k) => moved(counts, k + 1));
+    if (board % 4096 === 0) progress(board, boards);
+    const counts = unrank(board, points);
+    const first = each((_, k) => moved(counts, k + 1, terms));
     sums.fill(0);
     DICE.forEach(([high, low], roll) => {
       const double = high === low;
@@ -82,7 +87,11 @@ function oneSided() {
       const best = double ? least(first[a], three[a]) : least(first[b], one[a], least(first[a], one[b]));
       for (let k = 1; k < ROLLS; k++) sums[k] += (double ? 1 : 2) * rows[ROLLS * best + k - 1];
     });
-    first.forEach((list, die) => [[one, itself], [two, one[die]], [three, two[die]]].forEach(([to, after]) => (to[die][board] = least(list, after))));
+    for (let die = 0; die < 6; die++) {
+      one[die][board] = least(first[die], itself);
+      two[die][board] = least(first[die], one[die]);
+      three[die][board] = least(first[die], two[die]);
+    }
     const row = rows.subarray(ROLLS * board, ROLLS * (board + 1));
     let [most, over] = [0, -65535];
     for (let k = 1; k < ROLLS; k++) {
@@ -92,17 +101,18 @@ function oneSided() {
     row[most] -= over; // the likeliest takes what rounding has left
     for (let k = 1; k < ROLLS; k++) totals[board] += k * row[k];
   }
-  table = { rows, means: Float64Array.from(totals, (total) => total / 65535), kept: new Map() };
-  return table;
+  const made = { points, terms, rows, means: Float64Array.from(totals, (total) => total / 65535), kept: new Map() };
+  tables.set(points, made);
+  return made;
 }
 
 /** Numbers of what a board becomes by one die, the highest chequer first. */
-function moved(counts, die) {
+function moved(counts, die, terms) {
   const found = [];
-  for (let i = HOME - 1; i >= 0; i--) {
+  for (let i = counts.length - 1; i >= 0; i--) {
     if (!mayMove(counts, i, die)) continue;
     shift(counts, i, die, 1);
-    found.push(numberOf(counts));
+    found.push(numberOf(counts, terms));
     shift(counts, i, die, -1);
   }
   return found;
@@ -119,21 +129,19 @@ function distribution(rows, board) {
 
 // -- plays ------------------------------------------------------------------------------------------------------
 
-const TERMS = Float64Array.from({ length: 16 * HOME }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
-
-function numberOf(counts) {
+function numberOf(counts, terms) {
   let number = 0;
-  for (let k = 0, above = 0; k < HOME; k++) {
-    above += counts[HOME - 1 - k];
-    number += TERMS[16 * k + above];
+  for (let k = 0, above = 0; k < counts.length; k++) {
+    above += counts[counts.length - 1 - k];
+    number += terms[16 * k + above];
   }
   return number;
 }
 
 function mayMove(counts, i, die) {
   if (!counts[i]) return false;
-  if (i >= die - 1) return true; // all are at home
-  for (let k = i + 1; k < HOME; k++) if (counts[k]) return false;
+  if (i >= die) return true;
+  for (let k = i === die - 1 ? HOME : i + 1; k < counts.length; k++) if (counts[k]) return false;
   return true;
 }
 
@@ -143,14 +151,14 @@ function shift(counts, i, die, by) {
 }
 
 /** Numbers of the results of a roll, each where it comes up first: the larger die first, then the smaller. */
-function results(counts, [high, low]) {
+function results(counts, [high, low], terms) {
   const double = high === low;
   const found = [];
   const known = new Set();
   const path = [0, 0, 0, 0];
   for (const dice of double ? [[low, low]] : [[high, low], [low, high]]) {
     let depth = 0;
-    path[0] = HOME; // the source tried last; the next one is below it
+    path[0] = counts.length; // the source tried last; the next one is below it
     while (depth >= 0) {
       const die = dice[depth && 1];
       let i = path[depth] - 1;
@@ -161,9 +169,9 @@ function results(counts, [high, low]) {
         continue;
       }
       shift(counts, i, die, 1);
-      const number = numberOf(counts);
+      const number = numberOf(counts, terms);
       if (number && depth < (double ? 3 : 1)) {
-        path[++depth] = double ? i + 1 : HOME; // of doubles the sources never rise
+        path[++depth] = double ? i + 1 : counts.length; // of doubles the sources never rise
         continue;
       }
       if (!known.has(number)) {
@@ -177,12 +185,12 @@ function results(counts, [high, low]) {
 }
 
 /** Of each roll the results of a board that may be played: that of the least mean first, then those within `slack`. */
-function expand(number, { means, kept }, root) {
+function expand(number, { points, terms, means, kept }, root) {
   if (!root && kept.has(number)) return kept.get(number);
-  const counts = Int32Array.from(unrank(number, HOME));
+  const counts = Int32Array.from(unrank(number, points));
   const [most, slack] = root ? [MOST_FIRST, FIRST_SLACK] : [MOST_OTHER, SLACK];
   const out = DICE.map((dice) => {
-    const found = results(counts, dice);
+    const found = results(counts, dice, terms);
     let best = 0;
     for (let x = 1; x < found.length; x++) if (means[found[x]] < means[found[best]]) best = x;
     let limit = means[found[best]] + slack;
@@ -206,12 +214,12 @@ const gainOf = (counts) => (chequers(Array.from(counts)) === 15 ? 2 : 1);
  * boards played on, by rising means, those of layer t from nexts[t] to nexts[t + 1]; ends, results: the results of roll r of
  * the board at place c of `chosen` are boards results[ends[21 c + r]] to results[ends[21 c + r + 1] - 1].
  */
-function chain(side, most) {
-  const own = oneSided();
-  const start = rank(side, HOME);
+function chain(side, most, table) {
+  const { points, rows, means } = table;
+  const start = rank(side, points);
   const c = {
-    layers: [0, 1], chosen: [0], nexts: [0, 1], within: [distribution(own.rows, start)], near: [0], ends: [0], results: [],
-    boards: [Int8Array.from(unrank(start, HOME))], numbers: [start], shares: [[1, 1]],
+    layers: [0, 1], chosen: [0], nexts: [0, 1], within: [distribution(rows, start)], near: [0], ends: [0], results: [],
+    boards: [Int8Array.from(unrank(start, points))], numbers: [start], shares: [[1, 1]],
   };
   c.gains = [gainOf(c.boards[0])];
   let t = 0;
@@ -219,16 +227,16 @@ function chain(side, most) {
     const places = new Map();
     for (let at = c.nexts[t]; at < c.nexts[t + 1]; at++) {
       const share = c.shares[c.chosen[at]][1];
-      expand(c.numbers[c.chosen[at]], own, t === 0).forEach((list, roll) => {
+      expand(c.numbers[c.chosen[at]], table, t === 0).forEach((list, roll) => {
         list.forEach((number, x) => {
           let place = places.get(number);
           if (place === undefined) {
             places.set(number, (place = c.numbers.length));
             c.numbers.push(number);
-            c.boards.push(Int8Array.from(unrank(number, HOME)));
+            c.boards.push(Int8Array.from(unrank(number, points)));
             c.near.push(-1);
             c.shares.push([0, 0]);
-            c.within.push(distribution(own.rows, number));
+            c.within.push(distribution(rows, number));
             c.gains.push(gainOf(c.boards[place]));
           }
           if (x === 0) c.shares[place][0] += (share * (DOUBLES.includes(roll) ? 1 : 2)) / 36;
@@ -238,7 +246,7 @@ function chain(side, most) {
       });
     }
     c.layers[t + 2] = c.numbers.length;
-    choose(c, c.layers[t + 1], c.layers[t + 2], t ? BOARDS : FIRST, own.means);
+    choose(c, c.layers[t + 1], c.layers[t + 2], t ? BOARDS : FIRST, means);
     c.nexts[t + 2] = c.chosen.length;
   }
   for (let u = t + 2; u <= MOST_LAYERS; u++) {

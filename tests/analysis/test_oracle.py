@@ -30,6 +30,14 @@ def test_exact_equities_lie_within_the_bounds() -> None:
             assert value.standard_error <= 0.002
 
 
+def test_beyond_ten_points_exact_equities_lie_within_the_bounds() -> None:
+    position = Position.parse("1 0 0 0 0 1 0 1 0 1 0 1 / 0 2 0 0 0 0 0 1 0 0 1 1")
+    exact, played = ondemand.solve_money(position), analysis.play_out(position, error=0.002)
+    for name in ("cubeless", "owned", "centered", "opponent"):
+        value = getattr(played, name)
+        assert value.low <= exact.equity(name) <= value.high, name
+
+
 def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
     position = Position.parse("0 1 2 2 1 1 / 1 1 2 2 0 1")
     score = Score((3, 5), met.load(met.DEFAULT))

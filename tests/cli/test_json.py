@@ -104,6 +104,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "right.csv").write_text("position,win\n1 / 1,1\n")
     (folder / "evening.mat").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat").read_bytes())
     (folder / "evening.xg").write_bytes((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
+    for name in ("lazybg-match1", "bglab-match10611856"):
+        shutil.copy(ROOT / f"fixtures/matches/{name}.mat", folder)
     (folder / "money.mat").write_bytes((ROOT / "fixtures/matches/gnubg107-beaver.mat").read_bytes())
     return folder
 
@@ -157,6 +159,7 @@ CASES = [
     ("Judged one", "judge ts_06x04.bd 0,1,0,0,1/0,1,1 --roll 21 --played 5/2"),
     ("Judged one", "judge os_p06.bd 0,1,0,0,1/0,1,1 --take --away 3-5"),
     ("Rule study", "study rules ts_06x04.bd --rule keith"),
+    ("Best counts", "study best-count lazybg-match1.mat bglab-match10611856.mat --again 4 --numbers 1"),
     ("Exam", "exam rule:keith --sample 300 --against bgfmt:limit=0"),
     ("Exam", "exam bad.py:answer --set matches --kind play"),
     ("Checked labels", "check-labels labels.csv"),

@@ -271,9 +271,8 @@ def _in_a_terminal(*words: str, **environment: str) -> str:
     return said.decode()
 
 
-def test_the_first_time_it_says_that_it_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
     words = ["solve", "one-sided", "3", "--force", "-o", str(tmp_path / "a.bd")]
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert _in_a_terminal(*words, **cold).count("compiling, once") == 1
     assert "compiling" not in _in_a_terminal(*words, **cold)

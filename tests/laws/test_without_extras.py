@@ -13,8 +13,7 @@ OPTIONAL = (
     "uvicorn", "distributed", "dask",
 )  # fmt: skip
 PROGRAM = f"""
-import os, sys
-os.environ.pop("BGFMT_KERNELS", None)
+import sys
 for name in {OPTIONAL}:
     sys.modules[name] = None
 from bgfmt.__main__ import main

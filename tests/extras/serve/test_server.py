@@ -27,7 +27,6 @@ from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
-from bgfmt.jit.compiled import Calls
 from tests.conftest import ROOT
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -291,7 +290,6 @@ def test_a_compressed_table_is_compiled_beside_all_else(
 ) -> None:
     packed = tmp_path / "packed.bgts"
     assert run(["convert", str(TS), str(packed)]) == 0
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     with served("--settle", "0", str(packed)) as base:
         client, refused = Client(base), 0
@@ -314,13 +312,11 @@ def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """A compiler in the server's own process would keep Python from answering."""
     packed = tmp_path / "packed.bgts"
     assert run(["convert", str(TS), str(packed)]) == 0
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("bgfmt.analysis.sources.Sources.may_estimate", lambda *_: False)  # of tables alone
     for kernel in jit._kernels:  # what other tests have compiled in this process
         monkeypatch.setattr(kernel, "_dispatcher", None)
         monkeypatch.delitem(vars(kernel), "_folder", raising=False)
-        monkeypatch.setitem(vars(kernel), "_calls", Calls("none"))
     with Holdings.open([f"table={packed}"]) as holdings:
         answers = Answers(holdings, settle=0)
         answers.warm()
@@ -445,7 +441,6 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("wait", [0.0, 0.5, 1.0, 1.5])
 def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler works in a thread, which must not outlive what Python takes down."""
-    monkeypatch.delenv("BGFMT_KERNELS", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     with served(str(TS)):
         time.sleep(wait)

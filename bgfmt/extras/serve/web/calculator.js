@@ -5,7 +5,7 @@ import { BgfmtError, NotCoveredError } from "./bgfmt.js";
 let worker = null;
 let last = Promise.resolve();
 
-/** As `answer` of estimate.js, beside the page; `progress(done, total)` counts pairs of boards. */
+/** As `answer` of estimate.js, beside the page; `progress(done, total)` counts pairs of boards, or boards of a table. */
 export function calculate(question, { signal, progress = () => {} }) {
   const found = last.then(() => ask(question, signal, progress));
   last = found.catch(() => {});

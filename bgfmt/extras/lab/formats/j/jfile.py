@@ -17,9 +17,8 @@ from bgfmt.errors import CapabilityError, CorruptError, FormatError
 from bgfmt.extras.lab.articles.orders import Peelle
 from bgfmt.extras.lab.formats.j import audit, layout
 from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.components import Components
 from bgfmt.extras.lab.formats.j.container import VERSIONS, Container, Version, looks_like
-from bgfmt.extras.lab.formats.j.layout import JLayout
+from bgfmt.extras.lab.formats.j.layout import Components, JLayout
 from bgfmt.extras.lab.formats.j.noun import Form, Noun, form_of
 from bgfmt.extras.lab.formats.j.write import compact
 from bgfmt.formats import base, records

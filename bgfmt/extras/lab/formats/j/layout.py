@@ -15,16 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import formats
-from bgfmt.errors import CorruptError
+from bgfmt.errors import CorruptError, NotCoveredError
 from bgfmt.extras.lab.articles.orders import Peelle
 from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.components import Components
 from bgfmt.extras.lab.formats.j.container import VERSIONS, Container
 from bgfmt.extras.lab.formats.j.noun import JType, Noun
 from bgfmt.formats import records
@@ -32,6 +31,7 @@ from bgfmt.formats.base import ROLLS
 from bgfmt.formats.records import Fact, Record
 from bgfmt.game import board
 from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows, Table
+from bgfmt.tables.base import ArrayRule, Listing
 from bgfmt.tables.rolls import means_of
 
 TITLE = "bgfmt one-sided"
@@ -40,6 +40,39 @@ LET_GO = 32  # times that this is done before the pages of a mapped file are let
 SAMPLED, MOSTLY = 100, 0.9
 #: positions of which every code is compared, and the mean rolls are put in order, when a file is opened
 EAGER = 1 << 17
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Components(Table):
+    """The components of a J file: `nouns` decodes component k on demand. It has no positions."""
+
+    kind: ClassVar[str] = "components"
+    columns = ()
+    nouns: Listing
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return ()
+
+    @property
+    def entries(self) -> int:
+        return len(self.nouns)
+
+    @property
+    def listing(self) -> Listing:
+        return self.nouns
+
+    def covers(self, *_: Any, **__: Any) -> str | None:
+        return f"a {self.kind} file holds no positions to look up"
+
+    def number(self, *_: Any, **__: Any) -> Any:
+        raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
+
+    covers_side = covers
+    asked = lookup = lookup_many = entry_numbers = number
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.zeros((len(numbers), 0))
 
 
 @dataclass(frozen=True)

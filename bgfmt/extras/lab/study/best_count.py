@@ -1,0 +1,372 @@
+"""The best count of one to six numbers: cube decisions of races, and a search by branch and bound over whole weights.
+
+Decisions are those that come up in races that are played on with other dice from recorded matches. A race begins
+where contact ended, the cube at 1 and centered. Both sides play for the fewest rolls and go by Keith's count until a
+double is passed, a redouble made or the game over. Gammons are ignored.
+
+A rule has a count for each side: pips and a whole number for each of up to `MOST_TERMS` terms. The lead is the other
+side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side on roll
+doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
+
+The loss found is the least of all rules of the form: a box of weights is left only where its bound is no less, a
+position whose least lead is at a limit says yes for all weights of the box, one whose greatest lead is below it says
+no, and any other is counted as decided rightly. The same search on the races held out tells what no rule of the form
+can fall below there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.analysis.bulk import results_of
+from bgfmt.analysis.chains import FAR, QUICK, Estimator, rows
+from bgfmt.errors import NotCoveredError
+from bgfmt.extras import matches
+from bgfmt.extras.lab.study import kernels_search as kernels
+from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
+from bgfmt.extras.lab.study.judges import TIE, by_equities, may_double
+from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
+from bgfmt.extras.lab.study.tallies import Worths
+from bgfmt.extras.matches.decisions import state
+from bgfmt.game import board
+from bgfmt.game.board import Position, Side
+from bgfmt.met.score import NOBODY, CubeState, Score
+from bgfmt.solver import columns
+from bgfmt.tables import TwoSided
+from bgfmt.tables.rolls import CHANCE_WHOLE
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+POINTS = 24
+THINNED = 16.0  # one in 16 positions outside home is kept: they are dear to estimate
+DOUBLE, REDOUBLE, TAKE = -4 * 7, -3 * 7, -2 * 7  # by Keith's count
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """N decisions: of the side on roll whether to double, of the other whether to take.
+
+    us, them : (N, points) chequers. owned : (N,) bool, whether it is about a redouble. race : (N,) the recorded race
+    that it comes from. held : (N,) bool, whether it is kept for judging. share : (N,) how often it comes in a race.
+    """
+
+    us: Array
+    them: Array
+    owned: Array
+    race: Array
+    held: Array
+    share: Array
+
+
+def starts(names: Iterable[str]) -> list[list[Position]]:
+    """The first positions without contact of the games of each recorded match.
+
+    A match that stands in several files, told by the first of them, counts once.
+    """
+    found: dict[Position, list[Position]] = {}
+    for name in names:
+        for match in matches.each(name):
+            races = []
+            for game in match.games:
+                asked = (state(match, game, r).position for r in game.records if r.kind in ("play", "double"))
+                races += [p for p in asked if not (p.contact or p.us.bar or p.them.bar)][:1]
+            if races:
+                found.setdefault(races[0], races)
+    return list(found.values())
+
+
+def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
+    """The decisions of races played on `again` times from each start; half of the matches, by `seed`, are held out.
+
+    NotCoveredError for races of one match only.
+    """
+    if len(recorded) < 2:
+        raise NotCoveredError("races of at least two matches are needed: one to search by, one to judge by")
+    rng = np.random.default_rng(seed)
+    apart = np.isin(np.arange(len(recorded)), rng.permutation(len(recorded))[::2])
+    held = np.repeat(apart, [len(races) for races in recorded])
+    both = [[side.padded(POINTS) for side in (p.us, p.them)] for races in recorded for p in races]
+    us, them = np.repeat(np.array(both, np.int8), again, axis=0).swapaxes(0, 1)
+    race: Array = np.repeat(np.arange(len(held)), again)
+    owner: Array = np.zeros(len(race), np.int8)  # 1 the side on roll, -1 the other
+    found = []
+    while len(us):
+        home = ~(us[:, HOME:] | them[:, HOME:]).any(axis=1)
+        drawn = (owner >= 0) & (home | (rng.random(len(us)) * THINNED < 1))
+        weight = np.where(home, 1.0, THINNED)
+        found.append(tuple(part[drawn] for part in (us, them, owner > 0, race, weight)))
+        lead = keith(us, them)
+        double = (lead >= np.where(owner > 0, REDOUBLE, DOUBLE)) & (owner >= 0)
+        goes_on = ~(double & ((lead > TAKE) | (owner > 0)))
+        owner = np.where(double, -1, owner)
+        us, them, race, owner = (part[goes_on] for part in (us, them, race, owner))
+        us = _rolled(us, rng)
+        on = us.any(axis=1)
+        us, them, race, owner = them[on], us[on], race[on], -owner[on]
+    us, them, owned, race, weight = (np.concatenate(part) for part in zip(*found, strict=True))
+    alike = np.concatenate([us, them, owned[:, None], race[:, None]], axis=1)
+    _, rows, of = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+    us, them, owned, race = (part[rows] for part in (us, them, owned, race))
+    share = np.bincount(of.ravel(), weight) / (again * np.where(held, held.sum(), (~held).sum())[race])
+    return Sample(us, them, owned, race, held[race], share)
+
+
+def _rolled(sides: Array, rng: Any) -> Array:
+    """Sides after a roll each, played for the fewest rolls; a chequer beyond ten points is pips, 49/6 a roll."""
+    lengths, results = results_of(sides, rng.integers(1, 7, (len(sides), 2)))
+    boards = board.unrank_array(results, POINTS)
+    near = boards[:, :FAR].astype(np.int64)
+    near[:, -1] += boards[:, FAR:].sum(axis=1)
+    chances = rows(FAR)[0][board.rank_array(near)] / CHANCE_WHOLE
+    rolls = chances @ np.arange(chances.shape[1]) + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * (
+        6 / 49
+    )
+    order = np.lexsort((rolls, np.repeat(np.arange(len(sides)), lengths)))
+    return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
+
+
+def judged(
+    us: Array, them: Array, score: Score | None, table: TwoSided | None, progress: Progress | None = None
+) -> Worths:
+    """What positions are worth without gammons: by the table, for money, where it covers both, else by estimate."""
+    covered = np.zeros(len(us), np.bool_)
+    if table is not None and score is None:
+        for side in (us, them):
+            covered |= side[:, table.points :].any(axis=1) | (side.sum(axis=1) > table.chequers)
+        covered = ~covered
+    cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
+    cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
+    values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
+    for done, n in enumerate(np.flatnonzero(~covered)):
+        values[n] = estimator.values(Position(*(Side(*map(int, side[n])) for side in (us, them))), cubes)
+        if progress is not None:
+            progress(done + 1, len(us))
+    if score is None:
+        middle, own, other = values[:, 1], values[:, 2], 2 * values[:, 3]
+        worths = Worths(middle, own, other, other)
+        if table is not None and covered.any():
+            none = np.empty((0, 0))
+            stored = by_equities(table, None).worths(Pairs(us[covered], them[covered], none, none))
+            for ours, part in zip(worths, stored, strict=True):
+                assert ours is not None
+                ours[covered] = part
+        return worths
+    may_double(score)
+
+    def worth(cube: CubeState, at: int) -> Array:
+        add, times = (0.0, 1.0) if cube in cubes.states else columns.dead(score, 0, cube)
+        lose, win = (columns.worth_of(score, 0, points) for points in (-at, at))
+        return np.asarray((2 * (add + times * values[:, cubes.place(cube)]) - win - lose) / (win - lose))
+
+    middle, taken = worth(CubeState(1, NOBODY), 1), worth(CubeState(2, 1), 1)
+    if not score.may_double(0, CubeState(2, 0)):
+        return Worths(middle, None, taken, None)
+    return Worths(middle, worth(CubeState(2, 0), 2), taken, worth(CubeState(4, 1), 2))
+
+
+# -- the search
+
+Integers = NDArray[np.int64]
+PARTS = (0, 5, 6, 7, 8, 9, 10, 12)
+MOST_TERMS = 3
+WEIGHTS = (-3, 6)
+BESIDE = ("isight", "keith", "ward", "thorp", "acount", "trice", "8-9-12")
+
+
+class Term(NamedTuple):
+    """What a count may add: in words, how many numbers it takes to remember with its weight, how many there are on
+    counts (..., 6 or more), and the least and the greatest weight."""
+
+    words: str
+    numbers: int
+    of: Callable[[Integers], Any]
+    weights: tuple[int, int] = WEIGHTS
+
+
+def _beyond(points: slice, allowed: int) -> Callable[[Integers], Any]:
+    return lambda counts: np.maximum(counts[..., points].sum(axis=-1) - allowed, 0)
+
+
+def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
+    """What chequers beyond `allowed` on their point fall short of `least` pips."""
+    lacking = np.arange(least - 1, 0, -1)
+    return lambda counts: np.maximum(counts[..., : least - 1] - allowed, 0) @ lacking
+
+
+TERMS = {
+    "chequer": Term("chequer", 1, _beyond(slice(None), 0)),
+    "pair": Term("two chequers, and for an odd one", 1, lambda c: -(-c.sum(axis=-1) // 2)),
+    "odd": Term("odd chequer", 1, lambda c: c.sum(axis=-1) % 2),
+    "ace": Term("chequer on the ace point", 1, _beyond(slice(0, 1), 0)),
+    "low": Term("chequer on the ace or the 2 point", 1, _beyond(slice(0, 2), 0)),
+    "three": Term("chequer on the ace, 2 or 3 point", 1, _beyond(slice(0, 3), 0)),
+    "outside": Term("chequer outside the home board", 1, _beyond(slice(HOME, None), 0)),
+    "gap": Term("empty point of the home board", 1, lambda c: (c[..., :HOME] == 0).sum(axis=-1)),
+    "high gap": Term("of the points 4, 5, 6 that is empty", 1, lambda c: (c[..., 3:HOME] == 0).sum(axis=-1)),
+    "ace>1": Term("chequer beyond one on the ace point", 2, _beyond(slice(0, 1), 1)),
+    "ace>2": Term("chequer beyond two on the ace point", 2, _beyond(slice(0, 1), 2)),
+    "low>2": Term("chequer beyond two on the ace and the 2 point", 2, _beyond(slice(0, 2), 2)),
+    "stack>3": Term("chequer beyond three on a point", 2, lambda c: np.maximum(c - 3, 0).sum(axis=-1)),
+    "least 3": Term("pip that a chequer is short of 3", 1, _short(3, 0), (1, 1)),
+    "least 3>1": Term("pip that a chequer beyond one on its point is short of 3", 2, _short(3, 1), (1, 1)),
+    "least 3>2": Term("pip that a chequer beyond two on its point is short of 3", 2, _short(3, 2), (1, 1)),
+    "least 4": Term("pip that a chequer is short of 4", 1, _short(4, 0), (1, 1)),
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A rule by a count. weights : of terms, by name. part : the part of its own count that the side on roll adds is
+    the part-th, 0 for none. double, redouble : least leads. take : the greatest."""
+
+    weights: tuple[tuple[str, int], ...]
+    part: int
+    double: int
+    redouble: int
+    take: int
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers are to be remembered: of terms, the part, and limits that are not 0 and differ."""
+        limits = {self.double, self.redouble, self.take} - {0}
+        return sum(TERMS[name].numbers for name, _ in self.weights) + (self.part > 0) + len(limits)
+
+    def count(self, side: Any) -> Integers:
+        """The count of a side, (N,)."""
+        counts = of_chequers(side)
+        return np.asarray(pips(counts) + sum(w * TERMS[name].of(counts) for name, w in self.weights))
+
+    def decide(self, pairs: Any) -> Decisions:
+        """Whether to double, to redouble and to take, each bool (N,), of what has sides `us` and `them`."""
+        own = self.count(pairs.us)
+        lead = self.count(pairs.them) - own - (own // self.part if self.part else 0)
+        return Decisions(lead >= self.double, lead >= self.redouble, lead <= self.take)
+
+    def __str__(self) -> str:
+        terms = "".join(f", {weight:+} for each {TERMS[name].words}" for name, weight in self.weights)
+        part = f"1/{self.part} of the own count added; " if self.part else ""
+        return (
+            f"pips{terms}; {part}double {self.double:+}, redouble {self.redouble:+}, take up to {self.take:+}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """N decisions of a sample.
+
+    us, them : (N, points) chequers. wrong : (N, 3, 2) what a no and a yes cost, to doubling, redoubling and passing,
+    times how often it comes up in a race. race : (N,) decisions of one depend on each other.
+    """
+
+    us: Array
+    them: Array
+    wrong: Array
+    race: Array
+
+    def losses(self, decisions: Decisions) -> Array:
+        """(N, 3): what wrong doubles, redoubles and answers cost."""
+        yes = np.stack([decisions.double, decisions.redouble, ~decisions.take], axis=1)
+        return np.where(yes, self.wrong[:, :, 1], self.wrong[:, :, 0])
+
+    def spread(self, values: Array) -> float:
+        """The standard error of a sum over races."""
+        return float(np.sqrt(np.square(np.bincount(self.race, values)).sum()))
+
+
+def part(sample: Sample, worths: Worths, rows: Array) -> Part:
+    """The decisions of a sample of these rows, bool (N,). An answer is asked for where doubling is right."""
+    double = np.minimum(worths.taken, 1.0) - worths.centered
+    redouble, retaken = np.zeros_like(double), worths.taken
+    if worths.owned is not None and worths.retaken is not None:
+        redouble, retaken = np.minimum(worths.retaken, 1.0) - worths.owned, worths.retaken
+    gain, taken = np.where(sample.owned, redouble, double), np.where(sample.owned, retaken, worths.taken)
+    kinds = [
+        np.where(sample.owned, 0, gain),
+        np.where(sample.owned, gain, 0),
+        np.where(gain > TIE, taken - 1, 0),
+    ]
+    gains = np.stack(kinds, axis=1)[rows]
+    gains[np.abs(gains) <= TIE] = 0
+    wrong = np.stack([np.maximum(gains, 0), np.maximum(-gains, 0)], axis=2) * sample.share[rows, None, None]
+    return Part(sample.us[rows], sample.them[rows], wrong, sample.race[rows])
+
+
+def best(
+    asked: Part, numbers: int = kernels.MOST, progress: Progress | None = None
+) -> list[tuple[Counted, float]]:
+    """The best rules of at most 0, 1, ... `numbers` numbers for these decisions, and what each loses a race."""
+    open_ = asked.wrong.any(axis=(1, 2))
+    wrong = asked.wrong[open_]
+    own, other = (of_chequers(side[open_]) for side in (asked.us, asked.them))
+    pairs = {name: [np.asarray(term.of(side)) for side in (own, other)] for name, term in TERMS.items()}
+    least = np.full(kernels.MOST + 1, np.inf)
+    rules = [Counted((), 0, 0, 0, 0)] * len(least)
+    families = [
+        (names, part, used)
+        for many in range(MOST_TERMS + 1)
+        for names in combinations(TERMS, many)
+        for part in PARTS
+        if (used := sum(TERMS[name].numbers for name in names) + (part > 0)) <= numbers
+    ]
+    for done, (names, part, used) in enumerate(families):
+        times, own_times = max(part, 1), part + 1 if part else 1
+        constant = times * pips(other) - own_times * pips(own)
+        terms = np.empty((len(own), len(names)), np.int64)
+        for k, name in enumerate(names):
+            terms[:, k] = times * pairs[name][1] - own_times * pairs[name][0]
+        box = np.array([TERMS[name].weights for name in names], np.int64).reshape(-1, 2)
+        ends = constant + np.sort(box.T[:, None] * terms, axis=0).sum(axis=2)
+        above, below = ends[0] > times * kernels.FAR, ends[1] <= times * (-kernels.FAR - 1)
+        base = wrong[above, :, 1].sum(axis=0) + wrong[below, :, 0].sum(axis=0)
+        near = ~above & ~below  # where the limit or the weights may decide
+        found, before = np.zeros((len(least), len(names) + 3), np.int64), least.copy()
+        kernels.bounded(least, found, box, constant[near], terms[near], times, wrong[near], base, used)
+        for k in np.flatnonzero(least < before).tolist():
+            *weights, double, redouble, take = found[k].tolist()
+            kept = tuple((name, w) for name, w in zip(names, weights, strict=True) if w)
+            rules[k] = Counted(kept, part, double, redouble, take)
+        if progress is not None:
+            progress(done + 1, len(families))
+    return list(zip(rules, least.tolist(), strict=True))[: numbers + 1]
+
+
+def study(
+    sample: Sample, worths: Worths, numbers: int = kernels.MOST, progress: Progress | None = None
+) -> list[dict[str, Any]]:
+    """The best rules of 1 to `numbers` numbers, Isight and others, judged by the races held out, in points a race.
+
+    Of each `rule` `loss` and its standard `error`, that of its doubles, redoubles and takes, and `share`, the loss as
+    a part of Isight's, with `share_error`; of those searched for also `words`, `numbers`, `searched`, the loss where
+    it was searched for, and `bound`, what no rule of as many numbers falls below where it is held out.
+    NotCoveredError where Isight loses nothing there.
+    """
+    searched, held = (part(sample, worths, rows) for rows in (~sample.held, sample.held))
+    isight = held.losses(RULES["isight"].decide(held)).sum(axis=1)  # type: ignore[arg-type]
+    whole = float(isight.sum())
+    if not whole:
+        raise NotCoveredError("Isight errs nowhere in the races held out: too few decisions to judge by")
+    found, floor = best(searched, numbers, progress), best(held, numbers, progress)
+    rules: dict[str, Any] = {f"best of {k}": found[k][0] for k in range(1, numbers + 1)}
+    answers = []
+    for k, (name, rule) in enumerate((rules | {name: RULES[name] for name in BESIDE}).items(), 1):
+        kinds = held.losses(rule.decide(held))
+        losses = kinds.sum(axis=1)
+        share = float(losses.sum()) / whole
+        row = {"rule": name, "loss": float(losses.sum()), "error": held.spread(losses)}
+        row |= dict(zip(("double", "redouble", "take"), kinds.sum(axis=0).tolist(), strict=True))
+        row |= {"share": share, "share_error": held.spread(losses - share * isight) / whole}
+        if name in rules:
+            row |= {
+                "words": str(rule),
+                "numbers": rule.numbers,
+                "searched": found[k][1],
+                "bound": floor[k][1],
+            }
+        answers.append(row)
+    return answers

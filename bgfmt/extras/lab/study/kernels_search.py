@@ -1,0 +1,130 @@
+"""The loops of the search for counts: losses by lead, and branch and bound over whole weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.jit import njit
+
+Array = NDArray[Any]
+FAR = 15  #: limits lie between leads of -FAR and FAR
+WIDTH = 2 * FAR + 3  # places of leads: below all limits, -FAR to FAR, above
+ZERO = FAR + 1
+MOST = 6  # numbers to remember
+
+
+@njit()
+def _curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> None:
+    """Least losses by limit: out (3, WIDTH) of double, redouble and pass from a lead on.
+
+    low, high : (N,) place of the least and the greatest lead that a position may have, 0 to WIDTH - 1. wrong :
+    (N, 3, 2) what a no and a yes cost. base : (3,) what other positions cost, whatever the limits.
+    """
+    yes, no = np.zeros((3, WIDTH + 1)), np.zeros((3, WIDTH + 1))
+    for i in range(low.size):
+        for k in range(3):
+            no[k, high[i] + 1] += wrong[i, k, 0]
+            yes[k, low[i]] += wrong[i, k, 1]
+    for k in range(3):
+        total = base[k]
+        for x in range(WIDTH - 1, -1, -1):
+            total += yes[k, x]
+            out[k, x] = total
+        total = 0.0
+        for x in range(WIDTH):
+            total += no[k, x]
+            out[k, x] += total
+
+
+@njit()
+def _limits(out: Array, places: Array, losses: Array) -> None:
+    """The least loss of limits that take 0, 1, 2, 3 numbers, out (4,), and the limits, places (4, 3).
+
+    losses : (3, WIDTH), of `_curves`. A limit of 0 takes no number, and equal limits take one together; the limit of
+    takes is the greatest lead with which to take, one less than that of passes.
+    """
+    out[:] = np.inf
+    at, joined = np.empty(3, np.int64), np.empty(3, np.int64)
+    for code in range(64):  # each limit is 0 (mark 0) or has the number of its mark
+        for k in range(3):
+            joined[k] = code // 4**k % 4
+        used, total = 0, 0.0
+        for mark in range(4):
+            best, best_x = 0.0, 0
+            if (joined == mark).any():
+                used += int(mark > 0)
+                best = np.inf
+                for x in range(1, WIDTH - 1) if mark else range(ZERO, ZERO + 1):
+                    value = 0.0
+                    for k in range(3):
+                        if joined[k] == mark:
+                            value += losses[k, x + int(k == 2)]
+                    if value < best:
+                        best, best_x = value, x
+                at[joined == mark] = best_x
+            total += best
+        if total < out[used]:
+            out[used] = total
+            for k in range(3):  # an array assigned whole would need a list for its error
+                places[used, k] = at[k]
+
+
+@njit()
+def bounded(
+    best: Array, found: Array, box: Array, constant: Array, terms: Array, part: int, wrong: Array, base: Array,
+    numbers: int,
+) -> None:  # fmt: skip
+    """Look for better weights in a box, by branch and bound.
+
+    best : (MOST + 1,) the least loss by numbers, improved here; found : (MOST + 1, terms + 3) weights and
+    limits of it. box : (terms, 2). constant, terms : (N,), (N, terms), lead times `part` without, and a weight's
+    share. numbers : that the rule takes beside its limits.
+    """
+    many = box.shape[0]
+    stack = np.empty((64 * (many + 1), many, 2), np.int64)
+    for j in range(many):
+        stack[0, j, 0], stack[0, j, 1] = box[j, 0], box[j, 1]
+    held = 1
+    low, high = np.empty(constant.size, np.int64), np.empty(constant.size, np.int64)
+    losses, out, places = np.empty((3, WIDTH)), np.empty(4), np.zeros((4, 3), np.int64)
+    while held:
+        held -= 1
+        node = stack[held].copy()
+        for i in range(constant.size):
+            least = most = constant[i]
+            for j in range(many):
+                one, other = node[j, 0] * terms[i, j], node[j, 1] * terms[i, j]
+                least += min(one, other)
+                most += max(one, other)
+            low[i] = min(max(-(-least // part) + ZERO, 0), WIDTH - 1)
+            high[i] = min(max(-(-most // part) + ZERO, 0), WIDTH - 1)
+        _curves(losses, low, high, wrong, base)
+        _limits(out, places, losses)
+        widest = 0
+        for j in range(many):
+            if node[j, 1] - node[j, 0] > node[widest, 1] - node[widest, 0]:
+                widest = j
+        leaf = many == 0 or node[widest, 0] == node[widest, 1]
+        better = False
+        for used in range(4):
+            total = numbers + used
+            if total > MOST or out[used] >= best[total] - 1e-12:
+                continue
+            better = True
+            if leaf:
+                for k in range(total, MOST + 1):
+                    if out[used] < best[k]:
+                        best[k] = out[used]
+                        for j in range(many):
+                            found[k, j] = node[j, 0]
+                        for j in range(3):
+                            found[k, many + j] = places[used, j] - ZERO
+        if better and not leaf:
+            middle = (node[widest, 0] + node[widest, 1]) // 2
+            for j in range(many):
+                stack[held + 1, j, 0], stack[held + 1, j, 1] = node[j, 0], node[j, 1]
+            stack[held, widest, 0], stack[held + 1, widest, 1] = middle + 1, middle
+            held += 2
