@@ -220,7 +220,7 @@ def _ending(key: _Key, chequers: int) -> Array:
 
 @cache
 def tables(points: int) -> tuple[Array, Array, Array, Array]:
-    """The one-sided table for a race on these points: see `kernels_chains.distributions`."""
+    """The one-sided table for a race on these points: see `kernels_chains._distributions`."""
     far = points != HOME
     rows = library.distributions(far)
     terms, home = (np.ascontiguousarray(board.number_terms(one)) for one in (FAR if far else HOME, HOME))

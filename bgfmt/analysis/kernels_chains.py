@@ -70,7 +70,7 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 
 
 @njit()
-def distributions(
+def _distributions(
     begin: int, end: int, boards: Any, numbers: Any, tables: Any, scratch: Any, within: Any
 ) -> None:
     """within (n, rolls) float32, rows begin..end-1: the chances that boards are off within 0, 1, 2, ... rolls.
@@ -197,11 +197,11 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
             number = _table_number(counts, HOME, home, scratch)
             if number < few:
                 small[x] = number
-    distributions(begin, end, boards, numbers, tables, scratch, space.within)
+    _distributions(begin, end, boards, numbers, tables, scratch, space.within)
 
 
 @njit()
-def begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
+def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
     """Put the start, after t rolls."""
     space.keys[:] = 0
     space.layers[: t + 1], space.layers[t + 1] = 0, 1
@@ -215,7 +215,7 @@ def begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scr
 
 
 @njit()
-def grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, room: Any) -> bool:
+def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, room: Any) -> bool:
     """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
     layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
     shares, near, keys, places = space.shares, space.near, space.keys, space.places
@@ -262,15 +262,15 @@ def chain(
 
     start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
     those whose distributions differ most, weighted by how often they come up. At most `depth` rolls are made.
-    few : boards of the exact table. tables : of `distributions`. root, kept : of `_expand`, for the first roll and
+    few : boards of the exact table. tables : of `_distributions`. root, kept : of `_expand`, for the first roll and
     others. space : `Boards`, filled. Returns the number of layers, -1 for no room.
     """
     room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
-    begin(0, start, few, terms, tables, space, room[0])
+    _begin(0, start, few, terms, tables, space, room[0])
     layers, nexts = space.layers, space.nexts
     t = 0
     while t < depth and nexts[t + 1] > nexts[t]:
-        if not grow(t, few, terms, tables, kept if t else root, space, room):
+        if not _grow(t, few, terms, tables, kept if t else root, space, room):
             return -1
         _choose(t + 1, most if t else most_first, space)
         t += 1
@@ -280,7 +280,7 @@ def chain(
 
 
 @njit()
-def throw(
+def _throw(
     t: int, seed: Any, space: Any, at: Any, rows: Any, counts: Any, marks: Any, to: Any, after: Any
 ) -> None:  # fmt: skip
     """Throw dice N times after t rolls, each of the 36 throws as often, and play what is best on the average.
@@ -486,7 +486,7 @@ def _choose(t: int, most: int, space: Any) -> None:
 
 
 @njit()
-def between(t: int, chain: Any, space: Any) -> None:
+def _between(t: int, chain: Any, space: Any) -> None:
     """Say between which boards chosen in `chain` after t rolls those of another space lie."""
     begin, end, first = space.layers[t], space.layers[t + 1], chain.nexts[t]
     many, n = chain.nexts[t + 1] - first, end - begin

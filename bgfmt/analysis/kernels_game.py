@@ -11,11 +11,11 @@ from bgfmt.analysis.kernels_chains import (
     MOST_PLAYS,
     NONE,
     ONE,
+    _begin,
+    _between,
+    _grow,
     _mix,
-    begin,
-    between,
-    grow,
-    throw,
+    _throw,
 )
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls
@@ -335,9 +335,9 @@ def play_outs(
         t = 1 if first and side == 0 else 0
         for j in range(start.size):
             start[j] = board[j] if t else chains[side].boards[0, j]
-        begin(t, start, few, terms, tables, spaces[side], room[0])
+        _begin(t, start, few, terms, tables, spaces[side], room[0])
         if t:
-            between(t, chains[side], spaces[side])
+            _between(t, chains[side], spaces[side])
         at[2 * t + side] = 0
     marks, counts = np.empty(spaces[0].numbers.size, np.int64), np.empty(many)
     shape = last, many, k * many
@@ -348,9 +348,9 @@ def play_outs(
         u = t + side
         mine, other = spaces[side], spaces[1 - side]
         m, n = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u + 1] - other.nexts[u]
-        if not (m and n and grow(t, few, terms, tables, kept[side], mine, room)):
+        if not (m and n and _grow(t, few, terms, tables, kept[side], mine, room)):
             break
-        between(t + 1, chains[side], mine)
+        _between(t + 1, chains[side], mine)
         lanes = k * n
         here = np.empty((mine.layers[t + 2] - mine.layers[t + 1], lanes), np.float32)
         held = np.empty((m, lanes), np.float32)
@@ -360,7 +360,7 @@ def play_outs(
         for j in range(many):
             if at[h + 1, j] >= 0:
                 counts[at[h + 1, j]] += 1.0
-        throw(t, _mix(_mix(seed) + np.uint64(h)), mine, at[h], here, counts[:n], marks, to[h], at[h + 2])
+        _throw(t, _mix(_mix(seed) + np.uint64(h)), mine, at[h], here, counts[:n], marks, to[h], at[h + 2])
         for i in range(many):
             if at[h, i] >= 0:
                 worth[h, i, :lanes] = held[at[h, i]]
