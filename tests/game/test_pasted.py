@@ -97,6 +97,7 @@ def test_a_fibs_line_among_others() -> None:
         ("Match ID: cAkAAAAAAAA", "11 of 12 characters"),
         ("GNUBGID dwMAAN4FAAAAA:cAkAAAAAAAAE", "13 of 14 characters"),
         (f"{XGID}\nor\nXGID=-BCB-----------------abbc-:0:0:1:00:0:0:0:0:10", "2 different positions"),
+        ("Thanks, Ann\n> dwMAAN4FAAAAEA:cAkAAAAAAAAE", "bits beyond the second side"),  # joined, no word begins there
         ("hello " * 200, "no position"),
         ("", "no position"),
     ],

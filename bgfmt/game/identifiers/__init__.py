@@ -104,7 +104,7 @@ def parse(text: str) -> GameState:
     try:
         return _agreed(names or wrapped)
     except PositionError:
-        if len(names) != 1 or wrapped == names:
+        if len(names) != 1 or wrapped in ([], names):
             raise
     return _agreed(wrapped)
 

@@ -64,6 +64,9 @@ def test_http(few: sets.Exam) -> None:
     assert judged.count("answered") >= 8
     assert judged.loss[judged.decided].max() < 0.01  # plays without a cube
     assert judged.count("illegal") == judged.count("died") == 0
+    centered = (few.kind == 3) & (few.owner == sets.OWNERS.index("centered")) & ~judged.match
+    assert centered.any()
+    assert np.abs(judged.off[0][centered]).max() < 2e-4
     assert sat("http://127.0.0.1:9", few).count("died") > 0
 
 
