@@ -150,6 +150,8 @@ Rolled 61
         XGID.replace("-", "\u2013"),
         XGID.replace("-", "\u2212"),
         XGID.replace(":", "%3A"),
+        XGID.replace("-", "&#45;").replace("=", "&#61;"),
+        f"_{XGID}_ is the position",
         f"https://example.org/board?{XGID.replace(':', '%3a')}",
         f"`{XGID}`",
         f"\u201c{XGID}\u201d",

@@ -59,7 +59,7 @@ SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
 #: how identifiers stand in longer text: with their name before them, or by a form that no other words have
 _IS = r"\s*(?:[=:\]]\s*)?"
 _ID = r"[A-Za-z0-9+/]{8,}"
-_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-\w]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
+_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
 _POSITION_ID = re.compile(
     rf"(?:position[- ]?id|set board){_IS}({_ID})(?:=*\W+match[- ]?id{_IS}({_ID}))?", re.I
 )
@@ -113,6 +113,7 @@ def _mended(text: str) -> str:
     """A text with plain signs, without what stands around it or has got into it on its way."""
     text = text.translate(_SIGNS).strip(_QUOTES)
     text = re.sub("%(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text, flags=re.I)
+    text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
     return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)
 
 
