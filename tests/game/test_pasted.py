@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from bgfmt.errors import PositionError
@@ -237,3 +239,19 @@ def test_which_texts_say_where_the_cube_lies() -> None:
     assert not any(
         ids.says_cube(text) for text in ("4 3 1 / 3 3 2", GNUBG[:14], f"Position ID: {GNUBG[:14]}")
     )
+
+
+MATCH = ids.from_xgid(XGID.replace(":0:0:1:00:0:0:0:0:10", ":1:1:1:61:2:1:0:5:10"))
+
+
+@pytest.mark.parametrize("text", [ids.xgid(MATCH), f"OGID={ids.ogid(MATCH)}", ids.ogid(MATCH), ids.fibs(MATCH)])
+@pytest.mark.parametrize("end", ["\n", "\r\n> ", "=\n"])
+def test_an_identifier_that_a_line_breaks_is_whole_or_refused(text: str, end: str) -> None:
+    """Never a part of it, which would say another score, cube or position."""
+    read = 0
+    for at in range(1, len(text) - 1):  # of the last number, nobody can tell
+        with contextlib.suppress(PositionError):
+            assert ids.parse(text[:at] + end + text[at:]) == ids.parse(text), (text[:at], text[at:])
+            read += 1
+    assert read > len(text) / 2
+    assert ids.parse(f"On this page\n{text}") == ids.parse(text)
