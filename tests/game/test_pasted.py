@@ -99,7 +99,10 @@ def test_a_fibs_line_among_others() -> None:
         ("Match ID: cAkAAAAAAAA", "11 of 12 characters"),
         ("GNUBGID dwMAAN4FAAAAA:cAkAAAAAAAAE", "13 of 14 characters"),
         (f"{XGID}\nor\nXGID=-BCB-----------------abbc-:0:0:1:00:0:0:0:0:10", "2 different positions"),
-        ("Thanks, Ann\n> dwMAAN4FAAAAEA:cAkAAAAAAAAE", "bits beyond the second side"),  # joined, no word begins there
+        (
+            "Thanks, Ann\n> dwMAAN4FAAAAEA:cAkAAAAAAAAE",
+            "bits beyond the second side",
+        ),  # joined, no word begins there
         ("hello " * 200, "no position"),
         ("", "no position"),
     ],
@@ -244,7 +247,9 @@ def test_which_texts_say_where_the_cube_lies() -> None:
 MATCH = ids.from_xgid(XGID.replace(":0:0:1:00:0:0:0:0:10", ":1:1:1:61:2:1:0:5:10"))
 
 
-@pytest.mark.parametrize("text", [ids.xgid(MATCH), f"OGID={ids.ogid(MATCH)}", ids.ogid(MATCH), ids.fibs(MATCH)])
+@pytest.mark.parametrize(
+    "text", [ids.xgid(MATCH), f"OGID={ids.ogid(MATCH)}", ids.ogid(MATCH), ids.fibs(MATCH)]
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n> ", "=\n"])
 def test_an_identifier_that_a_line_breaks_is_whole_or_refused(text: str, end: str) -> None:
     """Never a part of it, which would say another score, cube or position."""

@@ -30,7 +30,7 @@ Chances = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """`/eval`: the action of `/v1/cube` with a centered cube, the chances of the mover, its equities without a cube and
+    """`/eval`: the action of `/v1/cube` with a centered cube, the mover's chances, its equities without a cube and
     with the right action; whether it is settled."""
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube_of(state, ASKED)
