@@ -554,7 +554,7 @@ RECIPES = {
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
                       _outside),
     "races": Recipe("races of 12 to 15 chequers a side within ten points, by play-outs, with their errors",
-                    lambda count, seed: solved(races(np.random.default_rng(seed), count), 0, 0.001), 300),
+                    lambda count, seed: solved(races(np.random.default_rng(seed), count), 0, 0.001), 180),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
     "6x11": Recipe("plays without a cube of up to eleven chequers a side", _eleven),
 }  # fmt: skip
