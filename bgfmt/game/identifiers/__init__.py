@@ -129,7 +129,8 @@ def _joined(text: str) -> str:
 
 def _part(read: Callable[[str], GameState], name: str, whole: str, joined: str) -> bool:
     """Whether an identifier that could be read is what a line has left of the whole one."""
-    ended = name.count(":") >= {from_xgid: 9, from_ogid: 9, from_fibs: 52}.get(read, 0)
+    colons: dict[object, int] = {from_xgid: 9, from_ogid: 9, from_fibs: 52}
+    ended = name.count(":") >= colons.get(read, 0)
     begins = re.search(rf"(?:^|ogid{_IS}){re.escape(whole)}", joined, re.I)
     return name != whole and bool((not ended and whole.startswith(name)) or (begins and whole.endswith(name)))
 

@@ -275,6 +275,7 @@ def test_shipped_sets_are_made_again() -> None:
     money = making.make("money", 300)
     assert money.digest == making.make("money", 300).digest != making.make("money", 300, 2).digest
     assert making.named("matches").weight.max() > 1
+    assert 0 < making.named("races").error.min() < making.named("races").error.max() < 0.02
 
 
 @pytest.mark.parametrize("away", [None, (3, 5)])
