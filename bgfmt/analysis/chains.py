@@ -89,7 +89,8 @@ class Estimator:
             ours = race.chains[0]
             found = int(ours.layers[2])
             after = np.zeros((found, len(columns)))
-            on_roll = race.solve(after[1:])
+            on_roll = _possible(race.solve(after[1:]), position, columns)
+            after = _possible(after, position, columns)
             parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
         usual, most = (unit * error for error in errors(position))
@@ -98,7 +99,8 @@ class Estimator:
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""
         with self._lock:
-            return self.race(position, columns).solve(np.empty((0, len(columns))))
+            found = self.race(position, columns).solve(np.empty((0, len(columns))))
+        return _possible(found, position, columns)
 
     def race(self, position: Position, columns: Columns) -> ChainGame:
         """The chains of both sides, and the game that they play."""
@@ -137,6 +139,12 @@ class Estimator:
             else:
                 return ChainGame(spaces, depth, rules, game)
         raise SolverError(f"{position}: the race takes more boards than an estimate holds")
+
+
+def _possible(values: Array, position: Position, columns: Columns) -> Array:
+    """Values (..., K), none beyond a single game won or lost where there is no gammon: doubles can be passed."""
+    won = columns.won[:, :, 1]
+    return values if position.gammons else np.clip(values, -won[1], won[0])
 
 
 class ChainGame:

@@ -156,8 +156,9 @@ class CubeAction(Plain):
             return True
         if self.error is None:
             return False
-        # a double that is passed gains the full point and can cost nothing: no error can make it wrong
+        # without gammons a double that is passed gains the full point and costs nothing: no error can make it wrong
         passed = self.double_take > 1 + 2 * self.error and self.no_double <= 1 + self.error
+        passed &= not (self.approximate and self.position.gammons)
         return passed or abs(self.double_margin) > 3 * self.error or self.tie_double
 
     @property

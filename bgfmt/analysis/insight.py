@@ -123,7 +123,7 @@ def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
     if win is None:  # gammons are counted: the chance to win a match of one point
         last: dict[str, Any] = dict.fromkeys(("jacoby", "beavers", "cube_owner"))
         decisive = advisor.cube(replace(state, length=1, scores=(0, 0), cube_value=1, crawford=False, **last))
-        win = decisive.match and decisive.match.mwc.no_double
+        win = None if decisive.match is None else decisive.match.mwc.no_double
     if win is None:
         raise NotCoveredError("the chance to win is not known")
     dead, live = take_points(score, state.cube_value)

@@ -508,7 +508,8 @@ function judge(owner, found, position, settled = false) {
   // equal numbers prove a tie where they are exact and the game is short
   const proved = (value) => Math.abs(value) <= EXACT && error <= EXACT && fewRolls(position);
   const [tieDouble, tieTake] = [proved(margin), proved(takeMargin)];
-  const cashed = taken > 1 + 2 * error && noDouble <= 1 + error; // a double surely passed can cost nothing
+  const gammons = approximate && found.gammons === "counted";
+  const cashed = taken > 1 + 2 * error && noDouble <= 1 + error && !gammons; // a double surely passed can cost nothing
   const sureDouble = !may || cashed || Math.abs(margin) > 3 * error || tieDouble;
   const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
   const sureTake = !may || nearest > 2 * error || tieTake || proved(taken);

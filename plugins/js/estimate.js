@@ -41,6 +41,10 @@ export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
   const found = ours.layers[2];
   const after = new Float64Array(found * columns.states.length);
   const onRoll = game(ours, theirs, depth, columns, after);
+  if (Math.max(chequers(us), chequers(them)) < 15) { // no gammon: doubles can be passed, so that no more than a single game is lost
+    const [won, lost] = columns.won.map((side) => columns.states.map((_, c) => side[4 * c + 1]));
+    for (const values of [onRoll, after]) values.forEach((value, at) => (values[at] = Math.min(Math.max(value, -lost[at % won.length]), won[at % won.length])));
+  }
   const boards = ours.boards.slice(0, found).map((board) => Array.from(board));
   const plays = DICE.map((_, roll) => ours.results.slice(ours.ends[roll], ours.ends[roll + 1]).map((place) => 1 + place));
   return { source: "estimate", error: unit * MOST, usual: unit * USUAL, onRoll, boards, plays, after };

@@ -7,6 +7,7 @@ import pytest
 
 from bgfmt.analysis import Advisor, PositionEquities, cube_actions, exact_equities, judge_cube, judge_many
 from bgfmt.analysis.cube import few_rolls, label_of
+from bgfmt.analysis.questions import state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -290,6 +291,23 @@ def test_too_good_with_gammons_by_an_estimate():
     assert action.no_double == 2
     assert action.sure
     assert action.action == "Too good to double, pass"
+
+
+def test_an_estimate_that_counts_gammons_may_be_too_good_or_not():
+    """Playing on was estimated to be 0.0032 too good, within 0.04 (99.9 %), and called sure."""
+    with Advisor() as advisor:
+        action = advisor.cube(state_of("2D2lCgC43p0AAA", away="2-1"))
+    assert action.approximate
+    assert abs(action.double_margin) < action.error
+    assert not action.sure
+    assert not any("error" in note for note in action.match.notes)
+
+
+def test_an_estimate_without_gammons_is_never_beyond_the_point():
+    for position in ("0 0 0 0 0 0 0 1 1 1 / 0 0 0 0 0 0 0 0 2 4 3 3", "1 1 1 / 0 0 0 0 0 0 0 2 2 3 3 3"):
+        equities = Advisor(one_sided()).equities(position)
+        assert equities.approximate
+        assert max(equities.owned, equities.centered, equities.opponent, equities.cubeless) <= 1
 
 
 def test_what_is_refused():

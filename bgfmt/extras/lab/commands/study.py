@@ -244,10 +244,10 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     chances = [np.zeros(longest) if one is None else np.pad(one, (0, longest - len(one))) for one in rolls]
     points = max(6, *(side.highest for side in sides))
     counted = [np.array([side.padded(points)], np.int64) for side in sides]
-    pairs = Pairs(*counted, *(one[None, 1:] for one in chances))
-    rows = []
+    pairs = Pairs(counted[0], counted[1], chances[0][None, 1:], chances[1][None, 1:])
+    rows: list[dict[str, Any]] = []
     for rule in RULES.values():
-        row = {"rule": rule.name, "title": rule.title, "count": None, "limits": None}
+        row: dict[str, Any] = {"rule": rule.name, "title": rule.title, "count": None, "limits": None}
         if isinstance(rule.decide, Limits):
             row["count"] = round(float(rule.decide.score(pairs)[0]) / rule.decide.part, 6)
             row["limits"] = [rule.decide.double, rule.decide.redouble, rule.decide.take]

@@ -91,9 +91,11 @@ class Limits:
         )
 
 
-def _count(score: Callable[[Any, Any], Any], *limits: float, part: int = 1) -> Limits:
+def _count(
+    score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1
+) -> Limits:
     """Limits of the counts of two sides."""
-    return Limits(lambda p: score(p.us, p.them), *limits, part=part)
+    return Limits(lambda p: score(p.us, p.them), double, redouble, take, part)
 
 
 def _by_win(zone: doubling.Zone) -> Any:
