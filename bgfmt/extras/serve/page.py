@@ -202,7 +202,9 @@ def _fill(
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
             found = complete.cut(source, made / "tables", held.name, part, progress)
-            parts = [{"url": f"tables/{quote(name)}", "size": size} for name, size in found["parts"]]
+            parts = [
+                {"url": f"tables/{quote(name)}", "at": at, "size": size} for name, at, size in found["parts"]
+            ]
             entries.append(held.entry(None) | {"sha256": found["sha256"], "parts": parts})
             continue
         shutil.copyfile(source, made / "tables" / held.name)

@@ -84,7 +84,7 @@ def test_a_site_without_its_server(tmp_path: Path, oracle: Callable[[str], str])
     oracle("npm:playwright-core")
     packed = tmp_path / "ts_06x04.bgts"
     bgfmt.convert(TABLES[0], packed)
-    page.write(tmp_path / "site", [str(packed), TABLES[1]], part=65536)
+    page.write(tmp_path / "site", [str(packed), TABLES[1]], part=131072)
     more = {"BGFMT_SITE": str(tmp_path / "site"), "BGFMT_CHROMIUM": chromium, "HOME": str(tmp_path)}
     run_node(node, ROOT / "tests/web/offline.test.mjs", **more)
 
