@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.serve.holdings import Holdings
@@ -16,8 +17,7 @@ from bgfmt.storage import system
 from bgfmt.storage.source import Progress
 from bgfmt.tables import OneSided, TwoSided
 
-#: parts begin at a multiple of it, so that pages of the reader begin in one; and as many bytes of the next stand at the
-#: end of each, so that no record needs two requests because it lies in two
+#: parts begin at a multiple of it, as the reader's pages do, and overlap by it, so that every record lies in one
 GRAIN = 64 << 10
 COPIED = 8 << 20
 MET = "Kazaross-XG2.xml"
@@ -118,13 +118,13 @@ def part_size(most: int) -> int:
 
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Progress) -> dict[str, Any]:
-    """A file in parts NAME.000, NAME.001, ... of `most` bytes: (name, start, size) of each, and the SHA-256 of the file."""
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
     total, size, summed = hashlib.sha256(), source.stat().st_size, 0
-    parts: list[tuple[str, int, int]] = []
+    parts: list[dict[str, str | int]] = []
     with open(source, "rb") as file, system.said_of(folder):
         for k, start in enumerate(range(0, size, most - GRAIN)):
             part, left = folder / f"{name}.{k:03}", min(most, size - start)
-            parts.append((part.name, start, left))
+            parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
             file.seek(start)
             with open(part, "wb") as out:
                 for piece in _pieces(file, left):

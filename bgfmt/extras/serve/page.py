@@ -204,11 +204,9 @@ def _fill(
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            found = complete.cut(source, made / "tables", held.name, part, progress)
-            parts = [
-                {"url": f"tables/{quote(name)}", "at": at, "size": size} for name, at, size in found["parts"]
-            ]
-            entries.append(held.entry(None) | {"sha256": found["sha256"], "parts": parts})
+            entries.append(
+                held.entry(None) | complete.cut(source, made / "tables", held.name, part, progress)
+            )
             continue
         shutil.copyfile(source, made / "tables" / held.name)
         entries.append(held.entry(f"tables/{quote(held.name)}"))
