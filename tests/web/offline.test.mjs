@@ -49,8 +49,15 @@ test("a site without its server", async (t) => {
   page.on("dialog", (dialog) => questions.push(dialog.message()) && dialog.accept());
   for (const name of ["ts_06x04.bgts", "os_p06.bd"]) {
     const button = page.getByRole("button", { name: `Keep ${name} on this device` });
+    const shares = await button.evaluateHandle((one) => {
+      const said = [];
+      new MutationObserver(() => said.push(parseInt(one.textContent))).observe(one, { childList: true, subtree: true });
+      return said;
+    });
     await button.click();
     await page.waitForFunction((one) => one.textContent === "Kept", await button.elementHandle());
+    const rising = (await shares.jsonValue()).filter((share) => share >= 0);
+    assert.ok(rising.length && rising.every((share, k) => share >= (rising[k - 1] ?? 0) && share <= 100), `${rising}`);
   }
   assert.deepEqual(questions.map((text) => /ts_06x04.*fetches 143 KB|os_p06.*fetches 1.47 MB/.test(text)), [true, true]);
   await server.close();
