@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tomllib
 import types
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bgfmt
@@ -83,6 +85,34 @@ def test_a_client_runs() -> None:
         capture_output=True, text=True, check=False, timeout=800, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+US, THEM = np.array([[0, 1, 0, 0, 1, 0]] * 3), np.array([[0, 1, 1, 0, 0, 0]] * 3)
+WRONG: dict[str, Callable[[bgfmt.Database], object]] = {
+    "bgfmt.open or bgfmt.load has returned, not 'ts.bd'": lambda db: bgfmt.analysis.judge_many(
+        "ts.bd", US, THEM
+    ),
+    "has returned, not None": lambda db: bgfmt.analysis.race_many(None, US),
+    "two whole numbers, as in": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
+    "a position has two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
+    r"'0 1 / 1' is text, which Side.parse and Position.parse read": lambda db: db.lookup("0 1 / 1"),
+    r"Side\(\*counts\), not \(\[0, 1\], 0\)": lambda db: bgfmt.Side([0, 1]),
+    r"whole counts .*, not float64 of shape \(3, 6\)": lambda db: db.lookup_many(US.astype(float), THEM),
+    r"row 1: counts must lie in 0\.\.15": lambda db: db.lookup_many(US - [[0], [1], [2]], THEM),
+    "row 40001: a side has at most 15 chequers, not 24": lambda db: db.lookup_many(
+        np.where(np.arange(40010)[:, None] == 40001, 4, US[0]), np.tile(THEM[0], (40010, 1))
+    ),
+    "row 1: dice show 1 to 6, not 7 and 2": lambda db: bgfmt.analysis.rank_many(
+        [db], US, THEM, [(1, 1), (7, 2), (0, 0)]
+    ),
+    "row 2: the game is over": lambda db: bgfmt.analysis.judge_many([db], US * [[1], [1], [0]], THEM),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_wrong_call_is_told_in_words(words: str) -> None:
+    with bgfmt.open(GOLDEN / "gnubg" / "ts_06x04.bd") as db, pytest.raises(bgfmt.BgfmtError, match=words):
+        WRONG[words](db)
 
 
 def test_solve_says_what_there_is_and_what_is_needed(tmp_path: Path) -> None:
