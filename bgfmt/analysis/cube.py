@@ -361,9 +361,9 @@ def judge_many(
     """
     table = choose.first_two_sided(databases, cubeful=True)
     ours, theirs = table.numbers(us), table.numbers(them)
-    if ours.size and not (ours.all() and theirs.all()):
-        row = int(((ours == 0) | (theirs == 0)).argmax())
-        raise PositionError(f"row {row}: the game is over, one side has no chequers left")
+    if not (ours.all() and theirs.all()):
+        over = int(((ours == 0) | (theirs == 0)).argmax())
+        raise PositionError(f"row {over}: the game is over, one side has no chequers left")
     values = table.lookup_many(ours, theirs)
     actions = cube_actions(values, table)
     if not settle or not actions.close.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
@@ -22,6 +23,13 @@ CLIENT = ROOT / "tests" / "client" / "program.py"
 def _fresh(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_modules_are_imported_by_the_names_of_the_reference() -> None:
+    _fresh(
+        "import bgfmt.identifiers, bgfmt.moves, bgfmt.orders; assert bgfmt.identifiers.parse and bgfmt.orders"
+    )
+    _fresh("import bgfmt; bgfmt.storage.create")
 
 
 def test_every_name_is_an_attribute_after_a_plain_import() -> None:
@@ -60,13 +68,19 @@ def test_help_describes_it(name: str) -> None:
                 assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
 
 
-def test_types_are_strict() -> None:
-    """mypy --strict accepts the package, its plugins, and a client that uses the public names alone."""
+def test_types_are_strict(tmp_path: Path) -> None:
+    """mypy --strict accepts the package, its plugins, a client that uses the public names alone, and python-tasks.md."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
     assert configured["strict"] is True
     assert "tests/client/program.py" in configured["files"]
+    text = (ROOT / "docs/python-tasks.md").read_text(encoding="utf-8")
+    tasks = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "rich" not in code]
+    assert len(tasks) > 5
+    for k, code in enumerate(tasks):
+        (tmp_path / f"task_{k}.py").write_text(code, encoding="utf-8")
+    files = [*configured["files"], *map(str, tmp_path.iterdir())]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy"], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-m", "mypy", *files], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout
 
