@@ -69,7 +69,7 @@ def test_help_describes_it(name: str) -> None:
 
 
 def test_types_are_strict(tmp_path: Path) -> None:
-    """mypy --strict accepts the package, its plugins, a client that uses the public names alone, and python-tasks.md."""
+    """mypy --strict accepts the package, its plugins, a client of the public names, and python-tasks.md."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
     assert configured["strict"] is True
     assert "tests/client/program.py" in configured["files"]
