@@ -148,6 +148,8 @@ class External(Candidate):
             raise failed(error) from None
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
+        if said == "beaver" and not question.beavers:  # gnubg 1.07 does not heed `beavers off`
+            return "take"
         words = said.split()
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 
