@@ -68,7 +68,7 @@ class Candidate:
                 said = failure
             except (NotCoveredError, NotImplementedError) as error:
                 said = Failure(REFUSED, str(error))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
             took = clock() - begin
             yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
@@ -259,6 +259,8 @@ class Answers:
             status, row, words = ANSWERED, read(question, said), ""
         except Failure as failure:
             status, row, words = failure.status, (-1, np.nan, np.nan), str(failure)
+        except Exception as error:  # of an object that is read
+            status, row, words = ILLEGAL, (-1, np.nan, np.nan), f"{type(error).__name__}: {error}"
         line = question.number, status, *row, seconds, words
         self.set(*line)
         return line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -228,6 +229,19 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
     assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
     assert set(names[5:]) == {"answered"}
     assert "a slip" in answers.words[1]
+
+
+def test_answers_of_any_kind_are_counted(standard: sets.Exam) -> None:
+    """An object of no meaning, numbers beyond any size, a guest that ends the program: never an error of ours."""
+    kinds = [np.flatnonzero(standard.kind == kind)[:6] for kind in range(4)]
+    exam, said = (
+        standard.part(np.concatenate(kinds)),
+        [object(), 10**400, 10**30, {"equity": []}, b"x", [[1]]],
+    )
+    judged = sat(exam, lambda q: said[q.number % 6])
+    assert judged.count("illegal") == len(exam) - 1  # 10**30 is an equity, though none that comes up
+    assert report.Report([judged], 5).text()
+    assert sat(exam, lambda q: sys.exit(3)).count("died") == len(exam)
 
 
 def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
