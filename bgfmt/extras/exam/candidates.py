@@ -101,7 +101,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
         raise CapabilityError(
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )
-    return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words))
+    return lambda: _sound(f"{spec} cannot be made", lambda: candidate(spec, found(*words)))
 
 
 def given(options: str, *known: str) -> dict[str, str]:

@@ -331,6 +331,14 @@ class Bare(Mover):
 class Broken(Bare):
     def __init__(self):
         1 / 0
+class Worse(Bare):
+    @property
+    def play(self):
+        1 / 0
+def loud(question):
+    print("thinking")
+    return None
+print("made")
 """
 
 
@@ -340,9 +348,11 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
         "def first(q):\n    return 0 if q.kind == 'play' else q.kind == 'take' if q.kind != 'equity' else 0\n"
     )
     engine.write_text(engine.read_text() + ENGINE)
-    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2)):
+    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2), ("Worse", 2)):
         assert run(["exam", f"{engine}:{name}", "--set", "traps", "--kind", "take"]) == code
     assert "cannot be made: ZeroDivisionError" in capsys.readouterr().err
+    assert run(["exam", f"{engine}:loud", "--set", "traps", "--kind", "take", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["engines"][0]["answers"]["answered"] == 0
     mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
     assert run(["exam", mine, *few, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["engines"][0]
