@@ -127,7 +127,7 @@ class External(Candidate):
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        if not port.isdigit():
+        if not port.isdecimal():
             raise CapabilityError(f"external: expected HOST:PORT, found {address!r}")
         self.address = host or "127.0.0.1", int(port)
 
