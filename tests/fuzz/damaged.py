@@ -2,9 +2,9 @@
 
 A name is of a seed that is left out. A seed that takes half a second to prove has every fourth turn.
 
-None may be called good without a note of what differs, end in anything but a report or a BgfmtError of one line, take more than five seconds (of the
-processor, so that other work does not count) or hold more than 400 MB. Prints how often each status came; a copy
-that breaks the rule is left as `broken-*.bin`, and the exit code is 1.
+None may be called good without a note of what differs, end in anything but a report or a BgfmtError of one line, take
+more than five seconds (of the processor, so that other work does not count) or hold more than 400 MB. Prints how
+often each status came; a copy that breaks the rule is left as `broken-*.bin`, and the exit code is 1.
 """
 
 from __future__ import annotations
