@@ -10,7 +10,6 @@ A file is told by its content, never by its name. A reader is a module with NAME
 
 from __future__ import annotations
 
-import codecs
 import os
 import stat
 from collections.abc import Iterator
@@ -72,7 +71,7 @@ def content(path: str | os.PathLike[str]) -> bytes:
 
 def _plain(data: bytes) -> bytes:
     """Text of UTF-16, or with carriage returns alone, as UTF-8 with line feeds; other bytes as they are."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").encode()
     return data if b"\n" in data or b"\0" in data else data.replace(b"\r", b"\n")
 
