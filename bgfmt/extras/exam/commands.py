@@ -105,8 +105,9 @@ def _sit(
 
     if output is not None:
         storage.check_output(output, force=force)
-    with redirect_stdout(sys.stderr):  # what a guest prints is no part of the report
-        makers, judged, files = [candidates.maker(engine) for engine in engines], [], []
+    with redirect_stdout(sys.stderr):  # the report has standard output to itself
+        makers = [candidates.maker(engine) for engine in engines]
+    judged, files = [], []
     for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
         part = f"{output}{k or ''}.part" if output else ""
         files += [part] * bool(part)
