@@ -19,6 +19,7 @@ from bgfmt.errors import (
     ClosedError,
     FormatError,
     NotCoveredError,
+    PositionError,
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
@@ -32,6 +33,10 @@ MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
+    (b"BZh",): "is compressed by bzip2; unpack it first",
+    (b"\xfd7zXZ",): "is compressed by xz; unpack it first",
+    (b"\x28\xb5\x2f\xfd",): "is compressed by zstd; unpack it first",
+    (b"7z\xbc\xaf",): "is a 7z archive; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
     (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
@@ -93,6 +98,8 @@ class Database:
 
     def lookup(self, asked: Side | Position) -> Answer:
         """What the database says of a side or a position; NotCoveredError when it lies outside."""
+        if isinstance(asked, str):
+            raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
         return self.table.lookup(asked)
 
     def get(self, asked: Side | Position) -> Answer | None:
@@ -225,19 +232,19 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     try:
         db = _read(source, format, part, described)
     except FormatError:
-        reason = _no_database(source)
+        reason = foreign(source.buffer[: min(source.size, 1 << 16)])
         if reason is None:
             raise
         raise UnknownFormatError(f"{source.name}: {reason}") from None
-    reason = _no_database(source) if db.rest else None
+    reason = foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
     if reason is not None:
         raise UnknownFormatError(f"{source.name}: {reason}")
     return db
 
 
-def _no_database(source: Source) -> str | None:
-    """What bytes that no format reads are, where they are something else that files are taken for, or damaged by."""
-    head = bytes(source.buffer[: min(source.size, 1 << 16)])
+def foreign(head: Any) -> str | None:
+    """What a file of unknown form is by its beginning, where files are often taken for it, or damaged by it."""
+    head = bytes(head)
     text = head[:512].lstrip().lower()
     own_archive = b".npy" in head or b"bgfmt.json" in head
     for starts, reason in NO_DATABASES.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import json
+import lzma
 import os
 import zipfile
 from pathlib import Path
@@ -26,6 +28,8 @@ def archive(path: Path) -> bytes:
 
 NO_DATABASES = {
     "gzip": gzip.compress(TABLE),
+    "bzip2": bz2.compress(TABLE),
+    "xz": lzma.compress(TABLE),
     "zip archive": archive,
     "HTML": b"\r\n<!DOCTYPE html><html><title>Not found</title></html>",
     "page of HTML": b"<HTML><body>sign in</body></HTML>",

@@ -114,7 +114,9 @@ def test_every_room_keeps_to_its_budget() -> None:
     lines["files"] = len(package())
     lines.pop("extras", None)  # the head of the folder
     assert set(lines) == set(budgets)
-    nothing({name: (n, budgets[name]) for name, n in lines.items() if n > budgets[name]})
+    over = [name for name, n in lines.items() if n > budgets[name]]
+    where = "change [tool.bgfmt.budgets] in pyproject.toml"
+    nothing([f"{name} has {lines[name]:,}, its budget is {budgets[name]:,}: {where}" for name in over])
 
 
 #: modules that may be short, with the reason
@@ -278,6 +280,12 @@ def test_a_formats_own_modules_are_its_own() -> None:
             if private and name.startswith("bgfmt.formats.") and importlib.util.find_spec(name) is not None:
                 found.append(f"{module.path}:{line} {name}")
     nothing(found)
+
+
+def test_numbers_are_told_by_decimal_digits() -> None:
+    """`isdigit` is true of a superscript, which `int` refuses."""
+    told = [path for path in (ROOT / "bgfmt").rglob("*.py") if ".isdigit()" in path.read_text("utf-8")]
+    assert told == []
 
 
 def test_no_class_name_twice_in_the_core() -> None:

@@ -127,7 +127,7 @@ class External(Candidate):
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        if not port.isdigit():
+        if not port.isdecimal():
             raise CapabilityError(f"external: expected HOST:PORT, found {address!r}")
         self.address = host or "127.0.0.1", int(port)
 
@@ -136,18 +136,25 @@ class External(Candidate):
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
         asked = f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}"
-        try:
-            if self.file is None:
-                with socket.create_connection(self.address, START) as line:
-                    self.file = line.makefile("rw", encoding="utf-8", newline="\n")
-            self.file.write(asked + "\n")
-            self.file.flush()
-            said = self.file.readline().strip()
-        except OSError as error:
-            self.file = None
-            raise failed(error) from None
+        for again in (True, False):  # some servers hang up after mistakes
+            try:
+                if self.file is None:
+                    with socket.create_connection(self.address, START) as line:
+                        self.file = line.makefile("rw", encoding="utf-8", newline="\n")
+                self.file.write(asked + "\n")
+                self.file.flush()
+                if said := self.file.readline():
+                    break
+                raise ConnectionError("the server hung up")
+            except OSError as error:
+                self.file = None
+                if not (again and isinstance(error, ConnectionError)):
+                    raise failed(error) from None
+        said = said.strip()
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
+        if said == "beaver" and not question.beavers:  # gnubg 1.07 does not heed `beavers off`
+            return "take"
         words = said.split()
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -230,6 +231,19 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
     assert "a slip" in answers.words[1]
 
 
+def test_answers_of_any_kind_are_counted(standard: sets.Exam) -> None:
+    """An object of no meaning, numbers beyond any size, a guest that ends the program: never an error of ours."""
+    kinds = [np.flatnonzero(standard.kind == kind)[:6] for kind in range(4)]
+    exam, said = (
+        standard.part(np.concatenate(kinds)),
+        [object(), 10**400, 10**30, {"equity": []}, b"x", [[1]]],
+    )
+    judged = sat(exam, lambda q: said[q.number % 6])
+    assert judged.count("illegal") == len(exam) - 1  # 10**30 is an equity, though none that comes up
+    assert report.Report([judged], 5).text()
+    assert sat(exam, lambda q: sys.exit(3)).count("died") == len(exam)
+
+
 def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
     exam, part = standard.part(np.arange(60)), str(tmp_path / "part")
     asked: list[int] = []
@@ -317,6 +331,14 @@ class Bare(Mover):
 class Broken(Bare):
     def __init__(self):
         1 / 0
+class Worse(Bare):
+    @property
+    def play(self):
+        1 / 0
+def loud(question):
+    print("thinking")
+    return None
+print("made")
 """
 
 
@@ -326,9 +348,11 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
         "def first(q):\n    return 0 if q.kind == 'play' else q.kind == 'take' if q.kind != 'equity' else 0\n"
     )
     engine.write_text(engine.read_text() + ENGINE)
-    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2)):
+    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2), ("Worse", 2)):
         assert run(["exam", f"{engine}:{name}", "--set", "traps", "--kind", "take"]) == code
     assert "cannot be made: ZeroDivisionError" in capsys.readouterr().err
+    assert run(["exam", f"{engine}:loud", "--set", "traps", "--kind", "take", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["engines"][0]["answers"]["answered"] == 0
     mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
     assert run(["exam", mine, *few, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["engines"][0]
@@ -358,3 +382,47 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
         assert len(capsys.readouterr().err.splitlines()) <= 3
     with pytest.raises(CapabilityError):
         candidates.maker("nobody")
+
+
+CLASS = """
+print("loading weights")
+class Toy:
+    def play(self, question):
+        return question.plays[0]
+    def double(self, question):
+        return 1 / 0 if question.away else "dunno"
+    def take(self, question):
+        return "Take!"
+"""
+
+
+def test_a_class_is_asked_questions_and_given_up_kind_by_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it prints goes to standard error; a finding has words of each kind; a file needs a name."""
+    engine = tmp_path / "toy.py"
+    engine.write_text(CLASS)
+    assert run(["exam", f"{engine}:Toy", "--set", "traps", "--json"]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)["engines"][0]
+    counts, said = told["answers"], {one["name"]: one["words"] for one in told["findings"]}
+    exam = making.named("traps")
+    assert counts["answered"] == np.sum(exam.kind == sets.PLAY) > 100
+    assert counts["died"] == np.sum((exam.kind == sets.DOUBLE) & (exam.away[:, 0] > 0)) > judging.DEATHS
+    assert "ZeroDivisionError" in said["died"]
+    assert said["illegal"].endswith(": dunno is no answer to a double; Take! is no answer to a take")
+    assert "no method equity" in said["not answered"]
+    assert "loading weights" in err
+    assert run(["exam", str(engine)]) == 2
+    assert f"{engine}:NAME" in capsys.readouterr().err
+
+
+def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path: Path) -> None:
+    engine = tmp_path / "silent.py"
+    engine.write_text("import sys\nout = open(1, 'w')\nfor line in sys.stdin:\n    print('take', file=out)\n")
+    exam = standard.part(np.flatnonzero(standard.kind == 0)[:30])
+    judged = judging.judge(
+        exam, judging.sit(candidates.maker(f"lines:{sys.executable} {engine}"), exam, timeout=0.02), "x"
+    )
+    assert (judged.count("late"), judged.count("died")) == (judging.DEATHS, 20)
+    assert "flush" in next(one.words for one in findings.findings(judged) if one.name == "late")
