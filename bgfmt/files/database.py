@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -28,11 +29,17 @@ from bgfmt.game.board import Position, Side
 from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
 from bgfmt.tables import Answer, Table
 
+MANY = 64  # letters of more than one byte that no table begins with by chance
 MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
+    (b"\xfd7zXZ\0",): "is compressed by xz; unpack it first",
+    (b"(\xb5/\xfd",): "is compressed by zstd; unpack it first",
+    (b"BZh",): "is compressed by bzip2; unpack it first",
+    (b"z251ymct",): "is text in base64; decode it first",
+    (b"[current]", b"<?xml"): "is text, perhaps a match equity table, which `bgfmt met` shows",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
     (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
@@ -243,9 +250,14 @@ def _no_database(source: Source) -> str | None:
     for starts, reason in NO_DATABASES.items():
         if not own_archive and (text.startswith(starts) or head.startswith(starts)):
             return reason
+    if head[257:262] == b"ustar":
+        return "is a tar archive; unpack it first"
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
+    with contextlib.suppress(UnicodeDecodeError):
+        if len(getincrementaldecoder("utf-8")().decode(head)) + MANY < len(head):
+            return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
 
 
