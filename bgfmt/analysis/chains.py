@@ -1,10 +1,10 @@
 """An estimate of any race: each side as a chain of boards, and the cubeful game of the two chains.
 
 A side that plays alone, for few rolls, is a Markov chain of boards. After each roll the boards that have come up are
-thinned to those whose distributions of rolls differ most; every other goes with the nearest of them, and its chance
-to win, known from the two distributions, corrects the value. Then the game is solved backwards: after each roll
-of both sides there is a value for each pair of boards and each state of the cube. Among plays that are about as good
-for the side alone, each side takes the one that is best in the game. What that errs by: `docs/races.md`.
+thinned to those whose distributions of rolls differ most; every other lies between the nearest of them, and its
+chance to win, known from the two distributions, corrects the value. Then the game is solved backwards: after each
+roll of both sides there is a value for each pair of boards and each state of the cube. Among plays that are about as
+good for the side alone, each side takes the one that is best in the game. What that errs by: `docs/races.md`.
 
 The distributions are read from two one-sided tables, of six points and of ten. A chequer farther back counts as one
 on the last point and the pips up to there.
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,9 @@ from bgfmt.game.board import Position, Side
 from bgfmt.solver.columns import CUBELESS, Columns, for_money
 from bgfmt.solver.machine import thread_count
 
+if TYPE_CHECKING:
+    from bgfmt.analysis.kernels_chains import Boards
+
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
 MOST_LAYERS = 256
@@ -44,17 +47,19 @@ class Effort:
     """How much an estimate takes in.
 
     boards : played on after each roll; first : after the first roll; slack : mean rolls that a play may lose to the
-    best one of its side and still be looked at; first_slack : the same in the first roll.
+    best one of its side and still be looked at; first_slack : the same in the first roll; ending : most chequers of
+    a side where exact values of home boards are taken.
     """
 
     boards: int = 32
     first: int = 64
     slack: float = 0.1
     first_slack: float = 1000.0
+    ending: int = 4
 
 
 #: for one question, about 5 ms; for many, about 1 ms each
-CAREFUL, QUICK = Effort(), Effort(16, 16, 0.05, 0.05)
+CAREFUL, QUICK = Effort(), Effort(12, 12, 0.05, 0.05, 6)
 #: errors that 95 % and 99.9 % of estimates keep, in equities: with both sides within the tables, and beyond
 ERRORS = {True: (0.0055, 0.012), False: (0.012, 0.04)}
 
@@ -64,20 +69,15 @@ def errors(position: Position) -> tuple[float, float]:
     return ERRORS[max(position.us.highest, position.them.highest) <= FAR]
 
 
-@cache
-def rows(points: int) -> tuple[Array, Array]:
-    """The distributions of a one-sided table, (boards, rolls) uint16, and the terms of its position numbers."""
-    return library.distributions(points == FAR), np.ascontiguousarray(board.number_terms(points))
-
-
 class Estimator:
     """Estimates of races, with the results of boards met kept for the next one; threads take turns."""
 
     def __init__(self, effort: Effort = CAREFUL, boards: int = 1 << 12) -> None:
         self.effort, self.boards = effort, boards
         self._lock = Lock()
-        self._kept: dict[int, tuple[Arrays, Arrays, Array]] = {}
-        self._spaces: dict[tuple[int, int], tuple[Arrays, Arrays]] = {}
+        self._kept: dict[int, tuple[Arrays, Arrays]] = {}
+        self._spaces: dict[tuple[int, int], tuple[Boards, Boards]] = {}
+        self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
         """The values of a race without contact before the roll, and after each play of each roll.
@@ -85,11 +85,12 @@ class Estimator:
         unit : what a point is worth in the unit that errors are wanted in.
         """
         with self._lock:
-            ours, theirs, depth = self.chains(position)
-            found = ours[0][2]
+            race = self.race(position, columns)
+            ours = race.chains[0]
+            found = int(ours.layers[2])
             after = np.zeros((found, len(columns)))
-            on_roll = self._game(ours, theirs, depth, columns, after)
-            parts = (ours[8][:found].copy(), ours[5][:22].copy(), ours[6][: ours[5][21]].copy())
+            on_roll = race.solve(after[1:])
+            parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
         usual, most = (unit * error for error in errors(position))
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
@@ -97,57 +98,136 @@ class Estimator:
     def values(self, position: Position, columns: Columns) -> Array:
         """(K,) values of a race before the roll."""
         with self._lock:
-            ours, theirs, depth = self.chains(position)
-            return self._game(ours, theirs, depth, columns, np.empty((ours[0][2], len(columns))))
+            return self.race(position, columns).solve(np.empty((0, len(columns))))
 
-    def chains(self, position: Position) -> tuple[Arrays, Arrays, int]:
-        """The chains of both sides, as `kernels_chains.chain` fills them, and how many layers they have."""
+    def race(self, position: Position, columns: Columns) -> ChainGame:
+        """The chains of both sides, and the game that they play."""
         from bgfmt.analysis import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
         points = next((p for p in (HOME, FAR) if farthest <= p), farthest)
-        tables = *rows(HOME), *rows(HOME if points == HOME else FAR)
-        if points not in self._kept:
-            effort, rest = self.effort, _kept(self.boards, self.effort.slack)
-            first = rest if effort.first_slack == effort.slack else _kept(4, effort.first_slack)
-            self._kept[points] = first, rest, np.ascontiguousarray(board.number_terms(points))
-        first, rest, terms = self._kept[points]
         rolls = ROLLS if farthest <= FAR else FAR_ROLLS
+        if self._game is None or self._game.columns is not columns:
+            self._game = GameColumns(columns, self.effort.ending)
+        game = self._game
+        rules = game.few, np.ascontiguousarray(board.number_terms(points)), tables(points)
+        if points not in self._kept:
+            effort, rest = self.effort, kept(self.boards, self.effort.slack)
+            first = rest if effort.first_slack == effort.slack else kept(4, effort.first_slack)
+            self._kept[points] = first, rest
+        first, rest = self._kept[points]
         for room in (1 << 13, 1 << 15, 1 << 17):
-            if (points, rolls) not in self._spaces or len(self._spaces[points, rolls][0][1]) < room:
-                self._spaces[points, rolls] = (_space(points, rolls, room), _space(points, rolls, room))
+            if (points, rolls) not in self._spaces or len(self._spaces[points, rolls][0].chosen) < room:
+                width = max(self.effort.boards, self.effort.first)
+                self._spaces[points, rolls] = (
+                    space(points, rolls, room, width),
+                    space(points, rolls, room, width),
+                )
             spaces, depth = self._spaces[points, rolls], MOST_LAYERS - 2
             both = zip((position.us, position.them), spaces, strict=True)
-            for side, space in sorted(
-                both, key=lambda one: one[0].pips
-            ):  # the game ends with the shorter chain
+            # the game ends with the shorter chain
+            for side, each in sorted(both, key=lambda one: one[0].pips):
                 depth = kernels.chain(
-                    np.array(side.padded(points), np.int64), self.effort.boards, self.effort.first, depth, terms,
-                    tables, first, rest, space,
+                    np.array(side.padded(points), np.int64), self.effort.boards, self.effort.first, depth, *rules,
+                    first, rest, each,
                 )  # fmt: skip
                 if depth < 0:
                     break
                 depth += 1
             else:
-                return *spaces, depth
+                return ChainGame(spaces, depth, rules, game)
         raise SolverError(f"{position}: the race takes more boards than an estimate holds")
 
-    @staticmethod
-    def _game(ours: Arrays, theirs: Arrays, depth: int, columns: Columns, after: Array) -> Array:
-        from bgfmt.analysis import kernels_chains as kernels
 
-        doubling = tuple(
-            tuple(np.ascontiguousarray(array[side]) for array in columns.doubling) for side in (0, 1)
-        )
-        cubeless = columns.states.index(CUBELESS) if CUBELESS in columns.states else -1
-        on_roll = np.zeros(len(columns))
-        kernels.game(
-            on_roll, after, ours, theirs, depth, doubling, np.ascontiguousarray(columns.won), cubeless
-        )
+class ChainGame:
+    """A race of two chains; lines, starts: see `kernels_game.solve`."""
+
+    def __init__(
+        self, chains: tuple[Boards, Boards], depth: int, rules: tuple[int, Array, Arrays], game: GameColumns
+    ) -> None:
+        self.chains, self.rules, self.game = chains, rules, game
+        many = [np.diff(chain.nexts) for chain in chains]
+        sizes = [0, *(many[h % 2][h // 2] * many[1 - h % 2][h // 2 + h % 2] for h in range(2 * depth)), 0]
+        self.starts = np.cumsum(sizes) * 3 * len(game.columns)
+        self.lines = np.empty(self.starts[-1], np.float32)
+
+    def solve(self, after: Array) -> Array:
+        """(K,) values of the start; after (boards after the first roll, K) is filled, or empty."""
+        from bgfmt.analysis import kernels_game as kernels
+
+        on_roll = np.zeros(len(self.game.columns))
+        kernels.solve(on_roll, after, self.lines, self.starts, self.chains, self.game.arrays)
         return on_roll
 
 
-def _kept(boards: int, slack: float) -> Arrays:
+@dataclass(frozen=True, eq=False)
+class GameColumns:
+    """Columns as `kernels_game` takes them, with exact values of home boards of few chequers."""
+
+    columns: Columns
+    ending: int
+
+    @property
+    def few(self) -> int:
+        """How many boards have an exact value."""
+        return board.count(HOME, self.ending) if self.ending else 0
+
+    @cached_property
+    def arrays(self) -> tuple[Any, ...]:
+        """The game of `kernels_game.solve`."""
+
+        def single(a: Array) -> Array:
+            return np.ascontiguousarray(a, np.float32 if a.dtype == np.float64 else a.dtype)
+
+        doubling = tuple(tuple(single(a[side]) for a in self.columns.doubling) for side in (0, 1))
+        won = tuple(single(self.columns.won[side]) for side in (0, 1))
+        cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
+        exact = _ending(_Key(self.columns), self.ending) if self.ending else np.zeros(1, np.float32)
+        return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
+
+
+@dataclass(frozen=True)
+class _Key:
+    """Columns, equal where their numbers are."""
+
+    columns: Columns
+
+    @property
+    def _bytes(self) -> bytes:
+        return b"".join(np.ascontiguousarray(a).tobytes() for a in (*self.columns.doubling, self.columns.won))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._bytes == other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+
+@lru_cache(maxsize=4)
+def _ending(key: _Key, chequers: int) -> Array:
+    """Exact values of all pairs of home boards of few chequers, flat: see `kernels_game.solve`."""
+    from bgfmt.solver.match import solve_pairs
+    from bgfmt.solver.two_sided import TwoSidedSolver
+    from bgfmt.solver.workers import threads_or
+
+    k, solver = len(key.columns), TwoSidedSolver(HOME, chequers)
+    n = board.count(HOME, chequers)
+    out = np.zeros((n, n, 2 * k), np.float32)
+    with threads_or(None, None) as team:
+        solve_pairs(solver, key.columns, np.arange(2 * k).reshape(2, k), out, team, None)
+    return out.reshape(-1)
+
+
+@cache
+def tables(points: int) -> tuple[Array, Array, Array, Array]:
+    """The one-sided table for a race on these points: see `kernels_chains._distributions`."""
+    far = points != HOME
+    rows = library.distributions(far)
+    terms, home = (np.ascontiguousarray(board.number_terms(one)) for one in (FAR if far else HOME, HOME))
+    return rows, terms, home, np.zeros(len(rows), np.int32)
+
+
+def kept(boards: int, slack: float) -> Arrays:
     """Room for the results of boards, see `kernels_chains._expand`."""
     size = 1 << (2 * boards).bit_length()
     results = 22 * MOST_RESULTS + 40 * boards
@@ -156,16 +236,19 @@ def _kept(boards: int, slack: float) -> Arrays:
     return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
-def _space(points: int, rolls: int, room: int) -> Arrays:
-    """Room for a chain, see `kernels_chains.chain`."""
+def space(points: int, rolls: int, room: int, width: int, results: int = 16) -> Boards:
+    """Room for the boards of a side."""
+    from bgfmt.analysis.kernels_chains import NEAR, Boards
+
     layers, nexts = np.zeros(MOST_LAYERS, np.int64), np.zeros(MOST_LAYERS, np.int64)
-    chosen, near, gains, numbers = (np.empty(room, np.int64) for _ in range(4))
-    within, boards, means = np.empty((room, rolls)), np.empty((room, points), np.int8), np.empty(room)
-    ends, results = np.empty(21 * room + 1, np.int64), np.empty(16 * room, np.int64)
+    chosen, numbers, gains, small = (np.empty(room, np.int64) for _ in range(4))
+    ends, results_ = np.empty(21 * room + 1, np.int64), np.empty(results * room, np.int64)
     keys, places = np.empty(4 * room, np.int64), np.empty(4 * room, np.int64)
-    return (
-        layers, chosen, nexts, within, near, ends, results, gains, boards, numbers, means, keys, places,
-        np.empty((room, 2)),
+    return Boards(
+        layers, nexts, chosen, ends, results_, np.empty((room, points), np.int8), numbers, np.empty(room),
+        np.empty((room, rolls), np.float32), gains, small, np.empty((room, 2), np.float32),
+        np.empty((room, NEAR), np.int64), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
+        keys, places,
     )  # fmt: skip
 
 

@@ -1,23 +1,59 @@
-"""Compiled loops of `chains`: the chain of boards of one side, and the game of two chains."""
+"""Compiled loops of `chains`: the boards that a side comes to, roll by roll, where boards are chosen or by dice."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgfmt.analysis.kernels import _number, _plays, _slot, _unrank
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.maxima import best_rolls
 
 HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
-NEAR = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
+BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
-SAME = 1e-10  # squared distance of distributions that are not told apart
-STEEPEST = 3.0  # most that a chance to win the game may count, in worths of a game
+NEAR = 4  # boards that a board lies between
+SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
+STIFF = np.float32(0.1)  # how evenly the boards beside share a board
+NONE, ONE, INFINITE = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Boards(NamedTuple):
+    """The boards that a side comes to, by the number of its rolls; board 0 is the start.
+
+    Boards found after t rolls are those from layers[t] to layers[t + 1], of all found boards (N, points) int8, with
+    their numbers, mean rolls, chances within (N, rolls) float32 to be off, gains (1, or what the other side wins
+    against it) and small, their numbers among those of the exact table, -1 where they are not in it. shares (N, 2):
+    how often a board comes up, and it or one for which it stands.
+    chosen : the boards played on, those after t rolls from nexts[t] to nexts[t + 1]. ends, results : the results of
+    roll r of the one at place c are boards results[ends[21 c + r] : ends[21 c + r + 1]], counted from the first of
+    their layer, the best for the side alone first.
+    near, weights (N, NEAR): boards chosen after as many rolls in a chain, the nearest first, counted from the first
+    of them, and the shares in which they make a board up; -1 for all off. apart (chosen, most): squared distances of
+    boards chosen after as many rolls. keys, places: of a hash table.
+    """
+
+    layers: Any
+    nexts: Any
+    chosen: Any
+    ends: Any
+    results: Any
+    boards: Any
+    numbers: Any
+    means: Any
+    within: Any
+    gains: Any
+    small: Any
+    shares: Any
+    near: Any
+    weights: Any
+    apart: Any
+    keys: Any
+    places: Any
 
 
 @njit()
@@ -34,55 +70,41 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 
 
 @njit()
-def _found(counts: Any, tables: Any, scratch: Any) -> tuple[Any, int]:
-    """The row of a board in the smaller table that covers it, else in the larger, and the pips beyond that one."""
-    small, small_terms, large, large_terms = tables
-    points = small_terms.shape[0]
-    number = _table_number(counts, points, small_terms, scratch)
-    if not scratch[points]:
-        return small[number], 0
-    points = large_terms.shape[0]
-    number = _table_number(counts, points, large_terms, scratch)
-    return large[number], scratch[points]
+def _distributions(
+    begin: int, end: int, boards: Any, numbers: Any, tables: Any, scratch: Any, within: Any
+) -> None:
+    """within (n, rolls) float32, rows begin..end-1: the chances that boards are off within 0, 1, 2, ... rolls.
 
-
-@njit()
-def distribution(row: Any, counts: Any, tables: Any, scratch: Any) -> None:
-    """row (rolls,) float64: the chance that a board is off within 0, 1, 2, ... rolls.
-
-    tables : (small, terms, large, terms) of two one-sided tables, (boards, rolls) chances in 65535ths, on as many
-    points as their terms have rows.
-    A board beyond the larger one has the rolls of the board with its chequers brought up to the last point, and those
+    tables : (rows, terms, terms of home boards, sums); rows (boards, rolls) chances in 65535ths of a one-sided table
+    on as many points as its terms have rows; sums (boards,): of rolls times chances, 0 until they are asked for.
+    A board beyond the table has the rolls of the board with its chequers brought up to the last point, and those
     of the pips that this takes, 6/49 each, which deviate as those of a long race do.
     """
-    chances, beyond = _found(counts, tables, scratch)
-    rolls = row.size
-    for k in range(rolls):
-        row[k] = chances[k] / 65535.0 if k < chances.size else 0.0
-    left = beyond * 6 / 49
-    while left > 0:
-        more = min(left, 0.72)
-        left -= more
-        row[rolls - 1] += row[rolls - 2] * more
-        for k in range(rolls - 2, 0, -1):
-            row[k] += more * (row[k - 1] - row[k])
-        row[0] -= more * row[0]
-    total = 0.0
-    for k in range(rolls):
-        total += row[k]
-        row[k] = total
-    for k in range(rolls):
-        row[k] /= total
-
-
-@njit()
-def _mean(counts: Any, tables: Any, scratch: Any) -> float:
-    """Mean rolls of a board, as `distribution` has them."""
-    chances, beyond = _found(counts, tables, scratch)
-    total: Any = np.int64(0)
-    for k in range(1, chances.size):
-        total += k * np.int64(chances[k])
-    return total / 65535.0 + beyond * 6 / 49  # type: ignore[no-any-return]
+    table, terms = tables[:2]
+    rolls, held, points = within.shape[1], table.shape[1], terms.shape[0]
+    for x in range(begin, end):
+        number, beyond = numbers[x], 0
+        if boards.shape[1] != points:
+            number = _table_number(boards[x], points, terms, scratch)
+            beyond = scratch[points]
+        for k in range(held):
+            within[x, k] = table[number, k]
+        for k in range(held, rolls):
+            within[x, k] = NONE
+        left = beyond * 6 / 49
+        while left > 0:
+            more = np.float32(min(left, 0.72))
+            left -= 0.72
+            within[x, rolls - 1] += within[x, rolls - 2] * more
+            for k in range(rolls - 2, 0, -1):
+                within[x, k] += more * (within[x, k - 1] - within[x, k])
+            within[x, 0] -= more * within[x, 0]
+        total = NONE
+        for k in range(rolls):
+            total += within[x, k]
+            within[x, k] = total
+        for k in range(rolls):
+            within[x, k] /= total
 
 
 @njit()
@@ -91,9 +113,20 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
     start: Any = np.int64(0)
     board = scratch[32 : 32 + counts.size]
     many = min(_plays(counts, dice, terms, scratch[64:], numbers, start), means.size)
+    table, of_table, _, sums = tables
+    points = of_table.shape[0]
     for n in range(many):
-        _unrank(numbers[n], terms, board)
-        means[n] = _mean(board, tables, scratch)
+        number, beyond = numbers[n], 0
+        if counts.size != points:
+            _unrank(number, terms, board)
+            number = _table_number(board, points, of_table, scratch)
+            beyond = scratch[points]
+        total: Any = np.int64(sums[number])
+        if total == 0:
+            for k in range(1, table.shape[1]):
+                total += k * np.int64(table[number, k])
+            sums[number] = total
+        means[n] = total / 65535.0 + beyond * 6 / 49
     return many  # type: ignore[no-any-return]
 
 
@@ -108,7 +141,7 @@ def _expand(
     used (2,): slots and results used.
     """
     keys, slots, ends, numbers, means, used = kept
-    most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= NEAR else 16
+    most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
     number = _number(counts, terms)
     at = _slot(keys, number)
     if keys[at]:
@@ -145,85 +178,101 @@ def _expand(
 
 
 @njit()
+def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
+    """Fill in all of boards begin..end-1 whose numbers are known."""
+    boards, numbers, gains, small = space.boards, space.numbers, space.gains, space.small
+    counts = scratch[32 : 32 + boards.shape[1]]
+    home = tables[2]
+    for x in range(begin, end):
+        _unrank(numbers[x], terms, counts)
+        chequers = highest = 0
+        for k in range(counts.size):
+            boards[x, k] = counts[k]
+            if counts[k]:
+                chequers += counts[k]
+                highest = k
+        gains[x] = 1 if chequers < MAX_CHEQUERS else 3 if highest >= 18 else 2
+        small[x] = -1
+        if few and highest < HOME and home[HOME - 1, chequers] < few:
+            number = _table_number(counts, HOME, home, scratch)
+            if number < few:
+                small[x] = number
+    _distributions(begin, end, boards, numbers, tables, scratch, space.within)
+
+
+@njit()
+def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
+    """Put the start, after t rolls."""
+    space.keys[:] = 0
+    space.layers[: t + 1], space.layers[t + 1] = 0, 1
+    space.nexts[: t + 1], space.nexts[t + 1] = 0, 1
+    space.numbers[0], space.means[0] = _number(start, terms), 0.0
+    _describe(0, 1, few, terms, tables, space, scratch)
+    space.chosen[0] = space.near[0, :] = space.ends[0] = 0
+    space.shares[0, :] = ONE
+    space.weights[0, :] = NONE
+    space.weights[0, 0] = ONE
+
+
+@njit()
+def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, room: Any) -> bool:
+    """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
+    layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
+    shares, near, keys, places = space.shares, space.near, space.keys, space.places
+    scratch, found, worth = room
+    counts = np.empty(boards.shape[1], np.int64)
+    first: Any = layers[t + 1]
+    n: Any = first
+    used: Any = ends[21 * nexts[t]]
+    _, _, spans, those, their_means, _ = source[:6]
+    for c in range(nexts[t], nexts[t + 1]):
+        for k in range(counts.size):
+            counts[k] = boards[chosen[c], k]
+        share = shares[chosen[c], 1] / np.float32(36)
+        slot = _expand(counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+        for roll in range(21):
+            begin, end = spans[slot, roll], spans[slot, roll + 1]
+            if n + end - begin > numbers.size or used + end - begin > results.size:
+                return False
+            for x in range(begin, end):
+                key = those[x] * LAYERS + t
+                at = _slot(keys, key)
+                if keys[at] == 0:
+                    keys[at], places[at] = key + 1, n
+                    numbers[n], means[n] = those[x], their_means[x]
+                    shares[n, 0] = shares[n, 1] = NONE
+                    near[n, 0] = -1
+                    n += 1
+                if x == begin:
+                    shares[places[at], 0] += share if roll in DOUBLES else share + share
+                results[used] = places[at] - first
+                used += 1
+            ends[21 * c + roll + 1] = used
+    layers[t + 2] = n
+    _describe(first, n, few, terms, tables, space, scratch)
+    return True
+
+
+@njit()
 def chain(
-    start: Any, most: int, most_first: int, depth: int, terms: Any, tables: Any, root: Any, kept: Any, space: Any
+    start: Any, most: int, most_first: int, depth: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
+    space: Any,
 ) -> int:  # fmt: skip
     """The chain of a side: what its rolls make of it when it plays for few rolls, a layer of boards after each roll.
 
     start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
-    those whose distributions differ most, weighted by how often they come up; each other goes with the nearest.
-    At most `depth` rolls are made.
-    tables : (small, terms, large, terms) of `distribution`. root, kept : of `_expand`, for the first roll and others.
-
-    space : (layers, chosen, nexts, within, near, ends, results, gains, boards, numbers, means, keys, places, shares).
-    Filled are, board 0 the start, the boards found after each roll from layers[t] to layers[t + 1]: boards int8,
-    numbers, means, gains (1, or what the other side wins against it), within (n, rolls) the chances to be off; near:
-    for each board the place in `chosen` of the board that is played on for it, -1 all off; chosen : boards played
-    on, by rising means, those of layer t from nexts[t] to nexts[t + 1]; ends, results : results of roll r of the
-    board at place c of `chosen` are boards results[ends[21 c + r] : ends[21 c + r + 1]].
-    Scratch: keys, places (a power of two), shares (n, 2). Returns the number of layers, -1 for no room.
+    those whose distributions differ most, weighted by how often they come up. At most `depth` rolls are made.
+    few : boards of the exact table. tables : of `_distributions`. root, kept : of `_expand`, for the first roll and
+    others. space : `Boards`, filled. Returns the number of layers, -1 for no room.
     """
-    (
-        layers,
-        chosen,
-        nexts,
-        within,
-        near,
-        ends,
-        results,
-        gains,
-        boards,
-        numbers,
-        means,
-        keys,
-        places,
-        shares,
-    ) = space
-    points = start.size
-    counts = start.copy()
-    scratch = np.zeros(80, np.int64)
-    found = np.empty(ANY_PLAYS, np.int64)
-    worth = np.empty(MOST_PLAYS)
-    for k in range(points):
-        boards[0, k] = start[k]
-    distribution(within[0], boards[0], tables, scratch)
-    gains[0] = _gains(boards[0])
-    layers[0], layers[1], nexts[0], nexts[1] = 0, 1, 0, 1
-    chosen[0], near[0], shares[0, 0], shares[0, 1], ends[0] = 0, 0, 1.0, 1.0, 0
-    used = 0
+    room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
+    _begin(0, start, few, terms, tables, space, room[0])
+    layers, nexts = space.layers, space.nexts
     t = 0
-    keys[:] = 0
     while t < depth and nexts[t + 1] > nexts[t]:
-        n: Any = layers[t + 1]
-        for c in range(nexts[t], nexts[t + 1]):
-            for k in range(points):
-                counts[k] = boards[chosen[c], k]
-            share = shares[chosen[c], 1]
-            source = kept if t else root
-            slot = _expand(counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
-            _, _, spans, those, their_means, _ = source[:6]
-            for roll in range(21):
-                begin, end = spans[slot, roll], spans[slot, roll + 1]
-                if n + end - begin > numbers.size or used + end - begin > results.size:
-                    return -1
-                for x in range(begin, end):
-                    key = those[x] * LAYERS + t
-                    at = _slot(keys, key)
-                    if keys[at] == 0:
-                        keys[at], places[at] = key + 1, n
-                        numbers[n], means[n], near[n], shares[n, 0] = those[x], their_means[x], -1, 0.0
-                        _unrank(those[x], terms, boards[n])
-                        n += 1
-                    if x == begin:
-                        shares[places[at], 0] += share * (1 if roll in DOUBLES else 2) / 36
-                    results[used] = places[at]
-                    used += 1
-                ends[21 * c + roll + 1] = used
-        layers[t + 2] = n
-        nexts[t + 2] = _choose(
-            layers[t + 1], n, nexts[t + 1], most if t else most_first, chosen, near, boards, numbers, means, within,
-            gains, shares, tables, scratch,
-        )  # fmt: skip
+        if not _grow(t, few, terms, tables, kept if t else root, space, room):
+            return -1
+        _choose(t + 1, most if t else most_first, space)
         t += 1
     layers[t + 2 :] = layers[t + 1]
     nexts[t + 1 :] = nexts[t]
@@ -231,189 +280,229 @@ def chain(
 
 
 @njit()
-def _gains(counts: Any) -> int:
-    """What the other side wins against a board: 1, a gammon 2, a backgammon 3."""
-    chequers = 0
-    far = 0
-    for k in range(counts.size):
-        chequers += counts[k]
-        if k >= 18 and counts[k]:
-            far = 1
-    return 2 + far if chequers == MAX_CHEQUERS else 1
+def _throw(
+    t: int, seed: Any, space: Any, at: Any, rows: Any, counts: Any, marks: Any, to: Any, after: Any
+) -> None:  # fmt: skip
+    """Throw dice N times after t rolls, each of the 36 throws as often, and play what is best on the average.
+
+    at (N,), N a multiple of 36: the place of each throw's board among those chosen after t rolls, -1 from the end of
+    its game on. rows (boards, K n): what each board found after the roll is worth against n; counts (n,): weights of
+    those. Filled are `to`, the boards played to, counted from the first of their layer, `after`, as `at` after the
+    roll, and the boards chosen of the next layer. marks (boards,): scratch.
+    """
+    layers, nexts, chosen, ends, results, _, numbers = space[:7]
+    begin, n = layers[t + 1], counts.size
+    first: Any = nexts[t + 1]
+    many: Any = first
+    thrown = np.empty(at.size, np.int64)
+    for x in range(layers[t + 2] - begin):
+        marks[x] = -1
+    for i in range(at.size):
+        after[i] = -1
+        seed += GOLDEN
+        j = np.int64(_mix(seed) >> np.uint64(33)) % (i + 1)  # shuffled as they are dealt
+        thrown[i] = thrown[j]
+        thrown[j] = i % 36
+    for i in range(at.size):
+        if at[i] < 0:
+            continue
+        dice: Any = thrown[i]
+        high, low = max(dice // 6, dice % 6), min(dice // 6, dice % 6)
+        place = 21 * (nexts[t] + at[i]) + high * (high + 1) // 2 + low
+        most = -np.inf
+        best: Any = np.int64(0)
+        for e in range(ends[place], ends[place + 1]):
+            total = 0.0
+            if ends[place + 1] - ends[place] > 1:
+                for lane in range(rows.shape[1]):
+                    total += counts[lane % n] * rows[results[e], lane]
+            if total > most:
+                most, best = total, results[e]
+        to[i] = best
+        if numbers[begin + best]:
+            if marks[best] < 0:
+                marks[best] = many - first
+                chosen[many] = begin + best
+                many += 1
+            after[i] = marks[best]
+    nexts[t + 2] = many
 
 
 @njit()
-def _choose(
-    begin: int, end: int, first: int, most: int, chosen: Any, near: Any, boards: Any, numbers: Any, means: Any,
-    within: Any, gains: Any, shares: Any, tables: Any, scratch: Any,
-) -> int:  # fmt: skip
-    """Choose at most `most` boards of a layer to play on, put from place `first` of `chosen`; returns past which."""
-    low: Any = within.shape[1]  # where distributions of this layer may differ, and past it
+def _mix(x: Any) -> Any:
+    """A number of 64 bits well mixed (splitmix64)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit()
+def _span(within: Any, x: int, low: int, high: int) -> tuple[int, int]:
+    """The rolls from `low` to `high`, and those after which board x may be off or not."""
+    while low > 0 and within[x, low - 1] > NONE:
+        low -= 1
+    while high < within.shape[1] and within[x, high] < ONE:
+        high += 1
+    return low, high
+
+
+@njit()
+def _padded(n: int) -> int:
+    """As many lanes: the next multiple of 32, loops in vectors."""
+    return (n + 31) & ~31
+
+
+@njit()
+def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
+    """The chances of the boards after t rolls, (rolls, boards), from where they or those chosen in a chain differ."""
+    begin, end = space.layers[t], space.layers[t + 1]
+    numbers, within, theirs = space.numbers, space.within, chain.within
+    low: Any = within.shape[1]
     high: Any = np.int64(0)
-    distance = np.full(end - begin, 4.0)
-    best = -1
-    for x in range(begin, end):
-        distribution(within[x], boards[x], tables, scratch)
-        while numbers[x] and low > 0 and within[x, low - 1] > 0.0:
-            low -= 1
-        while high < within.shape[1] and within[x, high] < 1.0:
-            high += 1
-        shares[x, 1] = 0.0
-        gains[x] = _gains(boards[x])
-        if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
-            best = x
-    c: Any = first
-    while best >= 0 and c < first + most:
-        chosen[c] = best
-        other = -1
-        farthest = 0.0
-        for x in range(begin, end):
-            if not numbers[x]:
-                continue
-            total = 4.0 * abs(gains[x] - gains[best])
-            for k in range(low, high):
-                total += (within[x, k] - within[best, k]) ** 2
-            if near[x] < 0 or total < distance[x - begin]:
-                distance[x - begin] = total
-                near[x] = c
-            weighted = distance[x - begin] * (shares[x, 0] + 1e-6)
-            if distance[x - begin] > SAME and weighted > farthest:
-                farthest, other = weighted, x
-        best = other
-        c += 1
-    # by rising means
-    order = np.argsort(means[chosen[first:c]])
-    place = np.empty(c - first, np.int64)
-    copy = chosen[first:c].copy()
-    for x in range(c - first):
-        place[order[x]] = first + x
-        chosen[first + x] = copy[order[x]]
     for x in range(begin, end):
         if numbers[x]:
-            near[x] = place[near[x] - first]
-            shares[chosen[near[x]], 1] += shares[x, 0]
-    return c  # type: ignore[no-any-return]
+            low, high = _span(within, x, low, high)
+    for x in chosen:
+        low, high = _span(theirs, x, low, high)
+    columns = np.zeros((max(high - low, 0), _padded(end - begin)), np.float32)
+    for x in range(begin, end):
+        for k in range(low, high):
+            columns[k - low, x - begin] = within[x, k]
+    return columns, low
 
 
 @njit()
-def _wins(out: Any, within: Any, board: int, still: Any) -> None:
-    """out (m,): the chance that a side, having played, is off before each of the other's boards, which roll.
-
-    still (rolls, m): the chances that those are not off within 0, 1, 2, ... rolls.
-    """
-    for b in range(out.size):
-        out[b] = 0.0
-    before = 0.0
-    for k in range(still.shape[0]):
-        here = within[board, k] - before
-        if here != 0.0:
-            before += here
-            for b in range(out.size):
-                out[b] += here * still[k, b]
-
-
-@njit()
-def _half(
-    out: Any, rows: Any, values: Any, mine: Any, t: int, other: Any, u: int, doubling: Any, won: Any, lost: Any,
-    cubeless: int,
+def _meet(
+    c: int, row: int, within: Any, gain: int, gains: Any, begin: int, columns: Any, low: int, distance: Any,
+    least: Any, near: Any,
 ) -> None:  # fmt: skip
-    """What the boards of a side after roll t are worth to it on roll, out (its chosen, K, the other's chosen).
-
-    The other side, with its boards after roll u, is on roll next; values (the other's chosen, K, ours after roll
-    t + 1) are then its own. mine, other : `space` of `chain`. doubling : (may, passed, source, add, times) of the
-    other side; won, lost (K, 4): value of winning to this side and to the other. cubeless: the column without a cube,
-    -1 for none. rows (boards, K times the other's chosen): filled with what each board after roll t is worth.
-    """
-    layers, chosen, nexts, within, near, ends, results, gains = mine[:8]
-    may, passed, source, add, times = doubling
-    k = may.size
-    others = other[1][other[2][u] : other[2][u + 1]]
-    first, last = nexts[t + 1], nexts[t + 2]
-    n, many = last - first, others.size
-    still = np.empty((min(within.shape[1], other[3].shape[1]), many))
-    for roll in range(still.shape[0]):
-        for b in range(many):
-            still[roll, b] = 1.0 - other[3][others[b], roll]
-    wins = np.empty((n, many))
-    near_values = np.empty((n, k, many))
-    steep = np.empty((n, k, many))
-    for a in range(n):
-        _wins(wins[a], within, chosen[first + a], still)
-        for c in range(k):
-            for b in range(many):
-                near_values[a, c, b] = values[b, c, a]
-    for a in range(n):
-        low, high = max(a - 1, 0), min(a + 1, n - 1)
-        for c in range(k):
-            game = won[c, 1] + lost[c, 1]
-            for b in range(many):
-                apart = wins[high, b] - wins[low, b]
-                steep[a, c, b] = game
-                if c != cubeless and abs(apart) > 1e-7:
-                    slope = (near_values[low, c, b] - near_values[high, c, b]) / apart
-                    steep[a, c, b] = min(STEEPEST * game, max(0.0, slope))
-    here = np.empty(many)
-    rolled = np.empty((k, many))
-    for x in range(layers[t + 1], layers[t + 2]):
-        found = rows[x].reshape(k, many)
-        if near[x] < 0:
-            for c in range(k):
-                for b in range(many):
-                    found[c, b] = won[c, other[7][others[b]]]
-            continue
-        a = near[x] - first
-        _wins(here, within, x, still)
-        for b in range(many):
-            here[b] -= wins[a, b]
-        for c in range(k):
-            most = lost[c, gains[x]]
-            for b in range(many):
-                value = near_values[a, c, b] - steep[a, c, b] * here[b]
-                rolled[c, b] = max(-won[c, other[7][others[b]]], min(most, value))
-        for c in range(k):
-            for b in range(many):
-                value = rolled[c, b]
-                if may[c]:
-                    value = max(value, min(add[c] + times[c] * rolled[source[c], b], passed[c]))
-                found[c, b] = -value
-    best = np.empty(k * many)
-    zero: Any = np.int64(0)
-    for r in range(nexts[t], nexts[t + 1]):
-        best_rolls(out[r - nexts[t]].reshape(k * many), best, rows, ends, results, r, zero, k * many)
+    """Take board `row` as number c of those that the boards of a layer may be near to: distance, squared, to each;
+    least, near (NEAR, n): the least distances so far and the numbers."""
+    for x in range(distance.size):
+        distance[x] = NONE
+    for k in range(columns.shape[0]):
+        chance = within[row, low + k]
+        for x in range(distance.size):
+            distance[x] += (columns[k, x] - chance) * (columns[k, x] - chance)
+    for x in range(min(distance.size, gains.size - begin)):
+        distance[x] += APART * np.float32(abs(gains[begin + x] - gain))
+    for x in range(distance.size):
+        d, i = distance[x], np.int32(c)
+        for y in range(NEAR):
+            e, j = least[y, x], near[y, x]
+            nearer = d < e
+            least[y, x] = d if nearer else e
+            near[y, x] = i if nearer else j
+            d = e if nearer else d
+            i = j if nearer else i
 
 
 @njit()
-def game(
-    on_roll: Any, after: Any, ours: Any, theirs: Any, depth: int, doubling: Any, won: Any, cubeless: int
+def _share(
+    begin: int, x: int, least: Any, near: Any, apart: Any, first: int, shared: Any, gram: Any, weights: Any
 ) -> None:
-    """The game of two chains of at most `depth` layers: on_roll (K,), the value of the start to the side on roll.
+    """shared[begin + x]: the shares in which the boards near make up board x of a layer, those that come nearest.
 
-    ours, theirs : `space` of `chain`; doubling, won : of each side, see `_half`. after (boards, K): what each board
-    after the first roll is worth to the side that rolled.
+    apart : squared distances of the boards near, from row `first` on. gram (NEAR, NEAR), weights (NEAR,): scratch.
     """
-    k = on_roll.size
-    most: Any = np.int64(0)  # boards of one side times those chosen of the other
-    for t in range(depth):
-        most = max(most, theirs[0][t + 2] * (ours[2][t + 2] - ours[2][t + 1]))
-        most = max(most, ours[0][t + 2] * (theirs[2][t + 1] - theirs[2][t]))
-    space = np.empty(k * most)
-    values = np.zeros((0, k, 0))
-    for t in range(depth - 1, -1, -1):
-        first, second = ours[2][t + 1] - ours[2][t], theirs[2][t + 1] - theirs[2][t]
-        next_first = ours[2][t + 2] - ours[2][t + 1]
-        out = np.zeros((second, k, next_first))
-        if second and next_first:
-            boards = theirs[0][t + 2]
-            rows = space[: boards * k * next_first].reshape(boards, k * next_first)
-            _half(out, rows, values, theirs, t, ours, t + 1, doubling[0], won[1], won[0], cubeless)
-        values = np.zeros((first, k, second))
-        if first and second:
-            boards = ours[0][t + 2]
-            rows = space[: boards * k * second].reshape(boards, k * second)
-            _half(values, rows, out, ours, t, theirs, t, doubling[1], won[0], won[1], cubeless)
-            if t == 0:
-                for x in range(1, boards):
-                    for c in range(k):
-                        after[x, c] = rows[x, c]
-    for c in range(k):
-        on_roll[c] = values[0, c, 0]
+    for i in range(NEAR):
+        shared[begin + x, i] = NONE if i else ONE
+    many = 1
+    while many < NEAR and near[many, x] >= 0 and least[many, x] < least[0, x] + APART:
+        many += 1
+    if least[0, x] < SAME or many == 1:
+        return
+    trace = NONE
+    for i in range(many):
+        trace += least[i, x]
+    trace *= STIFF / np.float32(many)
+    for i in range(many):
+        for j in range(i):
+            squares = apart[first + near[i, x], near[j, x]]
+            gram[i, j] = gram[j, i] = (least[i, x] + least[j, x] - squares) / np.float32(2)
+        gram[i, i] = least[i, x] + trace
+        weights[i] = ONE
+    for i in range(many):
+        for j in range(i + 1, many):
+            factor = gram[j, i] / gram[i, i]
+            for k in range(i, many):
+                gram[j, k] -= factor * gram[i, k]
+            weights[j] -= factor * weights[i]
+    total = NONE
+    for i in range(many - 1, -1, -1):
+        for j in range(i + 1, many):
+            weights[i] -= gram[i, j] * weights[j]
+        weights[i] /= gram[i, i]
+        total += weights[i]
+    for i in range(many):
+        shared[begin + x, i] = weights[i] / total
+
+
+@njit()
+def _choose(t: int, most: int, space: Any) -> None:
+    """Choose at most `most` boards of the layer after t rolls to play on; every other lies between some of them."""
+    begin, end, first = space.layers[t], space.layers[t + 1], space.nexts[t]
+    n, chosen, numbers, means, within = end - begin, space.chosen, space.numbers, space.means, space.within
+    gains, shares, beside, weights = space.gains, space.shares, space.near, space.weights
+    columns, low = _turned(space, t, space, chosen[first:first])
+    least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
+    distance = np.empty(_padded(n), np.float32)
+    apart, together = np.empty((most, most), np.float32), space.apart
+    best = -1
+    for x in range(begin, end):
+        if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
+            best = x
+    many: Any = np.int64(0)
+    while best >= 0 and many < most:
+        chosen[first + many] = best
+        _meet(many, best, within, gains[best], gains, begin, columns, low, distance, least, near)
+        for c in range(many + 1):
+            apart[c, many] = apart[many, c] = distance[chosen[first + c] - begin]
+        many += 1
+        best = -1
+        farthest = NONE
+        for x in range(n):
+            weighted = least[0, x] * (shares[begin + x, 0] + np.float32(1e-6))
+            if weighted > farthest and least[0, x] > SAME and numbers[begin + x]:
+                farthest, best = weighted, begin + x
+    space.nexts[t + 1] = first + many
+    order = np.argsort(means[chosen[first : first + many]])  # by rising means
+    places = np.empty(many, np.int64)
+    copy = chosen[first : first + many].copy()
+    for c in range(many):
+        places[order[c]] = c
+        chosen[first + c] = copy[order[c]]
+    for i in range(many):
+        for j in range(many):
+            together[first + places[i], places[j]] = apart[i, j]
+    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
+    zero: Any = np.int64(0)
+    for x in range(n):
+        if numbers[begin + x]:
+            _share(begin, x, least, near, apart, zero, weights, gram, own)
+            for i in range(NEAR):
+                beside[begin + x, i] = places[max(near[i, x], 0)]
+            shares[chosen[first + beside[begin + x, 0]], 1] += shares[begin + x, 0]
+
+
+@njit()
+def _between(t: int, chain: Any, space: Any) -> None:
+    """Say between which boards chosen in `chain` after t rolls those of another space lie."""
+    begin, end, first = space.layers[t], space.layers[t + 1], chain.nexts[t]
+    many, n = chain.nexts[t + 1] - first, end - begin
+    if not many:
+        return
+    numbers, gains, beside, weights = space.numbers, space.gains, space.near, space.weights
+    chosen, within, theirs, apart = chain.chosen, chain.within, chain.gains, chain.apart
+    columns, low = _turned(space, t, chain, chain.chosen[first : first + many])
+    least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
+    distance = np.empty(_padded(n), np.float32)
+    for c in range(many):
+        x = chosen[first + c]
+        _meet(c, x, within, theirs[x], gains, begin, columns, low, distance, least, near)
+    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
+    for x in range(n):
+        if numbers[begin + x]:
+            _share(begin, x, least, near, apart, first, weights, gram, own)
+            for i in range(NEAR):
+                beside[begin + x, i] = max(near[i, x], 0)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import chains
 from bgfmt.analysis.answers import PLAYED
+from bgfmt.analysis.chains import ChainGame
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import Solved
-from bgfmt.game import board
 from bgfmt.game.board import Position
 from bgfmt.game.state import GameState, as_state
 from bgfmt.solver import columns
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 #: boards that the values are known for, by the standard error asked: from FINE on few
-COARSE, CLOSE, FINE = chains.Effort(32, 32, 0.1, 0.1), chains.Effort(64, 64, 0.1, 0.1), 0.001
-SLACK = 0.15  # mean rolls that a play may lose to the best one of its side and still be looked at
-NODES = 1 << 17  # boards kept by a thread, of each side
-FIRST, BLOCK, MOST = 128, 32, 1 << 20  # play-outs before the first look at the error, together, and at most
-ENDING = 6  # most chequers of the exact table, on six points; one fewer in a match of many cube states
-MANY_COLUMNS = 8
+COARSE, CLOSE, FINE = chains.Effort(32, 32, 0.1, 0.1, 6), chains.Effort(64, 64, 0.1, 0.1, 6), 0.001
+SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
+THROWS, MOST = 36, 1 << 12  # how often each side throws its dice in a block of play-outs; most blocks
+MANY = 32  # blocks, from which on the standard error is that of their means
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1: with both sides
 #: within the tables, and beyond
 ALLOWANCES = {True: 0.0005, False: 0.01}
@@ -181,13 +179,13 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
 
 
 class Oracle:
-    """Plays races out, one at a time, on a number of threads; the boards met are kept while one is played out."""
+    """Plays races out, one at a time, on a number of threads; what rolls make of boards is kept."""
 
     def __init__(self, threads: int = 1) -> None:
         self.estimators = [chains.Estimator(effort, 1 << 14) for effort in (CLOSE, COARSE)]
         self.pool = ThreadPoolExecutor(threads)
-        self.threads = threads
-        self._stores: dict[tuple[int, int], list[tuple[chains.Arrays, chains.Arrays]]] = {}
+        self._rooms: dict[tuple[int, int], list[_Room]] = {}
+        self._threads = threads
 
     def play_out(
         self,
@@ -210,59 +208,68 @@ class Oracle:
             self, self.prepared(position, kept, error), [one.column for one in asked.values()], seed
         )
         times = np.array([one.times for one in asked.values()])
-        many = FIRST
+        many = 1
         while True:
             sample.more(many)
-            done, errors = sample.values, np.abs(times) * sample.errors
+            done, errors = sample.blocks, np.abs(times) * sample.errors
             passed = time.monotonic() - began
-            if errors.max() <= error or len(done) >= MOST or (seconds is not None and passed >= seconds):
+            if errors.max() <= error or done >= MOST or (seconds is not None and passed >= seconds):
                 break
-            many = min(len(done), MOST - len(done))
+            many = min(done, MOST - done)
             if error:
-                needed = int(1.05 * len(done) * (errors.max() / error) ** 2) - len(done)
-                many = min(many, max(FIRST, needed))
+                many = min(many, max(1, int(1.05 * done * (errors.max() / error) ** 2) + 1 - done))
             if seconds is not None:
-                many = max(BLOCK, min(many, int((seconds - passed) * len(done) / max(passed, 1e-3))))
+                many = max(1, min(many, int((seconds - passed) * done / max(passed, 1e-3))))
         values = {}
         for name, one, mean, off in zip(asked, asked.values(), sample.means, errors, strict=True):
             value = one.add + one.times * float(mean)
             reach = WITHIN_99 * float(off) + allowance(position) * abs(one.times)
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
-        return PlayOuts(position, len(done), seed, **values)
+        return PlayOuts(position, done * THROWS**2, seed, **values)
 
-    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> Prepared:
-        """The values of a race, by the standard error wanted; the boards of an earlier one are forgotten."""
-        game = Prepared(self.estimators[error >= FINE], position, kept)
-        stores = self._stores.setdefault(game.shape, [])
-        while len(stores) < self.threads:
-            stores.append((_store(*game.shape), _store(*game.shape)))
-        for pair in stores:
-            for store, chain in zip(pair, game.chains, strict=True):
-                store[3][0] = chain[8][0]
-                store[2][:] = NODES  # full: begin anew
-        return game
+    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> ChainGame:
+        """A race with its values, by the standard error wanted."""
+        race = self.estimators[error >= FINE].race(position, kept)
+        race.solve(np.empty((0, len(kept))))
+        return race
 
-    def run(self, game: Prepared, starts: Array, board: Array, first: int, many: int, seed: int) -> Array:
-        """(many, S) values of play-outs first, first + 1, ..., blocks of them shared among the threads."""
-        stores = self._stores[game.shape]
-        out = np.empty((many, len(starts)))
-        blocks = iter(range(0, many, BLOCK))
-        lock = Lock()
+    def run(self, race: ChainGame, board: Array, first: int, many: int, seed: int) -> Array:
+        """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
+        from bgfmt.analysis import kernels_game as kernels
 
-        def work(pair: tuple[chains.Arrays, chains.Arrays]) -> None:
+        points, rolls = race.chains[0].boards.shape[1], race.chains[0].within.shape[1]
+        rooms = self._rooms.setdefault((points, rolls), [])
+        while len(rooms) < self._threads:
+            rooms.append(_Room(points, rolls))
+        out = np.zeros((many, 2, THROWS, len(race.game.columns)))
+        blocks, lock = iter(range(many)), Lock()
+
+        def work(room: _Room) -> None:
             while True:
                 with lock:
                     at = next(blocks, None)
                 if at is None:
                     return
-                game.run(out[at : at + BLOCK], first + at, seed, starts, board, pair)
+                dice = np.uint64((seed * 0x9E3779B97F4A7C15 + first + at) % (1 << 64))
+                kernels.play_outs(
+                    out[at], dice, board, race.lines, race.starts, race.chains, race.game.arrays, *race.rules,
+                    room.kept, room.spaces,
+                )  # fmt: skip
 
-        list(self.pool.map(work, stores))
+        list(self.pool.map(work, rooms))
         return out
 
 
+class _Room:
+    """What a thread needs for play-outs, see `kernels_game.play_outs`."""
+
+    def __init__(self, points: int, rolls: int) -> None:
+        self.kept = chains.kept(1 << 14, SLACK), chains.kept(1 << 14, SLACK)
+        self.spaces = chains.space(points, rolls, 1 << 17, 1, 2), chains.space(points, rolls, 1 << 17, 1, 2)
+
+
 class Sample:
-    """Play-outs of a race: values (N, S) of columns to the side on roll.
+    """Play-outs of a race, in blocks: values of S columns to the side on roll.
 
     board : where the first roll is over, what the side that rolled has come to; the other is on roll.
     """
@@ -270,34 +277,41 @@ class Sample:
     def __init__(
         self,
         oracle: Oracle,
-        game: Prepared,
+        race: ChainGame,
         columns: Sequence[int],
         seed: int = 1,
         board: Array | None = None,
     ) -> None:
-        self.oracle, self.game, self.columns, self.seed = oracle, game, np.array(columns, np.int64), seed
+        self.oracle, self.race, self.columns, self.seed = oracle, race, np.array(columns, np.int64), seed
         self.board = np.zeros(0, np.int8) if board is None else np.ascontiguousarray(board)
-        self.values = np.zeros((0, len(columns)))
+        self._means = np.zeros((0, 2, THROWS, len(columns)))
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks were played out."""
+        return len(self._means)
 
     def more(self, many: int) -> None:
-        """Play out `many` more games."""
-        first = len(self.values)
-        new = self.oracle.run(self.game, self.columns, self.board, first, many, self.seed)
-        self.values = np.concatenate([self.values, new])
+        """Play out `many` more blocks of THROWS times THROWS games."""
+        new = self.oracle.run(self.race, self.board, self.blocks, many, self.seed)
+        self._means = np.concatenate([self._means, new[..., self.columns]])
 
     def double(self) -> None:
-        """Play out as many games as there are already, at first `FIRST`."""
-        self.more(len(self.values) or FIRST)
+        """Play out as many games as there are already, at first a block."""
+        self.more(self.blocks or 1)
 
     @property
     def means(self) -> Array:
         """(S,) the values."""
-        return self.values.mean(axis=0)  # type: ignore[no-any-return]
+        return self._means[:, 0].mean(axis=(0, 1))  # type: ignore[no-any-return]
 
     @property
     def errors(self) -> Array:
-        """(S,) their standard errors."""
-        return self.values.std(axis=0, ddof=1) / np.sqrt(len(self.values))  # type: ignore[no-any-return]
+        """(S,) their standard errors: of few blocks those of the means over the throws of each side, together."""
+        if self.blocks >= MANY:
+            return self._means[:, 0].mean(axis=1).std(axis=0, ddof=1) / np.sqrt(self.blocks)  # type: ignore[no-any-return]
+        variances = self._means.var(axis=2, ddof=1).mean(axis=0).sum(axis=0)
+        return np.sqrt(variances / (THROWS * self.blocks))  # type: ignore[no-any-return]
 
 
 def _unit(terms: Terms) -> float:
@@ -315,62 +329,6 @@ def _within(error: float, position: Position, terms: Terms) -> dict[str, Any]:
     unit, more = _unit(terms), allowance(position)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
     return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
-
-
-class Prepared:
-    """The values of a race, and its play-outs."""
-
-    def __init__(self, estimator: chains.Estimator, position: Position, kept: Columns) -> None:
-        from bgfmt.analysis import kernels_oracle as kernels
-
-        ours, theirs, depth = estimator.chains(position)
-        self.chains = ours, theirs
-        points = ours[8].shape[1]
-        self.shape = points, ours[3].shape[1]
-        k, halves = len(kept), 2 * depth
-        sizes = np.zeros(halves + 1, np.int64)
-        for h in range(halves):
-            mine, other = self.chains[h % 2], self.chains[1 - h % 2]
-            t, u = h // 2, h // 2 + h % 2
-            sizes[h + 1] = (mine[2][t + 1] - mine[2][t]) * (other[2][u + 1] - other[2][u])
-        starts = np.cumsum(sizes)
-        self.doubling = tuple(tuple(np.ascontiguousarray(a[s]) for a in kept.doubling) for s in (0, 1))
-        self.won = tuple(np.ascontiguousarray(kept.won[s]) for s in (0, 1))
-        cubeless = kept.states.index(columns.CUBELESS) if columns.CUBELESS in kept.states else -1
-        chequers = ENDING if k < MANY_COLUMNS else ENDING - 1
-        self.few = board.count(chains.HOME, chequers)
-        self.ending = ending(_Key(kept), chequers)
-        far = chains.HOME if points == chains.HOME else chains.FAR
-        self.tables = *chains.rows(chains.HOME), *chains.rows(far)
-        self.terms = np.ascontiguousarray(board.number_terms(points))
-        n = int(starts[-1])
-        self.layered = np.zeros(k * n), np.zeros(k * n), np.zeros(n), starts, cubeless
-        small = tuple(np.empty(int(chain[0].max()), np.int64) for chain in self.chains)
-        for chain, numbers in zip(self.chains, small, strict=True):
-            kernels.smalls(chain[8], self.few, self.tables[1], numbers)
-        kernels.layers(self.layered, self.chains, self.ending, self.few, small, self.doubling, self.won)
-
-    def run(self, out: Array, begin: int, seed: int, starts: Array, board: Array, stores: Any) -> None:
-        """Fill out (N, S) with play-outs number `begin` and on, of the start or of a `board` after the first roll."""
-        from bgfmt.analysis import kernels_oracle as kernels
-
-        kernels.play_outs(
-            out, begin, np.uint64(seed % (1 << 64)), starts, board, self.layered, self.ending, self.few, self.chains,
-            stores, self.doubling, self.won, self.terms, self.tables, SLACK,
-        )  # fmt: skip
-
-
-def _store(points: int, rolls: int) -> chains.Arrays:
-    """Room for the boards that a thread meets, see `kernels_oracle._node`."""
-    from bgfmt.analysis.kernels_oracle import NEAR
-
-    keys, places, used = np.zeros(4 * NODES, np.int64), np.zeros(4 * NODES, np.int64), np.zeros(2, np.int64)
-    gains, slots, small = (np.empty(NODES, np.int64) for _ in range(3))
-    ends, results = np.zeros((NODES // 4, 22), np.int64), np.empty(8 * NODES, np.int64)
-    return (
-        keys, places, used, np.zeros((NODES, points), np.int8), np.empty((NODES, rolls)),
-        np.empty((NODES, NEAR), np.int64), gains, slots, ends, results, small, np.empty((NODES, NEAR)),
-    )  # fmt: skip
 
 
 # -- what is asked ---------------------------------------------------------------------------------------
@@ -410,35 +368,3 @@ def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _S
         add, times = float(doubling.add[0, place]), float(doubling.times[0, place])
         asked["double_take"] = _Start(int(doubling.source[0, place]), (1 + add) / 2, times / 2)
     return kept, asked
-
-
-@dataclass(frozen=True)
-class _Key:
-    """Columns, equal where their numbers are."""
-
-    columns: Columns
-
-    @property
-    def _bytes(self) -> bytes:
-        return b"".join(np.ascontiguousarray(a).tobytes() for a in (*self.columns.doubling, self.columns.won))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._bytes == other._bytes
-
-    def __hash__(self) -> int:
-        return hash(self._bytes)
-
-
-@lru_cache(maxsize=4)
-def ending(key: _Key, chequers: int) -> Array:
-    """Exact values of all pairs of home boards of few chequers, flat: see `kernels_oracle.play_outs`."""
-    from bgfmt.solver.match import solve_pairs
-    from bgfmt.solver.two_sided import TwoSidedSolver
-    from bgfmt.solver.workers import threads_or
-
-    k, solver = len(key.columns), TwoSidedSolver(chains.HOME, chequers)
-    n = board.count(chains.HOME, chequers)
-    out = np.zeros((n, n, 2 * k))
-    with threads_or(None, None) as team:
-        solve_pairs(solver, key.columns, np.arange(2 * k).reshape(2, k), out, team, None)
-    return out.reshape(-1)

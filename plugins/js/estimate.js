@@ -1,8 +1,8 @@
 // Estimates races that are too large to calculate, with no chequer beyond the eighth point, as `bgfmt` does: the same numbers,
-// operation by operation. A side that plays alone, for few rolls, is a chain of boards; after each roll those are played
-// on whose distributions of rolls differ most, every other goes with the nearest of them, and the game of the two
-// chains is solved backwards. The twin in Python: bgfmt/analysis/chains.py and kernels_chains.py; what it errs by:
-// docs/races.md.
+// operation by operation, in single precision. A side that plays alone, for few rolls, is a chain of boards; after each roll
+// those are played on whose distributions of rolls differ most, every other lies between the nearest of them, and the game
+// of the two chains is solved backwards. The twin in Python: bgfmt/analysis/chains.py, kernels_chains.py and kernels_game.py;
+// what it errs by: docs/races.md.
 
 import { NotCoveredError, chequers, count, countsText, highest, pips, rank, unrank } from "./bgfmt.js";
 import { bestRolls, calculate } from "./calculate.js";
@@ -14,8 +14,14 @@ const [BOARDS, FIRST, SLACK, FIRST_SLACK] = [32, 64, 0.1, 1000]; // played on af
 const [USUAL, MOST] = [0.0055, 0.012]; // errors that 95 % and 99.9 % of estimates keep, in equities
 const MOST_LAYERS = 256;
 const [MOST_FIRST, MOST_OTHER] = [1024, 64]; // results of a roll that are looked at
-const SAME = 1e-10; // squared distance of distributions that are not told apart
+const NEAR = 4; // boards that a board lies between
+const f = Math.fround;
+const [SAME, APART] = [f(1e-10), 4]; // squared distances: not told apart, of different gains
+const STIFF = f(0.1); // how evenly the boards beside share a board
+const RARE = f(1e-6); // share that every board has at least when boards are chosen
 const STEEPEST = 3; // most that a chance to win the game may count, in worths of a game
+const [BESIDE, LEAN] = [2, f(1e-4)]; // boards on either side that a slope is taken from; what the slope without a cube weighs
+const ENDING = 4; // most chequers of a side where exact values of home boards are taken
 const KEPT = 1 << 12; // boards whose results are kept
 const DOUBLES = [0, 2, 5, 9, 14, 20];
 const DICE = Array.from({ length: 6 }, (_, high) => Array.from({ length: high + 1 }, (__, low) => [high + 1, low + 1])).flat();
@@ -32,12 +38,11 @@ export function answer(question, progress) {
 export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
   if (Math.max(highest(us), highest(them)) > FARTHEST) throw new NotCoveredError(`${countsText({ us, them })} has a chequer beyond point ${FARTHEST}`);
   const [ours, theirs, depth] = chains(us, them, progress);
-  const k = columns.states.length;
   const found = ours.layers[2];
-  const after = new Float64Array(found * k);
+  const after = new Float64Array(found * columns.states.length);
   const onRoll = game(ours, theirs, depth, columns, after);
   const boards = ours.boards.slice(0, found).map((board) => Array.from(board));
-  const plays = DICE.map((_, roll) => ours.results.slice(ours.ends[roll], ours.ends[roll + 1]));
+  const plays = DICE.map((_, roll) => ours.results.slice(ours.ends[roll], ours.ends[roll + 1]).map((place) => 1 + place));
   return { source: "estimate", error: unit * MOST, usual: unit * USUAL, onRoll, boards, plays, after };
 }
 
@@ -120,9 +125,9 @@ function moved(counts, die, terms) {
 
 /** The chances that a board is off within 0, 1, 2, ... rolls. */
 function distribution(rows, board) {
-  const out = new Float64Array(ROLLS);
+  const out = new Float32Array(ROLLS);
   let total = 0;
-  for (let roll = 0; roll < ROLLS; roll++) out[roll] = total += rows[ROLLS * board + roll] / 65535;
+  for (let roll = 0; roll < ROLLS; roll++) out[roll] = total += rows[ROLLS * board + roll];
   for (let roll = 0; roll < ROLLS; roll++) out[roll] /= total;
   return out;
 }
@@ -208,93 +213,149 @@ function expand(number, { points, terms, means, kept }, root) {
 
 const gainOf = (counts) => (chequers(Array.from(counts)) === 15 ? 2 : 1);
 
+/** The number of a board among those with exact values, -1 where it is not among them. */
+function smallOf(counts) {
+  const side = Array.from(counts);
+  return highest(side) <= HOME && chequers(side) <= ENDING ? rank(side, HOME) : -1;
+}
+
 /**
  * What rolls make of a side when it plays for few rolls: boards found after each roll from layers[t] to layers[t + 1], the
- * side itself the first; near: of each the place in `chosen` of the board that is played on for it, -1 all off; chosen:
- * boards played on, by rising means, those of layer t from nexts[t] to nexts[t + 1]; ends, results: the results of roll r of
- * the board at place c of `chosen` are boards results[ends[21 c + r]] to results[ends[21 c + r + 1] - 1].
+ * side itself the first; chosen: boards played on, by rising means, those of layer t from nexts[t] to nexts[t + 1]; near,
+ * weights: four boards chosen after as many rolls for each, counted from the first of them, and the shares in which they
+ * make it up; ends, results: the results of roll r of the board at place c of `chosen` are boards results[ends[21 c + r]]
+ * to results[ends[21 c + r + 1] - 1], counted from the first of their layer.
  */
 function chain(side, most, table) {
   const { points, rows, means } = table;
   const start = rank(side, points);
   const c = {
-    layers: [0, 1], chosen: [0], nexts: [0, 1], within: [distribution(rows, start)], near: [0], ends: [0], results: [],
-    boards: [Int8Array.from(unrank(start, points))], numbers: [start], shares: [[1, 1]],
+    layers: [0], chosen: [0], nexts: [0, 1], ends: [0], results: [],
+    boards: [], numbers: [], within: [], gains: [], small: [], shares: [], near: [], weights: [],
   };
-  c.gains = [gainOf(c.boards[0])];
+  const find = (number) => {
+    const board = Int8Array.from(unrank(number, points));
+    c.boards.push(board);
+    c.within.push(distribution(rows, number));
+    c.gains.push(gainOf(board));
+    c.small.push(smallOf(board));
+    c.shares.push(new Float32Array(2));
+    c.near.push(new Int32Array(NEAR));
+    c.weights.push(Float32Array.of(1, 0, 0, 0));
+    return c.numbers.push(number) - 1;
+  };
+  find(start);
+  c.shares[0].fill(1);
   let t = 0;
   for (; t < most && c.nexts[t + 1] > c.nexts[t]; t++) {
     const places = new Map();
+    const first = (c.layers[t + 1] = c.numbers.length);
     for (let at = c.nexts[t]; at < c.nexts[t + 1]; at++) {
-      const share = c.shares[c.chosen[at]][1];
+      const share = f(c.shares[c.chosen[at]][1] / 36);
       expand(c.numbers[c.chosen[at]], table, t === 0).forEach((list, roll) => {
         list.forEach((number, x) => {
           let place = places.get(number);
-          if (place === undefined) {
-            places.set(number, (place = c.numbers.length));
-            c.numbers.push(number);
-            c.boards.push(Int8Array.from(unrank(number, points)));
-            c.near.push(-1);
-            c.shares.push([0, 0]);
-            c.within.push(distribution(rows, number));
-            c.gains.push(gainOf(c.boards[place]));
-          }
-          if (x === 0) c.shares[place][0] += (share * (DOUBLES.includes(roll) ? 1 : 2)) / 36;
-          c.results.push(place);
+          if (place === undefined) places.set(number, (place = find(number)));
+          if (x === 0) c.shares[place][0] += DOUBLES.includes(roll) ? share : 2 * share;
+          c.results.push(place - first);
         });
         c.ends.push(c.results.length);
       });
     }
-    c.layers[t + 2] = c.numbers.length;
-    choose(c, c.layers[t + 1], c.layers[t + 2], t ? BOARDS : FIRST, means);
+    choose(c, first, t ? BOARDS : FIRST, means);
     c.nexts[t + 2] = c.chosen.length;
   }
-  for (let u = t + 2; u <= MOST_LAYERS; u++) {
-    c.layers[u] = c.layers[t + 1];
-    c.nexts[u] = c.nexts[t + 1];
+  c.layers[t + 1] = c.numbers.length;
+  for (let u = t + 1; u <= MOST_LAYERS; u++) {
+    c.layers[u + 1] = c.layers[t + 1];
+    c.nexts[u] = c.nexts[t];
   }
   return { ...c, depth: t };
 }
 
-/** Choose at most `most` boards of a layer to play on. */
-function choose({ chosen, near, numbers, within, gains, shares }, begin, end, most, means) {
+/** Choose at most `most` boards of the last layer, from `begin` on, to play on; every other lies between some of them. */
+function choose({ chosen, near, weights, numbers, within, gains, shares }, begin, most, means) {
+  const n = numbers.length - begin;
   let [low, high, best] = [ROLLS, 0, -1]; // between which rolls distributions of this layer may differ
-  for (let x = begin; x < end; x++) {
-    while (numbers[x] && low > 0 && within[x][low - 1] > 0) low--;
-    while (high < ROLLS && within[x][high] < 1) high++;
-    if (numbers[x] && (best < 0 || shares[x][0] > shares[best][0])) best = x;
-  }
-  const first = chosen.length;
-  const distance = new Float64Array(end - begin);
-  while (best >= 0 && chosen.length < first + most) {
-    const mine = within[best];
-    let [other, farthest] = [-1, 0];
-    for (let x = begin; x < end; x++) {
-      if (!numbers[x]) continue;
-      let total = 4 * Math.abs(gains[x] - gains[best]);
-      for (let k = low; k < high; k++) total += (within[x][k] - mine[k]) ** 2;
-      if (near[x] < 0 || total < distance[x - begin]) {
-        distance[x - begin] = total;
-        near[x] = chosen.length;
-      }
-      const weighted = distance[x - begin] * (shares[x][0] + 1e-6);
-      if (distance[x - begin] > SAME && weighted > farthest) [farthest, other] = [weighted, x];
-    }
-    chosen.push(best);
-    best = other;
-  }
-  const order = sorted(chosen.slice(first).map((x) => means[numbers[x]])); // by rising means
-  const place = [];
-  const before = chosen.splice(first);
-  order.forEach((x, k) => {
-    place[x] = first + k;
-    chosen.push(before[x]);
-  });
-  for (let x = begin; x < end; x++) {
+  for (let x = begin; x < begin + n; x++) {
     if (!numbers[x]) continue;
-    near[x] = place[near[x] - first];
-    shares[chosen[near[x]]][1] += shares[x][0];
+    while (low > 0 && within[x][low - 1] > 0) low--;
+    while (high < ROLLS && within[x][high] < 1) high++;
+    if (best < 0 || shares[x][0] > shares[best][0]) best = x;
   }
+  const [least, beside] = [new Float32Array(NEAR * n).fill(Infinity), new Int32Array(NEAR * n).fill(-1)];
+  const distances = []; // of each board chosen to all
+  const picked = [];
+  while (best >= 0 && picked.length < most) {
+    const mine = within[best];
+    const distance = new Float32Array(n);
+    for (let x = 0; x < n; x++) {
+      const other = within[begin + x];
+      let total = 0;
+      for (let k = low; k < high; k++) {
+        const apart = f(other[k] - mine[k]);
+        total = f(total + f(apart * apart));
+      }
+      let [d, i] = [f(total + APART * Math.abs(gains[begin + x] - gains[best])), picked.length];
+      distance[x] = d;
+      for (let y = NEAR * x; y < NEAR * x + NEAR; y++) {
+        if (d < least[y]) {
+          [d, least[y]] = [least[y], d];
+          [i, beside[y]] = [beside[y], i];
+        }
+      }
+    }
+    picked.push(best);
+    distances.push(distance);
+    best = -1;
+    let farthest = 0;
+    for (let x = 0; x < n; x++) {
+      const weighted = f(least[NEAR * x] * f(shares[begin + x][0] + RARE));
+      if (weighted > farthest && least[NEAR * x] > SAME && numbers[begin + x]) [farthest, best] = [weighted, begin + x];
+    }
+  }
+  const order = sorted(picked.map((x) => means[numbers[x]])); // by rising means
+  const place = [];
+  order.forEach((x, k) => (place[x] = k));
+  const first = chosen.length;
+  for (const x of order) chosen.push(picked[x]);
+  for (let x = 0; x < n; x++) {
+    if (!numbers[begin + x]) continue;
+    const [own, far] = [beside.subarray(NEAR * x, NEAR * x + NEAR), least.subarray(NEAR * x, NEAR * x + NEAR)];
+    share(weights[begin + x], own, far, (i, j) => distances[own[j]][picked[own[i]] - begin]);
+    for (let i = 0; i < NEAR; i++) near[begin + x][i] = place[Math.max(own[i], 0)];
+    shares[chosen[first + near[begin + x][0]]][1] += shares[begin + x][0];
+  }
+}
+
+/** out: the shares in which boards make one up that is `least` away, those that come nearest; apart(i, j): of boards. */
+function share(out, near, least, apart) {
+  let many = 1;
+  while (many < NEAR && near[many] >= 0 && least[many] < f(least[0] + APART)) many++;
+  if (least[0] < SAME || many === 1) return;
+  const [gram, own] = [new Float32Array(NEAR * NEAR), new Float32Array(NEAR)];
+  let trace = 0;
+  for (let i = 0; i < many; i++) trace = f(trace + least[i]);
+  trace = f(trace * f(STIFF / many));
+  for (let i = 0; i < many; i++) {
+    for (let j = 0; j < i; j++) gram[NEAR * i + j] = gram[NEAR * j + i] = f(f(least[i] + least[j]) - apart(i, j)) / 2;
+    gram[NEAR * i + i] = least[i] + trace;
+    own[i] = 1;
+  }
+  for (let i = 0; i < many; i++) {
+    for (let j = i + 1; j < many; j++) {
+      const factor = f(gram[NEAR * j + i] / gram[NEAR * i + i]);
+      for (let k = i; k < many; k++) gram[NEAR * j + k] -= f(factor * gram[NEAR * i + k]);
+      own[j] -= f(factor * own[i]);
+    }
+  }
+  let total = 0;
+  for (let i = many - 1; i >= 0; i--) {
+    for (let j = i + 1; j < many; j++) own[i] -= f(gram[NEAR * i + j] * own[j]);
+    own[i] /= gram[NEAR * i + i];
+    total = f(total + own[i]);
+  }
+  for (let i = 0; i < many; i++) out[i] = own[i] / total;
 }
 
 /** The order of rising values; equal ones stand as numba's quicksort leaves them, so that the numbers are the same. */
@@ -329,104 +390,201 @@ function sorted(values) {
 
 // -- the game of two chains -------------------------------------------------------------------------------------
 
-/** The chance that a side, having played, is off before each of the other's boards, which roll; still: a row a roll. */
-function winsOf(within, still, many) {
-  const out = new Float64Array(many);
-  let before = 0;
-  for (let roll = 0; roll < ROLLS; roll++) {
-    const here = within[roll] - before;
-    if (here === 0) continue;
-    before += here;
-    for (let b = 0; b < many; b++) out[b] += here * still[roll * many + b];
+const chosenOf = ({ nexts, chosen }, t) => chosen.slice(nexts[t], nexts[t + 1]);
+
+/** Columns in single precision: those of doubling, values of winning, what winning instead of losing counts. */
+function single(columns) {
+  const of = (name, Type) => [0, 1].map((side) => Type.from(columns[name][side], Number));
+  const [passed, add, times, won] = ["passed", "add", "times", "won"].map((name) => of(name, Float32Array));
+  const wholes = Float32Array.from(columns.states, (_, c) => won[0][4 * c + 1] + won[1][4 * c + 1]);
+  const cubeless = columns.states.indexOf(null);
+  return { k: wholes.length, may: of("may", Uint8Array), source: of("source", Int32Array), passed, add, times, won, wholes, cubeless, ending: ending(columns) };
+}
+
+let exact = { key: null };
+
+/** Exact values of all pairs of home boards of few chequers: by the numbers of both, the side on roll, and the column. */
+function ending(columns) {
+  const key = JSON.stringify(columns);
+  if (exact.key === key) return exact.values;
+  const [n, k] = [count(HOME, ENDING), columns.states.length];
+  const sides = Array.from({ length: n }, (_, number) => unrank(number, HOME));
+  const terms = Float64Array.from({ length: 16 * HOME }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
+  const both = { ends: [0], results: [] };
+  for (const side of sides) {
+    for (const dice of DICE) {
+      if (pips(side)) both.results.push(...results(Int32Array.from(side), dice, terms));
+      both.ends.push(both.results.length);
+    }
   }
-  return out;
+  const order = sides.map((_, number) => number).sort((a, b) => pips(sides[a]) - pips(sides[b])).slice(1);
+  const values = new Float32Array(n * n * 2 * k);
+  // what a pair is worth to the side that waits: (boards of the side that starts, of the other, K), and the other way round
+  const [waiting, rolling] = [new Float64Array(n * n * k), new Float64Array(n * n * k)];
+  for (let other = 1; other < n; other++) {
+    for (let c = 0; c < k; c++) {
+      waiting[other * k + c] = f(columns.won[0][4 * c + 1]);
+      rolling[other * k + c] = f(columns.won[1][4 * c + 1]);
+    }
+  }
+  const [total, best, value] = [new Float64Array(n * k), new Float64Array(n * k), new Float32Array(n * k)];
+  const settle = (side, from, row, low, high, to, place) => {
+    bestRolls(total, best, from, n * k, both, row, low * k, high * k);
+    value.set(total);
+    for (let x = low; x < high; x++) {
+      for (let c = 0; c < k; c++) {
+        let worth = value[(x - low) * k + c];
+        values[((row * n + x) * 2 + side) * k + c] = worth;
+        if (columns.may[side][c]) {
+          const taken = columns.add[side][c] + columns.times[side][c] * value[(x - low) * k + columns.source[side][c]];
+          worth = Math.max(worth, Math.min(taken, columns.passed[side][c]));
+        }
+        to[place(x) + c] = f(-worth);
+      }
+    }
+  };
+  for (const u of order) {
+    settle(0, waiting, u, 1, n, rolling, (t) => (t * n + u) * k);
+    for (const t of order) settle(1, rolling, t, u, u + 1, waiting, () => (u * n + t) * k);
+  }
+  exact = { key, values };
+  return values;
+}
+
+/** The chances of a board on roll to be off before others, of `before` (rolls, n): theirs to be off a roll earlier. */
+function chances(out, row, before) {
+  const n = out.length;
+  out.fill(1);
+  for (let roll = 1; roll < ROLLS; roll++) {
+    const here = f(row[roll] - row[roll - 1]);
+    if (here === 0) continue;
+    for (let i = 0; i < n; i++) out[i] -= f(here * before[roll * n + i]);
+  }
 }
 
 /**
- * What the boards of a side after roll t are worth to it on roll, (its chosen, K, the other's chosen). The other side, with
- * its boards after roll u, is on roll next; values (the other's chosen, K, ours after roll t + 1) are its own. `side`: which
- * of both this one is; rows (boards, K times the other's chosen): filled with what each board after roll t is worth.
+ * Make a line of values (K, n) and chances to win (n,) of a board on roll against n, by rising means: the values less half of
+ * what the slope makes of the chance, the slopes, and the chances.
  */
-function half(values, mine, t, other, u, columns, side) {
-  const { layers, nexts, chosen, near, within, gains } = mine;
-  const k = columns.states.length;
-  const [may, passed, source, add, times] = ["may", "passed", "source", "add", "times"].map((name) => columns[name][1 - side]);
-  const [won, lost] = [columns.won[side], columns.won[1 - side]];
-  const cubeless = columns.states.indexOf(null);
-  const others = other.chosen.slice(other.nexts[u], other.nexts[u + 1]);
-  const [first, n, many] = [nexts[t + 1], nexts[t + 2] - nexts[t + 1], others.length];
-  const width = k * many;
-  const still = new Float64Array(ROLLS * many);
-  for (let roll = 0; roll < ROLLS; roll++) for (let b = 0; b < many; b++) still[roll * many + b] = 1 - other.within[others[b]][roll];
-  const wins = Array.from({ length: n }, (_, a) => winsOf(within[chosen[first + a]], still, many));
-  const [nearValues, steep] = [new Float64Array(n * width), new Float64Array(n * width)];
-  for (let a = 0; a < n; a++) {
-    for (let c = 0; c < k; c++) for (let b = 0; b < many; b++) nearValues[a * width + c * many + b] = values[(b * k + c) * n + a];
-  }
-  for (let a = 0; a < n; a++) {
-    const [low, high] = [Math.max(a - 1, 0), Math.min(a + 1, n - 1)];
-    for (let c = 0; c < k; c++) {
-      const worth = won[4 * c + 1] + lost[4 * c + 1];
-      for (let b = 0; b < many; b++) {
-        const at = c * many + b;
-        const apart = wins[high][b] - wins[low][b];
-        let slope = worth;
-        if (c !== cubeless && Math.abs(apart) > 1e-7) {
-          slope = Math.min(STEEPEST * worth, Math.max(0, (nearValues[low * width + at] - nearValues[high * width + at]) / apart));
+function line(values, steep, wins, wholes, cubeless) {
+  const n = wins.length;
+  for (let c = 0; c < wholes.length; c++) {
+    const whole = wholes[c];
+    for (let i = 0; i < n; i++) {
+      let [up, along] = [f(LEAN * whole), LEAN];
+      const at = c * n + i;
+      for (let by = 1; by <= BESIDE; by++) {
+        for (const other of [i + by, i - by]) {
+          if (other < 0 || other >= n) continue;
+          const apart = f(wins[other] - wins[i]);
+          up = f(up + f(apart * f(values[c * n + other] - values[at])));
+          along = f(along + f(apart * apart));
         }
-        steep[a * width + at] = slope;
       }
+      steep[at] = c === cubeless ? whole : Math.min(f(STEEPEST * whole), Math.max(0, f(up / along)));
     }
   }
-  const rows = new Float64Array(layers[t + 2] * width);
-  const rolled = new Float64Array(width);
-  for (let x = layers[t + 1]; x < layers[t + 2]; x++) {
-    if (near[x] < 0) {
-      for (let c = 0; c < k; c++) for (let b = 0; b < many; b++) rows[x * width + c * many + b] = won[4 * c + other.gains[others[b]]];
+  for (let c = 0; c < wholes.length; c++) for (let i = 0; i < n; i++) values[c * n + i] -= f(f(0.5 * steep[c * n + i]) * wins[i]);
+}
+
+/** out: the sum of four rows, each with its weight. */
+function mix(out, rows, near, weights, width) {
+  const [p, q, r, s] = [near[0] * width, near[1] * width, near[2] * width, near[3] * width];
+  const [v, w, y, z] = [weights[0], weights[1], weights[2], weights[3]];
+  for (let i = 0; i < width; i++) out[i] = f(f(f(v * rows[p + i]) + f(w * rows[q + i])) + f(y * rows[r + i])) + f(z * rows[s + i]);
+}
+
+/**
+ * What the boards of a side after roll t are worth to it on roll, (its chosen, K, the other's chosen), and rows (boards, K, the
+ * other's chosen) what each board after the roll is. The other side, with its boards after roll u, is on roll next, with
+ * `lines` (its chosen, 2 K + 1, ours after roll t + 1), null where there are none; `side`: which of both this one is.
+ */
+function half(lines, mine, t, other, u, game, side) {
+  const { layers, nexts, numbers, near, weights, within, gains, small } = mine;
+  const { k, wholes, ending } = game;
+  const [may, passed, source, add, times] = ["may", "passed", "source", "add", "times"].map((name) => game[name][1 - side]);
+  const [won, lost] = [game.won[side], game.won[1 - side]];
+  const others = chosenOf(other, u);
+  const [first, many, n] = [layers[t + 1], others.length, nexts[t + 2] - nexts[t + 1]];
+  const [lanes, width, few] = [k * many, (2 * k + 1) * many, count(HOME, ENDING)];
+  const faces = new Float32Array(lines ? n * width : 0); // the lines turned round: (ours, 2 K + 1, the other's chosen)
+  for (let a = 0; a < n && lines; a++) {
+    for (let q = 0; q < 2 * k + 1; q++) for (let b = 0; b < many; b++) faces[a * width + q * many + b] = lines[(b * (2 * k + 1) + q) * n + a];
+  }
+  const still = new Float32Array(ROLLS * many);
+  for (let roll = 0; roll < ROLLS; roll++) for (let b = 0; b < many; b++) still[roll * many + b] = 1 - other.within[others[b]][roll];
+  const smalls = others.map((y) => other.small[y]);
+  const rows = new Float64Array((layers[t + 2] - first) * lanes);
+  const [values, wins, middle, mixed] = [lanes, many, many, width].map((size) => new Float32Array(size));
+  const low = Float32Array.from({ length: lanes }, (_, i) => -won[4 * Math.floor(i / many) + other.gains[others[i % many]]]);
+  for (let x = first; x < layers[t + 2]; x++) {
+    const at = (x - first) * lanes;
+    if (!numbers[x]) {
+      for (let i = 0; i < lanes; i++) rows[at + i] = -low[i];
       continue;
     }
-    const a = near[x] - first;
-    const here = winsOf(within[x], still, many);
-    for (let b = 0; b < many; b++) here[b] -= wins[a][b];
+    wins.fill(1);
+    for (let roll = 0, before = 0; roll < ROLLS; roll++) {
+      const here = f(within[x][roll] - before);
+      if (here === 0) continue;
+      before = within[x][roll];
+      for (let b = 0; b < many; b++) wins[b] -= f(here * still[roll * many + b]);
+    }
+    if (lines) mix(mixed, faces, near[x], weights[x], width);
+    for (let b = 0; b < many; b++) middle[b] = wins[b] - 0.5 * mixed[2 * lanes + b];
     for (let c = 0; c < k; c++) {
       const most = lost[4 * c + gains[x]];
       for (let b = 0; b < many; b++) {
-        const at = a * width + c * many + b;
-        const value = nearValues[at] - steep[at] * here[b];
-        rolled[c * many + b] = Math.max(-won[4 * c + other.gains[others[b]]], Math.min(most, value));
+        const i = c * many + b;
+        const value = lines ? f(mixed[i] + f(mixed[lanes + i] * middle[b])) : f(f(wins[b] * wholes[c]) - won[4 * c + 1]);
+        values[i] = Math.max(low[i], Math.min(most, value));
+        if (small[x] >= 0 && smalls[b] >= 0) values[i] = ending[((smalls[b] * few + small[x]) * 2 + 1 - side) * k + c];
       }
     }
     for (let c = 0; c < k; c++) {
       for (let b = 0; b < many; b++) {
-        let value = rolled[c * many + b];
-        if (may[c]) value = Math.max(value, Math.min(add[c] + times[c] * rolled[source[c] * many + b], passed[c]));
-        rows[x * width + c * many + b] = -value;
+        let value = values[c * many + b];
+        if (may[c]) value = Math.max(value, Math.min(f(add[c] + f(times[c] * values[source[c] * many + b])), passed[c]));
+        rows[at + c * many + b] = -value;
       }
     }
   }
-  const out = new Float64Array((nexts[t + 1] - nexts[t]) * width);
-  const [total, best] = [new Float64Array(width), new Float64Array(width)];
+  const out = new Float32Array((nexts[t + 1] - nexts[t]) * lanes);
+  const [total, best] = [new Float64Array(lanes), new Float64Array(lanes)];
   for (let r = nexts[t]; r < nexts[t + 1]; r++) {
-    bestRolls(total, best, rows, width, mine, r, 0, width);
-    out.set(total, (r - nexts[t]) * width);
+    bestRolls(total, best, rows, lanes, mine, r, 0, lanes);
+    out.set(total, (r - nexts[t]) * lanes);
   }
   return { out, rows };
 }
 
 /** The value of the start to the side on roll, by column; after: what each board after the first roll is worth to it. */
 function game(ours, theirs, depth, columns, after) {
-  const k = columns.states.length;
-  const chosen = (side, t) => side.nexts[t + 1] - side.nexts[t];
-  let values = new Float64Array();
-  for (let t = depth - 1; t >= 0; t--) {
-    const [first, second, next] = [chosen(ours, t), chosen(theirs, t), chosen(ours, t + 1)];
-    let out = new Float64Array(second * k * next);
-    if (second && next) ({ out } = half(values, theirs, t, ours, t + 1, columns, 1));
-    values = new Float64Array(first * k * second);
-    if (!first || !second) continue;
-    const done = half(out, ours, t, theirs, t, columns, 0);
-    values = done.out;
-    if (t === 0) after.set(done.rows.subarray(k), k);
+  const [rules, sides] = [single(columns), [ours, theirs]];
+  const { k, wholes, cubeless } = rules;
+  let [lines, onRoll] = [null, null];
+  for (let h = 2 * depth - 1; h >= 0; h--) { // half rolls; the side has rolled t times, the other u
+    const [side, t, u] = [h % 2, h >> 1, (h + 1) >> 1];
+    const [mine, other] = [sides[side], sides[1 - side]];
+    const [own, others] = [chosenOf(mine, t), chosenOf(other, u)];
+    const n = others.length;
+    if (!own.length || !n) {
+      lines = null;
+      continue;
+    }
+    const { out, rows } = half(lines, mine, t, other, u, rules, side);
+    onRoll = out;
+    if (h === 0) after.set(rows, k);
+    const before = new Float32Array(ROLLS * n);
+    for (let roll = 1; roll < ROLLS; roll++) for (let b = 0; b < n; b++) before[roll * n + b] = other.within[others[b]][roll - 1];
+    const width = (2 * k + 1) * n;
+    lines = new Float32Array(own.length * width);
+    own.forEach((board, a) => {
+      const [values, steep, wins] = [0, 1, 2].map((q) => lines.subarray(a * width + q * k * n, a * width + Math.min((q + 1) * k, 2 * k + 1) * n));
+      values.set(out.subarray(a * k * n, (a + 1) * k * n));
+      chances(wins, mine.within[board], before);
+      line(values, steep, wins, wholes, cubeless);
+    });
   }
-  return values.slice(0, k);
+  return Float64Array.from(onRoll);
 }

@@ -29,8 +29,8 @@ REQUESTS = (
     b"GET /v1/play position=1+1+/+1&roll=all host: localhost\n\n",
     b"GET /v1/probe position=dwMAAN4FAAAAAA:cAkAAAAAAAAE host: localhost\n\n",
     b"GET /tables/ts_05x04.bd  host: localhost\nrange: bytes=0-99, 200-\nif-range: x\n\n",
-    b"GET /eval x1=1&x2=1&o3=2 host: localhost\n\n",
-    b"GET /move x1=1&x2=1&o3=2&die1=3&die2=1 host: localhost\n\n",
+    b"GET /eval p1=1&p2=1&p22=-2 host: localhost\n\n",
+    b"GET /move p1=1&p2=1&p22=-2&die1=3&die2=1 host: localhost\n\n",
     b"GET /assets/00/page.js  host: localhost\n\n",
     b"GET /metrics  host: localhost\n\n",
     b"POST /v1/lookup table=ts_05x04.bd host: localhost\ncontent-type: application/json\ncontent-encoding: gzip\n"

@@ -41,6 +41,7 @@ from bgfmt.storage import Source
 from tests.extras.matches import mutate as matches
 from tests.fuzz import asking as service
 from tests.fuzz import corpus, mutations
+from tests.game import test_pasted as clipboard
 
 FIXTURES = corpus.FIXTURES
 SECONDS, MEGABYTES = 10.0, 300
@@ -117,6 +118,12 @@ def identifiers_seeds() -> list[bytes]:
                 texts.append(write(state))
         texts.append(identifiers.key_letters(state.position))
     return [text.encode() for text in texts]
+
+
+def pasted() -> list[bytes]:
+    """What other programs put on the clipboard, and words around an identifier."""
+    around = f"[b]Was it a double?[/b] ({clipboard.XGID}) Thanks, Ann\n> {clipboard.GNUBG}."
+    return [text.encode() for text in (clipboard.XG_CLIPBOARD, clipboard.GNUBG_BOARD, around)]
 
 
 def parse_all(text: str) -> None:
@@ -252,6 +259,7 @@ READERS = {
     "whole matches": Reader(corpus.matches, matches.repacked, matches.one),
     "match equity tables": Reader(equity_tables, either, equity_table, 2),
     "identifiers": Reader(identifiers_seeds, either, of_text(parse_all), 0.3),
+    "pasted text": Reader(pasted, either, of_text(parse_all), 0.3),
     "external player": Reader(lines_of_a_player, either, of_text(external), 0.3),
     "UBGI": Reader(commands, either, of_text(engine), 0.3),
     "queries": Reader(lambda: [QUERY], either, query, 0.3),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from bgfmt.errors import PositionError
@@ -97,6 +99,10 @@ def test_a_fibs_line_among_others() -> None:
         ("Match ID: cAkAAAAAAAA", "11 of 12 characters"),
         ("GNUBGID dwMAAN4FAAAAA:cAkAAAAAAAAE", "13 of 14 characters"),
         (f"{XGID}\nor\nXGID=-BCB-----------------abbc-:0:0:1:00:0:0:0:0:10", "2 different positions"),
+        (
+            "Thanks, Ann\n> dwMAAN4FAAAAEA:cAkAAAAAAAAE",
+            "bits beyond the second side",
+        ),  # joined, no word begins there
         ("hello " * 200, "no position"),
         ("", "no position"),
     ],
@@ -149,6 +155,8 @@ Rolled 61
         XGID.replace("-", "\u2013"),
         XGID.replace("-", "\u2212"),
         XGID.replace(":", "%3A"),
+        XGID.replace("-", "&#45;").replace("=", "&#61;"),
+        f"_{XGID}_ is the position",
         f"https://example.org/board?{XGID.replace(':', '%3a')}",
         f"`{XGID}`",
         f"\u201c{XGID}\u201d",
@@ -234,3 +242,21 @@ def test_which_texts_say_where_the_cube_lies() -> None:
     assert not any(
         ids.says_cube(text) for text in ("4 3 1 / 3 3 2", GNUBG[:14], f"Position ID: {GNUBG[:14]}")
     )
+
+
+MATCH = ids.from_xgid(XGID.replace(":0:0:1:00:0:0:0:0:10", ":1:1:1:61:2:1:0:5:10"))
+
+
+@pytest.mark.parametrize(
+    "text", [ids.xgid(MATCH), f"OGID={ids.ogid(MATCH)}", ids.ogid(MATCH), ids.fibs(MATCH)]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n> ", "=\n"])
+def test_an_identifier_that_a_line_breaks_is_whole_or_refused(text: str, end: str) -> None:
+    """Never a part of it, which would say another score, cube or position."""
+    read = 0
+    for at in range(1, len(text) - 1):  # of the last number, nobody can tell
+        with contextlib.suppress(PositionError):
+            assert ids.parse(text[:at] + end + text[at:]) == ids.parse(text), (text[:at], text[at:])
+            read += 1
+    assert read > len(text) / 2
+    assert ids.parse(f"On this page\n{text}") == ids.parse(text)

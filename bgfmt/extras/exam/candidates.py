@@ -90,7 +90,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
     elif point := doors("bgfmt.candidates").get(name):
         found = _sound(f"{name} cannot be loaded", point.load)
     elif name in engines.names():
-        found, words = engines.create, [name, engines.options_of(rest)]
+        found, words = engines.create, [name, given(rest)]
     elif rest:
         found = _sound(f"{spec} cannot be loaded", _python, name, rest)
         words = [{}] if isinstance(found, type) and inspect.signature(found).parameters else []
@@ -102,6 +102,15 @@ def maker(spec: str) -> Callable[[], Candidate]:
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )
     return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words))
+
+
+def given(options: str, *known: str) -> dict[str, str]:
+    """Options `KEY=VALUE` with commas between; CapabilityError for one that is not known, if any is."""
+    found = engines.options_of(options.split(","))
+    for key in found:
+        if known and key not in known:
+            raise CapabilityError(f"no option is called {key!r} (there are: {', '.join(known)})")
+    return found
 
 
 def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:

@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @options.number("--count", least=1, most=10_000_000, metavar="N", help="How many questions --make draws.")
 @click.option("--cubeless", is_flag=True, help="With --make: games without a cube.")
+@options.number(
+    "--error", least=0, most=1, default=0, metavar="E",
+    help="With --make from match files: play out cube actions of long races, to this standard error.",
+)  # fmt: skip
 @options.threads_option
 @options.force_option
 @options.quiet_option
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 def exam(
     engine: str | None, name: str, against: str | None, scores: tuple[str, ...], kinds: tuple[str, ...],
     sample: int | None, seed: int, ask: bool, listing: bool, make: tuple[str, ...], count: int | None,
-    cubeless: bool, **how: Any,
+    cubeless: bool, error: float, **how: Any,
 ) -> int:  # fmt: skip
     """Ask ENGINE plays, doubles, takes and equities of a set, and judge every answer by exact numbers.
 
@@ -80,7 +84,7 @@ def exam(
         raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
-        return _make(make, how["output"], count, seed, cubeless, kinds, how["force"], say)
+        return _make(make, how["output"], count, seed, cubeless, kinds, error, how["force"], say)
     chosen = _chosen(making.named(name, say), scores, kinds, sample, seed)
     if ask:
         click.echo("\n".join(map(str, chosen.questions())))
@@ -147,7 +151,7 @@ def _chosen(
 
 def _make(
     what: tuple[str, ...], output: str | None, count: int | None, seed: int, cubeless: bool, kinds: tuple[str, ...],
-    force: bool, say: Any,
+    error: float, force: bool, say: Any,
 ) -> int:  # fmt: skip
     from dataclasses import replace
 
@@ -168,9 +172,12 @@ def _make(
                 )
             purpose = f"drawn from {os.path.basename(what[0])}"
         except UnknownFormatError:
-            made, purpose = making.solved(making.of_matches(what)), "race decisions of recorded matches"
+            made = making.solved(making.of_matches(what), error=error)
+            purpose = "race decisions of recorded matches"
         asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
-        origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}"
+        origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}" + f" --error {error}" * (
+            error > 0
+        )
         made = replace(made, name=os.path.basename(output), purpose=purpose, origin=origin)
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")

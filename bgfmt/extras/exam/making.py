@@ -16,6 +16,7 @@ import numpy as np
 
 from bgfmt import met as mets
 from bgfmt import solver
+from bgfmt.analysis import PlayOuts, play_out
 from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
@@ -304,8 +305,12 @@ def _by_chequers(exam: Exam) -> Exam:
 Asked = tuple[int, GameState, str, float]
 
 
-def solved(asked: Iterable[Asked], limit: int = LIMIT) -> Exam:
-    """A set of questions (kind, state, stratum, weight), each solved exactly; those beyond the limit are left out."""
+def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Exam:
+    """A set of questions (kind, state, stratum, weight), each solved exactly.
+
+    error : beyond the limit doubles, takes and equities are played out to this standard error, as equities of the
+    cube at hand, and 99 % of them are right within what the set states. 0: they are left out, as plays always are.
+    """
     met, parts = mets.load(), list[Exam]()
 
     @lru_cache(1)  # doubles and takes of one position follow one another
@@ -316,12 +321,20 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT) -> Exam:
             return solve_match(position, score, limit=limit)
         return None
 
+    @lru_cache(1)
+    def played(state: GameState, score: Score | None) -> PlayOuts:
+        low, high = (-1.0, 1.0) if score is None else score.ends
+        return play_out(state, error=error * (high - low) / 2, score=score)
+
     for kind, state, stratum, weight in asked:
         owner = state.owner if state.cube_in_use else "none"
         cube = (state.crawford, state.cube_value, state.owner, 0, state.cube_in_use)
         score = None if state.away is None else Score(state.away, met, *cube)
-        known = answer(state.position, score)
-        worths = {} if known is None else _worths(kind, state, owner, known)
+        known, off = answer(state.position, score), 0.0
+        if known is None and error and kind != PLAY:
+            worths, off = _played(kind, state, owner, played(replace(state, doubled=False), score), score)
+        else:
+            worths = {} if known is None else _worths(kind, state, owner, known)
         if len(worths) < 2:
             continue
         us, them = state.position.us, state.position.them
@@ -329,7 +342,7 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT) -> Exam:
         row = rows_of(
             1, points, kind=kind, us=us.padded(points), them=them.padded(points), dice=state.dice or 0,
             cube=state.cube_value, owner=OWNERS.index(owner), away=state.away or 0, crawford=state.crawford,
-            beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends,
+            beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends, error=off,
         )  # fmt: skip
         results = [board.rank(side.padded(points)) if kind == PLAY else 0 for side in worths]
         every = np.array(results, np.int64), np.array(list(worths.values()))
@@ -341,26 +354,43 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT) -> Exam:
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
     """What a question's answers are worth, of a play by the sides it leads to; empty where nobody may double."""
-    money = state.money
+    money, column = state.money, "cubeless" if owner == "none" else owner
     if kind == PLAY:
-        column = "cubeless" if owner == "none" else owner
         dice = state.dice or (1, 1)
         return dict(known.values(*dice, known.column(column)) if money else known.plays(*dice))
     if money:
-        rolling, taken = known.equity("cubeless" if owner == "none" else owner), 2 * known.equity("opponent")
-        beaver = 2 * taken if state.beavers else np.nan
-        if kind == EQUITY:
-            doubled = np.nanmin([taken, 1, beaver]) if owner in ("centered", "owned") else -np.inf
-            win = np.nan if state.position.gammons else (1 + known.equity("cubeless")) / 2
-            numbers = [max(rolling, doubled), win]
-        else:
-            numbers = [rolling, taken, 1.0, beaver]
-    elif kind == EQUITY:
-        win = known.cube.cubeless_win
-        numbers = [known.cube.mwc.best, np.nan if win is None else win]
+        win = (1 + known.equity("cubeless")) / 2
+        return _actions(kind, state, owner, known.equity(column), 2 * known.equity("opponent"), 1.0, win)
+    mwc, win = known.cube.mwc, known.cube.cubeless_win
+    return _actions(kind, state, owner, mwc.no_double, mwc.double_take, mwc.double_pass, win)
+
+
+def _played(
+    kind: int, state: GameState, owner: str, found: Any, score: Score | None
+) -> tuple[dict[Any, float], float]:
+    """The same by play-outs, and by how much a difference of two of them may be off."""
+    if score is None:
+        rolling = found.cubeless if owner == "none" else getattr(found, owner)
+        taken, times, passed = found.opponent, 2, 1.0
     else:
-        mwc = known.cube.mwc
-        numbers = [] if mwc.double_take is None else [mwc.no_double, mwc.double_take, mwc.double_pass, np.nan]
+        rolling, taken, times, passed = found.no_double, found.double_take, 1, score.ends[1]
+    win = None if found.cubeless is None else (1 + found.cubeless.value) / 2
+    doubled = None if taken is None else times * taken.value
+    off = sum(k * (one.high - one.low) / 2 for k, one in ((1, rolling), (times, taken)) if one is not None)
+    return _actions(kind, state, owner, rolling.value, doubled, passed, win), off
+
+
+def _actions(kind: int, state: GameState, owner: str, *values: float | None) -> dict[Any, float]:
+    """The worths of a double, a take or an equity from those of rolling on, of a double taken and passed, None where
+    nobody may double, and from the chance to win."""
+    rolling, taken, passed, win = (np.nan if value is None else value for value in values)
+    may = owner in ("centered", "owned") and not np.isnan(taken)
+    answers = np.array([taken, passed, 2 * taken if state.beavers else np.nan])
+    if kind == EQUITY:
+        numbers = [max(rolling, np.nanmin(answers)) if may else rolling]
+        numbers.append(np.nan if state.money and state.position.gammons else win)
+    else:
+        numbers = [rolling, *answers] if may else []
     return dict(enumerate(numbers))
 
 
@@ -423,6 +453,17 @@ def of_matches(names: Iterable[str]) -> Iterable[Asked]:
                 found[kinds[one.kind], plain] += 1
     for (kind, state), times in found.items():
         yield kind, state, "real matches", float(times)
+
+
+def races(rng: Rng, count: int) -> Iterable[Asked]:
+    """Doubles, takes and equities of 12 to 15 chequers a side within ten points, the other up to a fifth behind."""
+    for k in range(count // 3):
+        us, them = _side(rng, int(rng.integers(12, 16)), 10), Side()
+        while not us.pips <= them.pips <= 1.2 * us.pips:
+            them = _side(rng, int(rng.integers(12, 16)), 10)
+        facts: dict[str, Any] = {"away": SCORES[k // 3 % len(SCORES)]} if k % 3 == 2 else {"jacoby": False}
+        for kind in (DOUBLE, TAKE, EQUITY):
+            yield kind, GameState.of(Position(us, them), doubled=kind == TAKE, **facts), "", 1.0
 
 
 # -- by name ------------------------------------------------------------------------------------------------------
@@ -512,6 +553,8 @@ RECIPES = {
                     lambda count, seed: solved(traps(np.random.default_rng(seed), count)), 1_200),
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
                       _outside),
+    "races": Recipe("races of 12 to 15 chequers a side within ten points, by play-outs, with their errors",
+                    lambda count, seed: solved(races(np.random.default_rng(seed), count), 0, 0.001), 180),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
     "6x11": Recipe("plays without a cube of up to eleven chequers a side", _eleven),
 }  # fmt: skip

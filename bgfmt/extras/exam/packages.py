@@ -11,10 +11,9 @@ import numpy as np
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.approximate import janowski as formula
-from bgfmt.analysis.engines import options_of
 from bgfmt.analysis.library import distributions
 from bgfmt.errors import CapabilityError, MissingExtraError
-from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure
+from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure, given
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.lab.study.rules import RULES, Pairs
 from bgfmt.game import board
@@ -34,10 +33,7 @@ class PyGnubg(Candidate):
 
     def __init__(self, options: str = "") -> None:
         self.gnubg = _package("gnubg")
-        self.gnubg.command("set jacoby off")
-        self.context = self.gnubg.evalcontext(
-            0, int(options_of(options.split(",")).get("plies", 0)), 1, 1, 0.0
-        )
+        self.context = self.gnubg.evalcontext(0, int(given(options, "plies").get("plies", 0)), 1, 1, 0.0)
 
     @cache  # noqa: B019 - one candidate
     def info(self, away: tuple[int, int] | None, crawford: bool) -> Any:
@@ -70,7 +66,7 @@ class Bgsage(Candidate):
     """bgsage: `level=2ply`, one ply more than gnubg counts for the same; `tables=no` without its database."""
 
     def __init__(self, options: str = "") -> None:
-        words = options_of(options.split(","))
+        words = given(options, "level", "tables")
         sage = _package("bgsage")
         self.analyzer = sage.BgBotAnalyzer(
             eval_level=words.get("level", "1ply"), parallel_threads=1, bearoff_db=words.get("tables") != "no"
@@ -146,7 +142,7 @@ class Own(Candidate):
     """bgfmt's adviser; `limit=0` has it estimate what it would otherwise calculate, without tables."""
 
     def __init__(self, options: str = "") -> None:
-        limit = options_of(options.split(",")).get("limit")
+        limit = given(options, "limit").get("limit")
         self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
     def reply(self, question: Question) -> object:  # type: ignore[override]

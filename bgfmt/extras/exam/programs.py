@@ -16,9 +16,8 @@ from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 from bgfmt import met
-from bgfmt.analysis.engines import options_of
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure
+from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, given
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.hosts.conformance import START, Talk
 from bgfmt.game.board import MAX_CHEQUERS
@@ -242,11 +241,11 @@ class Gnubg(Lines):
     """
 
     def __init__(self, options: str = "") -> None:
-        given = options_of(options.split(","))
-        found = shutil.which(given.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
+        words = given(options, "plies", "tables", "program")
+        found = shutil.which(words.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
             raise CapabilityError("gnubg: no program of that name is installed")
-        self.command, self.options = [found, "-t", "-q", "-r"], given
+        self.command, self.options = [found, "-t", "-q", "-r"], words
         self.begin()
 
     def start(self) -> Talk:

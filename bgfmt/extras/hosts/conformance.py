@@ -221,6 +221,8 @@ def check(command: str) -> list[Outcome]:
             try:
                 outcomes.append(_outcome(case, _asked(talk, case)))
             except (TimeoutError, EOFError) as error:
+                if not outcomes:
+                    raise CapabilityError(f"{command}: does not answer ubgi and isready ({error})") from None
                 outcomes.append(Outcome(case, "failed", str(error)))
                 talk.close()
                 talk = Talk(words)

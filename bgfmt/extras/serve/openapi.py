@@ -76,7 +76,13 @@ SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().ite
     "Table": shape(_TABLE, dict.fromkeys(("cubeful", "gammon", "compressed"), TRUTH)),
     "Health": shape({"status": TEXT, "version": TEXT, "tables": WHOLE}),
     "Chances": shape(dict.fromkeys(("win", "winG", "winBg", "loseG", "loseBg"), NUMBER)),
-    "Eval": shape({"cube": shape({"double": TRUTH, "accept": TRUTH}), "probabilities": ref("Chances")}),
+    "Eval": shape(
+        {
+            "cube": shape({"double": TRUTH, "accept": TRUTH}),
+            "equity": shape({"cubeless": NUMBER, "centered": NUMBER}),
+            "probabilities": ref("Chances"),
+        }
+    ),
     "Moves": shape({"moves": array(shape({"play": _STEPS, "probabilities": ref("Chances")}))}),
     "Foreign": shape({"message": TEXT, "error": {"type": "object"}}),
 }

@@ -30,20 +30,23 @@ Chances = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """`/eval`: the action of `/v1/cube` with a centered cube, and the chances of the mover; whether it is settled."""
+    """`/eval`: the action of `/v1/cube` with a centered cube, the mover's chances, its equities without a cube and
+    with the right action; whether it is settled."""
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube_of(state, ASKED)
     action: Any = answer.action  # type: ignore[attr-defined]
     if isinstance(answer, MatchCubeAnswer):
         chances = _named(action.match.mwc.no_double, 0.0, 0.0)
+        equity = dict.fromkeys(("cubeless", "centered"), 2 * chances["win"] - 1)
     else:
         equities: Any = answer.equities  # type: ignore[attr-defined]
         chances, sure = answers.calculated(
             ASKED, lambda adviser: _chances(adviser, state, equities), lambda _: True, match=False
         )
         settled = settled and sure
+        equity = {"cubeless": equities.cubeless, "centered": action.best}
     cube = {"double": action.doubles, "accept": action.takes}
-    return {"cube": cube, "probabilities": chances}, settled
+    return {"cube": cube, "equity": equity, "probabilities": chances}, settled
 
 
 def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:

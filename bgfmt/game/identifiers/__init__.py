@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -59,7 +60,7 @@ SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
 #: how identifiers stand in longer text: with their name before them, or by a form that no other words have
 _IS = r"\s*(?:[=:\]]\s*)?"
 _ID = r"[A-Za-z0-9+/]{8,}"
-_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-\w]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
+_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
 _POSITION_ID = re.compile(
     rf"(?:position[- ]?id|set board){_IS}({_ID})(?:=*\W+match[- ]?id{_IS}({_ID}))?", re.I
 )
@@ -98,13 +99,17 @@ def parse(text: str) -> GameState:
         return GameState.of(from_key_letters(text))
     if (two := _TWO_IDS.fullmatch(text)) is not None:
         return from_gnubg_id(f"{two[1]}:{two[2]}")
-    names, wrapped = list(_named_inside(text)), list(_named_inside(_joined(text)))
+    joined = _joined(text)
+    names, wrapped = list(_named_inside(text)), list(_named_inside(joined))
     if not names and not wrapped:
         raise _nothing(text)
+    if len(names) == len(wrapped) == 1 and _part(*names[0], wrapped[0][1], joined):
+        with suppress(PositionError):
+            return _agreed(wrapped)
     try:
         return _agreed(names or wrapped)
     except PositionError:
-        if len(names) != 1 or wrapped == names:
+        if len(names) != 1 or wrapped in ([], names):
             raise
     return _agreed(wrapped)
 
@@ -113,12 +118,21 @@ def _mended(text: str) -> str:
     """A text with plain signs, without what stands around it or has got into it on its way."""
     text = text.translate(_SIGNS).strip(_QUOTES)
     text = re.sub("%(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text, flags=re.I)
+    text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
     return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)
 
 
 def _joined(text: str) -> str:
     """The text with its lines joined, as before a mail program broke it."""
-    return "".join(line.strip("> \t") for line in text.splitlines())
+    return "".join(line.strip("> \t=") for line in text.splitlines())
+
+
+def _part(read: Callable[[str], GameState], name: str, whole: str, joined: str) -> bool:
+    """Whether an identifier that could be read is what a line has left of the whole one."""
+    colons: dict[object, int] = {from_xgid: 9, from_ogid: 9, from_fibs: 52}
+    ended = name.count(":") >= colons.get(read, 0)
+    begins = re.search(rf"(?:^|ogid{_IS}){re.escape(whole)}", joined, re.I)
+    return name != whole and bool((not ended and whole.startswith(name)) or (begins and whole.endswith(name)))
 
 
 def _agreed(names: list[tuple[Callable[[str], GameState], str]]) -> GameState:
@@ -151,7 +165,7 @@ def _nothing(text: str) -> PositionError:
 def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
     """Every identifier in a text, and what reads it; a Position ID and the Match ID after it are one."""
     for match in _FIBS_LINE.finditer(text):
-        yield from_fibs, match[1]
+        yield from_fibs, match[1].rstrip()
     for match in _XGID.finditer(text):
         yield from_xgid, (match[1] or match[2]).rstrip(":")
     for match in OGID.finditer(text):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.extras.exam import candidates, findings, judging, making, sets
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -64,6 +64,9 @@ def test_http(few: sets.Exam) -> None:
     assert judged.count("answered") >= 8
     assert judged.loss[judged.decided].max() < 0.01  # plays without a cube
     assert judged.count("illegal") == judged.count("died") == 0
+    centered = (few.kind == 3) & (few.owner == sets.OWNERS.index("centered")) & ~judged.match
+    assert centered.any()
+    assert np.abs(judged.off[0][centered]).max() < 2e-4
     assert sat("http://127.0.0.1:9", few).count("died") > 0
 
 
@@ -80,9 +83,14 @@ def test_gnubg(few: sets.Exam, oracle: Callable[[str], str]) -> None:
         candidates.maker("gnubg:program=no-such")()
 
 
-def test_the_gnubg_package(few: sets.Exam, oracle: Callable[[str], str]) -> None:
+def test_the_gnubg_package(
+    few: sets.Exam, oracle: Callable[[str], str], capfd: pytest.CaptureFixture[str]
+) -> None:
     oracle("py:gnubg")
     judged = sat("pygnubg", few)
+    assert capfd.readouterr().out == ""
+    with pytest.raises(CapabilityError, match="no option is called 'ply'"):
+        candidates.maker("pygnubg:ply=2")()
     assert judged.count("answered") + judged.count("not answered") == len(few)
     assert judged.decided.sum() == 16
     assert judged.loss[judged.decided].max() < 0.02  # it plays without the cube
@@ -102,8 +110,16 @@ def test_rules_the_formula_and_the_adviser(few: sets.Exam) -> None:
     cubes = np.isin(few.kind, (1, 2))
     assert (sat("rule:keith", few).decided == cubes).all()
     assert (sat("janowski", few).decided == cubes & (few.away[:, 0] == 0)).all()
-    with pytest.raises(CapabilityError, match="no rule"):
-        candidates.maker("rule:none")()
+    for name, words in (
+        ("rule:none", "no rule"), ("bgfmt:limits=0", "no option is called 'limits'"), ("bgfmt:limit", "KEY=VALUE"),
+    ):  # fmt: skip
+        with pytest.raises(CapabilityError, match=words):
+            candidates.maker(name)()
+
+
+def test_options_of_engines_are_read() -> None:
+    with pytest.raises(BgfmtError, match="no option 'plies'"):
+        candidates.maker("bkg:plies=2")()
 
 
 def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:

@@ -513,6 +513,11 @@ def test_wildbg(client: Client, document: Any) -> None:
     held_to(document, "/eval", found)
     assert found["cube"] == {"double": True, "accept": True}
     assert found["probabilities"]["win"] == pytest.approx(0.6711223, abs=1e-6)
+    cube = client.json("/v1/cube", position="0 1 0 0 1 / 0 1 1", beavers="false")
+    assert found["equity"] == {"cubeless": cube["cubeless"], "centered": cube["centered_cube"]["best"]}
+    assert client.json("/eval", p2=1, p5=1, p23=-1, p22=-1, x_away=1, o_away=1)["equity"] == pytest.approx(
+        dict.fromkeys(("cubeless", "centered"), cube["cubeless"]), abs=1e-4
+    )
     moves = client.json("/move", die1=6, die2=1, p2=1, p5=1, p23=-1, p22=-1)
     held_to(document, "/move", moves)
     assert moves["moves"][0]["play"][0] == {"from": 5, "to": 0}

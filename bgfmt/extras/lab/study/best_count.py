@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis.bulk import results_of
-from bgfmt.analysis.chains import FAR, QUICK, Estimator, rows
+from bgfmt.analysis.chains import FAR, QUICK, Estimator, tables
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
 from bgfmt.extras.lab.study import kernels_search as kernels
@@ -123,7 +123,7 @@ def _rolled(sides: Array, rng: Any) -> Array:
     boards = board.unrank_array(results, POINTS)
     near = boards[:, :FAR].astype(np.int64)
     near[:, -1] += boards[:, FAR:].sum(axis=1)
-    chances = rows(FAR)[0][board.rank_array(near)] / CHANCE_WHOLE
+    chances = tables(FAR)[0][board.rank_array(near)] / CHANCE_WHOLE
     rolls = chances @ np.arange(chances.shape[1]) + boards[:, FAR:] @ np.arange(1, POINTS - FAR + 1) * (
         6 / 49
     )
