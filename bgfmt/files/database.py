@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -255,9 +254,9 @@ def _no_database(source: Source) -> str | None:
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
-    with contextlib.suppress(UnicodeDecodeError):
-        if len(getincrementaldecoder("utf-8")().decode(head)) + MANY < len(head):
-            return "its bytes were written anew as text in UTF-8; copy the file as binary"
+    letters = head.decode("utf-8", "ignore")  # but one that the end cuts
+    if len(letters) + MANY < len(head) < len(letters.encode()) + 4:
+        return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
 
 
