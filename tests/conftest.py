@@ -23,7 +23,7 @@ GOLDEN = FIXTURES / "golden"
 
 PROGRAMS = (
     "gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium", "file",
-    "update-mime-database",
+    "update-mime-database", "firefox-esr", "WebKitWebDriver", "xvfb-run",
 )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
 PAGE_BYTES = 64 << 10
-CACHE_PAGES = 256
+FINER = 16 << 10  # of compressed tables, where a record is three short pieces of the file
+CACHE_BYTES = 16 << 20
 GAP_PAGES = 1  # missing pages with no more than this many others between them are asked for together
 LONGEST = 4 << 20  # bytes of one request
 REQUESTS = 8  # requests under way
@@ -48,8 +49,8 @@ WALK = 1 << 20  # bytes from which a reading is a walk through the file, which n
 def open_url(
     url: str,
     *,
-    page_bytes: int = PAGE_BYTES,
-    cache_pages: int = CACHE_PAGES,
+    page_bytes: int | None = None,
+    cache_pages: int | None = None,
     whole_bytes: int = WHOLE_BYTES,
     timeout: float = TIMEOUT,
     retries: int = RETRIES,
@@ -58,7 +59,8 @@ def open_url(
 ) -> Source:
     """The source of an http or https address.
 
-    page_bytes, cache_pages : size of a page, a power of two from 4096, and how many are kept.
+    page_bytes : size of a page, a power of two from 4096; by default 65536, of an address that ends in .bgts 16384.
+    cache_pages : how many are kept, by default 16 MiB of them.
     whole_bytes : a file of at most this size is read whole where that is needed: from a server without ranges, or
         for a format that is not read by range.
     timeout : seconds for one request. retries : further tries after a network failure, 429 or 5xx.
@@ -67,9 +69,12 @@ def open_url(
 
     NetworkError, RangeNotSupportedError; MissingExtraError without urllib3.
     """
+    web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
+    if page_bytes is None:
+        page_bytes = FINER if urlsplit(web.name).path.endswith(".bgts") else PAGE_BYTES
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
-    web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
+    cache_pages = CACHE_BYTES // page_bytes if cache_pages is None else cache_pages
     kept = KeptPages.of(cache, web.name, page_bytes)
     try:
         if kept is not None and kept.fresh():

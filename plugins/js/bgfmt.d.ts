@@ -110,9 +110,9 @@ export interface ByteSource {
   close?(): void;
 }
 
-/** Files that are one table, one behind the other, as `bgfmt site --part` lays them out. */
+/** Files that are one table, in order, as `bgfmt site --part` lays them out; `at`: where one begins, by default behind the one before. */
 export interface Parts {
-  parts: readonly { url: string | URL; size: number }[];
+  parts: readonly { url: string | URL; at?: number; size: number }[];
   name?: string;
 }
 

@@ -875,13 +875,13 @@ class Reader {
   }
 }
 
-/** Files of a web server that are one table, one behind the other: [{url, size}, ...]. */
+/** Files of a web server that are one table: [{url, at, size}, ...]. Where they overlap, what lies over an end is one request. */
 class Parts {
   constructor(parts, name, web) {
     this.name = name;
     this.size = 0;
-    this.parts = parts.map(({ url, size }) => {
-      const part = { first: this.size, end: this.size + size, web: web(url) };
+    this.parts = parts.map(({ url, at: first = this.size, size }) => {
+      const part = { first, end: first + size, web: web(url) };
       part.web.size = size;
       this.size = part.end;
       return part;
@@ -890,12 +890,13 @@ class Parts {
 
   async read(offset, length, { signal }) {
     const end = Math.min(offset + length, this.size);
-    const touched = this.parts.filter((part) => part.first < end && part.end > offset);
-    const pieces = await Promise.all(touched.map(({ web, first, end: past }) => {
-      const from = Math.max(offset, first);
-      return web.read(from - first, Math.min(end, past) - from, { signal });
-    }));
-    return joined(pieces, end - offset);
+    const pieces = [];
+    for (let at = offset, upto; at < end; at = upto) {
+      const { web, first, end: past } = this.parts.findLast((part) => part.first <= at);
+      upto = Math.min(end, past);
+      pieces.push(web.read(at - first, upto - at, { signal }));
+    }
+    return joined(await Promise.all(pieces), end - offset);
   }
 }
 
@@ -1169,8 +1170,13 @@ function opener(source, options, stats) {
   const pagesOf = (reader) => new Pages(reader, options, stats);
   const base = globalThis.document?.baseURI ?? globalThis.location?.href;
   if (Array.isArray(source?.parts)) {
-    const sound = source.parts.length && source.parts.every(({ url, size }) => url && Number.isSafeInteger(size) && size > 0);
-    if (!sound) throw new TypeError("parts are [{url, size}, ...], in order");
+    let end = 0;
+    const sound = source.parts.length && source.parts.every(({ url, at = end, size }) => {
+      const before = end;
+      end = at + size;
+      return url && Number.isSafeInteger(at) && Number.isSafeInteger(size) && size > 0 && at >= 0 && at <= before && before <= end;
+    });
+    if (!sound) throw new TypeError("parts are [{url, size}, ...], in order and without gaps");
     const name = options.name ?? source.name ?? new URL(source.parts[0].url, base).href;
     const start = async (reload) => {
       const parts = new Parts(source.parts, name, (url) => new Web(new URL(url, base).href, options, stats, reload));

@@ -12,7 +12,7 @@ const CLASSES = 16 * 65 * 2;
 const MOST_GROUP = 8192;
 const MOST_FACTS = 65536;
 const FEW_GROUPS = 8; // strips whose heads are read when a table is opened
-const STRIP = 12288; // bytes asked for at once of a strip's head, whose size stands in its first four
+const STRIP = 5120; // bytes asked for at once of a strip's head, whose size stands in its first four
 const [MIDDLE, ESCAPE, PLAIN] = [31, 63, 255];
 const KINDS = { 1: "two-sided", 3: "two-sided-gammons", 4: "two-sided-jacoby" }; // by version; the others count gammons
 

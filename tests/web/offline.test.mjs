@@ -2,38 +2,11 @@
 // tests/extras/serve/test_page.py names the folder in BGFMT_SITE.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { join } from "node:path";
 import { test } from "node:test";
 
 import { chromium } from "playwright-core";
 
-const FOLDER = process.env.BGFMT_SITE;
-const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json: "application/json", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
-
-/** The folder by byte range; `tag` is its ETag, which says what version a table is of. */
-async function serve(port, tag) {
-  const asked = [];
-  const server = createServer((request, response) => {
-    const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
-    asked.push(`${name} ${request.headers.range ?? ""}`.trim());
-    if (!existsSync(join(FOLDER, name))) return response.writeHead(404).end();
-    const body = readFileSync(join(FOLDER, name));
-    const found = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
-    const [first, last] = found ? [Number(found[1]), Math.min(Number(found[2]), body.length - 1)] : [0, body.length - 1];
-    const headers = { "Content-Type": TYPES[name.split(".").pop()] ?? "application/octet-stream", "Cache-Control": "no-store" };
-    if (name.startsWith("tables/")) headers.ETag = tag;
-    if (found) headers["Content-Range"] = `bytes ${first}-${last}/${body.length}`;
-    return response.writeHead(found ? 206 : 200, headers).end(body.subarray(first, last + 1));
-  });
-  await new Promise((ready) => server.listen(port, "127.0.0.1", ready));
-  const close = () => new Promise((done) => {
-    server.close(done);
-    server.closeAllConnections();
-  });
-  return { asked, port: server.address().port, close };
-}
+import { serve } from "./folder.mjs";
 
 test("a site without its server", async (t) => {
   let server = await serve(0, '"one"');
@@ -76,8 +49,15 @@ test("a site without its server", async (t) => {
   page.on("dialog", (dialog) => questions.push(dialog.message()) && dialog.accept());
   for (const name of ["ts_06x04.bgts", "os_p06.bd"]) {
     const button = page.getByRole("button", { name: `Keep ${name} on this device` });
+    const shares = await button.evaluateHandle((one) => {
+      const said = [];
+      new MutationObserver(() => said.push(parseInt(one.textContent))).observe(one, { childList: true, subtree: true });
+      return said;
+    });
     await button.click();
     await page.waitForFunction((one) => one.textContent === "Kept", await button.elementHandle());
+    const rising = (await shares.jsonValue()).filter((share) => share >= 0);
+    assert.ok(rising.length && rising.every((share, k) => share >= (rising[k - 1] ?? 0) && share <= 100), `${rising}`);
   }
   assert.deepEqual(questions.map((text) => /ts_06x04.*fetches 143 KB|os_p06.*fetches 1.47 MB/.test(text)), [true, true]);
   await server.close();

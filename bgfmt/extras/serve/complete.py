@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.serve.holdings import Holdings
@@ -16,7 +17,7 @@ from bgfmt.storage import system
 from bgfmt.storage.source import Progress
 from bgfmt.tables import OneSided, TwoSided
 
-#: parts begin at a multiple of it, so that pages of the reader do not lie across two
+#: parts begin at a multiple of it, as the reader's pages do, and overlap by it, so that every record lies in one
 GRAIN = 64 << 10
 COPIED = 8 << 20
 MET = "Kazaross-XG2.xml"
@@ -110,25 +111,27 @@ def _solved(what: str, path: Path, points: int, chequers: int, making: Making, *
 
 
 def part_size(most: int) -> int:
-    """The size of parts of at most that many bytes; CapabilityError where that is less than a page."""
-    if most < GRAIN:
-        raise CapabilityError(f"parts have at least {GRAIN:,} bytes, not {most:,}")
+    """The size of parts of at most that many bytes; CapabilityError where that is less than two pages."""
+    if most < 2 * GRAIN:
+        raise CapabilityError(f"parts have at least {2 * GRAIN:,} bytes, not {most:,}")
     return most - most % GRAIN
 
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Progress) -> dict[str, Any]:
-    """A file in parts NAME.000, NAME.001, ... of `most` bytes: (name, size) of each, and the SHA-256 of all."""
-    total, size = hashlib.sha256(), source.stat().st_size
-    parts: list[tuple[str, int]] = []
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
+    total, size, summed = hashlib.sha256(), source.stat().st_size, 0
+    parts: list[dict[str, str | int]] = []
     with open(source, "rb") as file, system.said_of(folder):
-        for k, start in enumerate(range(0, size, most)):
+        for k, start in enumerate(range(0, size, most - GRAIN)):
             part, left = folder / f"{name}.{k:03}", min(most, size - start)
-            parts.append((part.name, left))
+            parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
+            file.seek(start)
             with open(part, "wb") as out:
                 for piece in _pieces(file, left):
-                    total.update(piece)
+                    total.update(piece[summed - (file.tell() - len(piece)) :])
+                    summed = file.tell()
                     out.write(piece)
-                    progress(file.tell(), size)
+                    progress(summed, size)
     return {"parts": parts, "sha256": total.hexdigest()}
 
 

@@ -43,6 +43,8 @@ HEADER_BYTES = 64
 BLOCK = 128  # records of a block
 PLAIN = 255  # the length of a block that holds its records as they are
 MOST_GROUP = 8192
+FEW_STRIPS = 8  # up to which their heads are read when a table that is far away is opened
+HEAD = 5 << 10  # bytes, about what the head of a strip takes
 MOST_FACTS = 1 << 16
 MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
 CLASS_BYTES = 16 * 65 * 2
@@ -220,6 +222,10 @@ class Directory:
 
 def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     """Everything between the first 64 bytes and the first strip, checked."""
+    if source.far and shape.groups <= FEW_STRIPS:
+        begins = np.frombuffer(source.bytes(offset + shape.strips_at, 8 * shape.groups, "directory"), "<u8")
+        heads = [(offset + begin, HEAD) for begin in begins.tolist()]
+        source.soon([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
     data = read_sealed(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
     table = np.frombuffer(data, "<u2", 16 * 65).reshape(16, 65).astype(np.int64)
     classes = Classes(table[:, 0].copy(), table[:, 1:].copy())

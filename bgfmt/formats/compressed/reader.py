@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CorruptError
 from bgfmt.formats.compressed import model
 from bgfmt.formats.compressed.layout import (
+    FEW_STRIPS,
+    HEAD,
     PARTS,
     Directory,
     Shape,
@@ -29,7 +31,6 @@ Records = NDArray[np.uint16]
 #: rows of each group, and bytes, that are made at once where rows are read one behind the other
 AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
 FEW = 64  # records that are asked for part by part where they come from a disk
-HEAD = 16 << 10  # bytes, about what the head of a strip takes
 
 
 class Reader:
@@ -68,6 +69,8 @@ class Reader:
         whole = source.buffer
         #: all bytes of the file, where they are at hand
         self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
+        if source.far and groups <= FEW_STRIPS:
+            self._need_heads(list(range(groups)))
 
     # -- parts of the file -------------------------------------------------------------------------------
 

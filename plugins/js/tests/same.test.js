@@ -67,6 +67,23 @@ test("a record of a compressed table costs three short requests, also where the 
     assert.ok(requests - before.requests <= 3 && read - before.bytes <= 40000, `${requests - before.requests} requests`);
     assert.deepEqual(await cut.lookup(expected.position_number), expected);
   }
+  const most = 40000; // of a file, the last half of it again in the next
+  const asked = [];
+  const over = [];
+  for (let at = 0; at < bytes.length; at += most / 2) {
+    const server = await serve(bytes.subarray(at, at + most), (request) => asked.push(request.headers.range) < 0);
+    t.after(() => server.close());
+    over.push({ url: server.url, at, size: Math.min(most, bytes.length - at) });
+  }
+  const overlapping = await open({ parts: over }, { cachePages: 1, pageBytes: 4096, gapPages: 0 });
+  assert.equal(overlapping.size, bytes.length);
+  for (const expected of answers) {
+    await overlapping.lookup(expected.position_number);
+    asked.length = 0;
+    assert.deepEqual(await overlapping.lookup(expected.position_number), expected);
+    assert.ok(asked.length <= 3, `${asked}`);
+  }
+  await assert.rejects(open({ parts: [parts[0], { ...parts[1], at: parts[0].size + 1 }] }), TypeError);
   await assert.rejects(open({ parts: [parts[0], { ...parts[1], size: 2 }] }), { code: "truncated" });
   await assert.rejects(open({ parts: [{ ...parts[0], size: parts[0].size + 1 }, ...parts.slice(1)] }), { code: "changed" });
   await assert.rejects(open({ parts }, { kind: "one-sided" }), /a two-sided table, where a one-sided one is wanted/);

@@ -14,8 +14,13 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 import bgfmt
+from bgfmt import GameState, met
+from bgfmt.analysis import Advisor, questions
 from bgfmt.extras.serve import page
+from bgfmt.game.identifiers import parse
 from tests.conftest import GOLDEN, ROOT
 from tests.support.serving import served
 
@@ -84,9 +89,38 @@ def test_a_site_without_its_server(tmp_path: Path, oracle: Callable[[str], str])
     oracle("npm:playwright-core")
     packed = tmp_path / "ts_06x04.bgts"
     bgfmt.convert(TABLES[0], packed)
-    page.write(tmp_path / "site", [str(packed), TABLES[1]], part=65536)
+    page.write(tmp_path / "site", [str(packed), TABLES[1]], part=131072)
     more = {"BGFMT_SITE": str(tmp_path / "site"), "BGFMT_CHROMIUM": chromium, "HOME": str(tmp_path)}
     run_node(node, ROOT / "tests/web/offline.test.mjs", **more)
+
+
+def expected(advisor: Advisor, position: str, away: tuple[int, int] | None) -> list[object]:
+    """What the page is to show of a cube in the middle: its address, the action, the three numbers."""
+    cube = questions.cube(advisor, GameState.of(parse(position).position, away=away)).as_dict()
+    names = ("no_double", "double_take", "double_pass")
+    action = cube["centered_cube"] if away is None else cube
+    shown = [f"{action[n]:+.4f}" if away is None else f"{100 * cube['mwc'][n]:.2f} %" for n in names]
+    return [f"?p={position}" + (f"&away={away[0]}-{away[1]}" if away else ""), action["action"], shown]
+
+
+@pytest.mark.parametrize(("engine", "program"), [("firefox", "firefox-esr"), ("webkit", "WebKitWebDriver")])
+def test_the_page_in_another_engine(
+    engine: str, program: str, tmp_path: Path, oracle: Callable[[str], str]
+) -> None:
+    node, path = oracle("node"), oracle(program)
+    if engine == "webkit":
+        oracle("xvfb-run")
+    packed = tmp_path / "ts_06x04.bgts"
+    bgfmt.convert(TABLES[0], packed)
+    page.write(tmp_path / "site", [str(packed), TABLES[1]])
+    with Advisor([str(packed), TABLES[1]], met=met.load(met.DEFAULT)) as advisor:
+        asked = [
+            expected(advisor, position, away)
+            for position in ("0,1,0,0,1/0,1,1", "0,1,4/0,1,4")  # of the table; calculated
+            for away in (None, (3, 5))
+        ]
+    more = {"BGFMT_SITE": str(tmp_path / "site"), "HOME": str(tmp_path), "BGFMT_EXPECTED": json.dumps(asked)}
+    run_node(node, ROOT / "tests/web/engines.test.mjs", **more, BGFMT_ENGINES=json.dumps({engine: path}))
 
 
 def test_state_and_address(oracle: Callable[[str], str]) -> None:
@@ -110,6 +144,10 @@ def test_the_page_is_small_and_strict() -> None:
             assert imported in page.assets(), (name, imported)
 
 
-def test_the_readers_files_are_those_of_the_plugin() -> None:
+def test_the_readers_files_are_those_of_the_plugin_without_comments() -> None:
     for name in page.READER:
-        assert page.assets()[name] == (ROOT / "plugins/js" / name).read_bytes()
+        kept = [line for line in (ROOT / "plugins/js" / name).read_text().splitlines() if line.strip()]
+        left = [line for line in page.assets()[name].decode().splitlines() if line.strip()]
+        gone = [line for line in kept if line not in set(left)]
+        assert left == [line for line in kept if line in set(left)]
+        assert all(re.match(r"\s*(//|/?\*)", line) for line in gone), name

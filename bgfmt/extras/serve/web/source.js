@@ -111,10 +111,8 @@ async function site() {
   for (const entry of globalThis.caches ? tables.filter((t) => t.kind) : []) {
     entry.keep = async (progress) => {
       await navigator.storage?.persist?.();
-      let before = 0;
-      for (const { url, size } of entry.parts ?? [entry]) {
-        await keepWhole(absolute(url), size, { progress: (done) => progress(before + done) });
-        before += size;
+      for (const { url, at = 0, size } of entry.parts ?? [entry]) { // parts overlap
+        await keepWhole(absolute(url), size, { progress: (done) => progress(at + done) });
       }
     };
   }
