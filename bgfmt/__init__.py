@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bgfmt import formats as formats
     from bgfmt import met as met
     from bgfmt import solver as solver
+    from bgfmt import storage as storage
     from bgfmt import tables as tables
     from bgfmt.analysis.advisor import Advisor as Advisor
     from bgfmt.errors import BgfmtError as BgfmtError
@@ -53,7 +54,7 @@ __version__ = "0.3.0.dev0"
 
 #: the names in modules, "name=other" where it is called otherwise there; after "." the name is of a module itself
 _NAMES = {
-    "bgfmt.": "analysis errors formats met solver tables",
+    "bgfmt.": "analysis errors formats met solver storage tables",
     "bgfmt.analysis.advisor": "Advisor",
     "bgfmt.errors": "BgfmtError",
     "bgfmt.extras.": "matches",
@@ -90,10 +91,13 @@ _OTHER_NAMES = {
     "bgfmt.formats.j": "bgfmt.extras.lab.formats.j",
     "bgfmt.game.orders": "bgfmt.extras.lab.articles.orders",
     "bgfmt.hosts": "bgfmt.extras.hosts",
+    "bgfmt.identifiers": "bgfmt.game.identifiers",
     "bgfmt.matches": "bgfmt.extras.matches",
     "bgfmt.matches.write_mat": "bgfmt.extras.matches.mat",
     "bgfmt.matches.write_sgf": "bgfmt.extras.matches.sgf",
     "bgfmt.met.making": "bgfmt.extras.lab.hypergammon_met",
+    "bgfmt.moves": "bgfmt.game.moves",
+    "bgfmt.orders": "bgfmt.extras.lab.articles.orders",
     "bgfmt.playing": "bgfmt.extras.lab.playing",
     "bgfmt.study": "bgfmt.extras.lab.study",
 }

@@ -138,6 +138,10 @@ def _public(module: types.ModuleType) -> list[str]:
 def python_page() -> str:
     """The page of the Python API."""
     lines = ["# Python reference", "", "Made from the docstrings by `python docs/make_reference.py`.", ""]
+    lines += [
+        "`import bgfmt` is enough for every name below; `import bgfmt.met` and the like work as well.",
+        "",
+    ]
     lines += ["## bgfmt", "", *_block(_doc("bgfmt", bgfmt), "text")]
     for name in sorted(bgfmt.__all__, key=str.lower):
         thing = getattr(bgfmt, name)

@@ -36,7 +36,8 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
     if counts.ndim != 2 or dice.shape != (len(counts), 2):
         raise PositionError(f"need sides (N, points) and rolls (N, 2), not {counts.shape} and {dice.shape}")
     if dice.size and (dice.min() < 1 or dice.max() > 6):
-        raise PositionError("dice show 1 to 6")
+        row = int(((dice < 1) | (dice > 6)).any(axis=1).argmax())
+        raise PositionError(f"row {row}: dice show 1 to 6, not {dice[row, 0]} and {dice[row, 1]}")
     many, points = counts.shape
     dice = np.stack([dice.max(axis=1), dice.min(axis=1)], axis=1).astype(np.int64)
     width = (

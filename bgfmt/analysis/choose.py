@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import (
@@ -29,9 +29,17 @@ RANK = {OneSided.kind: 0, MeanRolls.kind: 1, NormalOneSided.kind: 2}
 
 
 def tables_of(databases: Databases) -> list[Table]:
-    """The tables of one or more databases or tables."""
-    asked: Iterable[Asked] = [databases] if isinstance(databases, (Database, Table)) else databases
-    return [one.table if isinstance(one, Database) else one for one in asked]
+    """The tables of one or more databases or tables; CapabilityError for what is neither."""
+    asked: Any = (
+        databases if isinstance(databases, Iterable) and not isinstance(databases, str) else [databases]
+    )
+    found = [one.table if isinstance(one, Database) else one for one in asked]
+    for one in found:
+        if not isinstance(one, Table):
+            raise CapabilityError(
+                f"databases are what bgfmt.open or bgfmt.load has returned, not {one!r:.60}"
+            )
+    return found
 
 
 def check_going_on(position: Position) -> None:

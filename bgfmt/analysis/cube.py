@@ -357,10 +357,13 @@ def judge_many(
     """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
 
     With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
-    times cube states.
+    times cube states. PositionError for a game that is over.
     """
     table = choose.first_two_sided(databases, cubeful=True)
     ours, theirs = table.numbers(us), table.numbers(them)
+    if not (ours.all() and theirs.all()):
+        over = int(((ours == 0) | (theirs == 0)).argmax())
+        raise PositionError(f"row {over}: the game is over, one side has no chequers left")
     values = table.lookup_many(ours, theirs)
     actions = cube_actions(values, table)
     if not settle or not actions.close.any():

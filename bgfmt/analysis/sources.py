@@ -105,6 +105,7 @@ class Sources:
         self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
         self.limits = Limits.of(limit)
         self._kept: dict[Any, Any] = {}
+        self._last: tuple[tuple[Position, bool], PositionEquities] | None = None
         self._lock = Lock()
 
     @property
@@ -178,10 +179,14 @@ class Sources:
         position, hyper = state.position, self.hypergammon(state)
         if hyper is not None:
             return self._of_hypergammon(hyper, state)
+        key, last = (position, bool(state.jacoby)), self._last
+        if last is not None and last[0] == key:  # an answer about the cube asks three times
+            return last[1]
         choose.check_race(position)
         stored = self._pairs(state)
         if stored is not None:
-            return self._stored(stored, position)
+            self._last = key, self._stored(stored, position)
+            return self._last[1]
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)

@@ -19,6 +19,7 @@ from bgfmt.errors import (
     ClosedError,
     FormatError,
     NotCoveredError,
+    PositionError,
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
@@ -99,6 +100,8 @@ class Database:
 
     def lookup(self, asked: Side | Position) -> Answer:
         """What the database says of a side or a position; NotCoveredError when it lies outside."""
+        if isinstance(asked, str):
+            raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
         return self.table.lookup(asked)
 
     def get(self, asked: Side | Position) -> Answer | None:

@@ -12,10 +12,11 @@ import os
 from collections.abc import Callable
 from functools import partial
 from math import prod
+from operator import index
 from pathlib import Path
 from typing import Any
 
-from bgfmt.errors import CapabilityError
+from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.files.database import load
 from bgfmt.files.stores import OutputFile, Progress, StoreReport, fill_store, remove
 from bgfmt.solver import registry
@@ -62,7 +63,8 @@ def solve(
           same of a large table, removed when the file is safe (default: `path` + ".store"); `resume`, go on from
           what the store holds, damaged chunks being made again; `device`, ``cuda``;
         * one-sided: `gammon`, also gammon distributions. two-sided: `cubeful`, all four equities;
-        * match: `away`, the points that both sides need, `met`, `player` (which player of `met` the first side is);
+        * match: `away`, the points that both sides need; `met`, from `bgfmt.met.load` (default: Kazaross-XG2);
+          `player`, which player of `met` the first side is;
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
           instead of `progress` (`bgfmt.solver.hypergammon.hypergammon`);
         * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.lab.hypergammon_met.hypergammon_met`);
@@ -75,6 +77,11 @@ def solve(
     OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
     """
     solver = registry.get(what)
+    try:
+        points, chequers = index(points), index(chequers)
+    except TypeError:
+        size = f"solve({what!r}, 6, 8, ...), not {points!r} and {chequers!r}"
+        raise SolverError(f"points and chequers are two whole numbers, as in {size}") from None
     for name, parameter in inspect.signature(solver).parameters.items():
         required = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
         if required and name not in options:

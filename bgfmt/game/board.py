@@ -46,7 +46,8 @@ class Side:
         try:
             numbers, bar = [index(c) for c in counts], index(bar)
         except TypeError:
-            raise PositionError(f"a point holds a whole number of chequers: {(*counts, bar)}") from None
+            given = f"as in Side(0, 2, 2) or Side(*counts), not {(*counts, bar)}"
+            raise PositionError(f"a point holds a whole number of chequers, {given}") from None
         while numbers and numbers[-1] == 0:
             numbers.pop()
         if len(numbers) > MAX_POINTS:
@@ -132,6 +133,11 @@ class Position:
 
     us: Side
     them: Side
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.us, Side) and isinstance(self.them, Side)):
+            sides = f"Position(Side(0, 1), Side(1)), not {self.us!r} and {self.them!r}"
+            raise PositionError(f"a position has two sides, as in {sides}")
 
     def __str__(self) -> str:
         return f"{self.us} / {self.them}"
@@ -224,17 +230,19 @@ def number_terms(points: int) -> NDArray[np.int64]:
     return table
 
 
-def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
+def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
     """Position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
 
-    Raises PositionError when an entry is negative or a row holds more than 15 chequers.
+    Raises PositionError, which counts rows from `first`, when an entry is negative or a row holds more than 15
+    chequers.
     """
     rows = np.asarray(counts)
     if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
         raise PositionError(f"counts need shape (..., 1 to {BAR}) of integers, not {rows.shape} {rows.dtype}")
     points = rows.shape[-1]
     if rows.size and (rows.min() < 0 or rows.max() > MAX_CHEQUERS):
-        raise PositionError(f"counts must lie in 0..{MAX_CHEQUERS}")
+        row = first + int(((rows < 0) | (rows > MAX_CHEQUERS)).any(axis=-1).argmax())
+        raise PositionError(f"row {row}: counts must lie in 0..{MAX_CHEQUERS}")
     terms = number_terms(points)
     columns = np.ascontiguousarray(np.moveaxis(rows, -1, 0)).astype(np.intp, copy=False)
     above = np.zeros(rows.shape[:-1], np.intp)
@@ -243,7 +251,10 @@ def rank_array(counts: ArrayLike) -> NDArray[np.int64]:
         above += columns[points - 1 - k]
         number += terms[k].take(above, mode="clip")
     if above.size and above.max() > MAX_CHEQUERS:
-        raise PositionError(f"a side has at most {MAX_CHEQUERS} chequers, not {above.max()}")
+        row = first + int((above > MAX_CHEQUERS).argmax())
+        raise PositionError(
+            f"row {row}: a side has at most {MAX_CHEQUERS} chequers, not {above.flat[row - first]}"
+        )
     return number
 
 

@@ -15,6 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from bgfmt.game import board
+from bgfmt.met import load
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
@@ -55,7 +56,7 @@ class MatchSolver(Solver):
         chequers: int,
         *,
         away: tuple[int, int],
-        met: Met,
+        met: Met | None = None,
         player: int = 0,
         recipe: str | Recipe | None = None,
     ) -> None:
@@ -64,13 +65,13 @@ class MatchSolver(Solver):
 
         away : points needed by player a and by player b. Where one needs 1 it is the score after the Crawford game;
             the cubeless column answers for the Crawford game itself.
-        met : the match equity table; player : which of its players a is.
+        met : the match equity table, by default Kazaross-XG2; player : which of its players a is.
 
         SolverError for sizes out of range; PositionError or NotCoveredError for the score.
         """
         super().__init__(points, chequers, recipe=recipe)
         self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
-        self.score, self.gammons = Score(away, met, player=player), chequers == board.MAX_CHEQUERS
+        self.score, self.gammons = Score(away, met or load(), player=player), chequers == board.MAX_CHEQUERS
         self.facts = facts_of(self.score, gammons=self.gammons)
         self.columns = columns.for_match(self.score, gammons=self.gammons, worth=self.facts.worth)
 

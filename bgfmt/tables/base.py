@@ -322,7 +322,7 @@ class Table:
             return numbers
         if given.ndim != 2 or given.dtype.kind not in "iu":
             shapes = "counts of shape (N, points) or numbers of shape (N,)"
-            raise PositionError(f"sides need {shapes}, not {given.shape}")
+            raise PositionError(f"sides need whole {shapes}, not {given.dtype} of shape {given.shape}")
         return self._rank(given)
 
     def _rank(self, given: NDArray[Any]) -> NDArray[np.int64]:
@@ -334,7 +334,7 @@ class Table:
             given = np.pad(given, ((0, 0), (0, self.points - given.shape[1])))
         numbers = np.empty(len(given), np.int64)
         for start in range(0, len(given), CHUNK):
-            numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK])
+            numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK], start)
         if numbers.size and numbers.max() >= self.positions:
             row = int((numbers >= self.positions).argmax())
             raise NotCoveredError(

@@ -66,6 +66,7 @@ def files(folder: Path, golden: Path) -> tuple[Path, Path]:
     difference = bgfmt.diff(two, folder / "mended.bd")
     assert difference.same
     print(difference.compared, sorted(bgfmt.formats.known()), sorted(bgfmt.tables.KINDS))
+    bgfmt.storage.check_output(folder / "new.bd")
     return two, one
 
 

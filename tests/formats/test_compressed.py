@@ -130,6 +130,17 @@ def test_rows_records_and_pieces_agree(groups: None) -> None:
         assert np.array_equal(found.piece(places, first, last), wanted)
 
 
+def test_pieces_within_a_tile_of_several_blocks() -> None:
+    stored = np.asarray(table().equities)
+    found: Any = unpacked(packed(table())).equities
+    shape, n = found.reader.shape, len(stored)
+    assert (shape.groups, shape.block) == (1, 128)
+    order, places = found.order, np.arange(0, n, 9)
+    for first, last in ((127, 129), (128, n), (1, 128), (127, n - 1)):
+        wanted = stored[order[places]][:, order[first:last]]
+        assert np.array_equal(found.piece(places, first, last), wanted)
+
+
 @pytest.mark.parametrize("cubeful", [True, False])
 def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: None) -> None:
     one = solver.two_sided(5, 4)

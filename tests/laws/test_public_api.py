@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
 import types
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bgfmt
@@ -20,6 +23,13 @@ CLIENT = ROOT / "tests" / "client" / "program.py"
 def _fresh(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
+
+
+def test_modules_are_imported_by_the_names_of_the_reference() -> None:
+    _fresh(
+        "import bgfmt.identifiers, bgfmt.moves, bgfmt.orders; assert bgfmt.identifiers.parse and bgfmt.orders"
+    )
+    _fresh("import bgfmt; bgfmt.storage.create")
 
 
 def test_every_name_is_an_attribute_after_a_plain_import() -> None:
@@ -58,13 +68,19 @@ def test_help_describes_it(name: str) -> None:
                 assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
 
 
-def test_types_are_strict() -> None:
-    """mypy --strict accepts the package, its plugins, and a client that uses the public names alone."""
+def test_types_are_strict(tmp_path: Path) -> None:
+    """mypy --strict accepts the package, its plugins, a client of the public names, and python-tasks.md."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
     assert configured["strict"] is True
     assert "tests/client/program.py" in configured["files"]
+    text = (ROOT / "docs/python-tasks.md").read_text(encoding="utf-8")
+    tasks = [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "rich" not in code]
+    assert len(tasks) > 5
+    for k, code in enumerate(tasks):
+        (tmp_path / f"task_{k}.py").write_text(code, encoding="utf-8")
+    files = [*configured["files"], *map(str, tmp_path.iterdir())]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy"], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, "-m", "mypy", *files], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout
 
@@ -83,6 +99,34 @@ def test_a_client_runs() -> None:
         capture_output=True, text=True, check=False, timeout=800, cwd=ROOT,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+US, THEM = np.array([[0, 1, 0, 0, 1, 0]] * 3), np.array([[0, 1, 1, 0, 0, 0]] * 3)
+WRONG: dict[str, Callable[[bgfmt.Database], object]] = {
+    "bgfmt.open or bgfmt.load has returned, not 'ts.bd'": lambda db: bgfmt.analysis.judge_many(
+        "ts.bd", US, THEM
+    ),
+    "has returned, not None": lambda db: bgfmt.analysis.race_many(None, US),
+    "two whole numbers, as in": lambda db: bgfmt.solve("two-sided", "6x8", "x.bd"),
+    "a position has two sides": lambda db: bgfmt.Position([0, 1], (1, 0)),
+    r"'0 1 / 1' is text, which Side.parse and Position.parse read": lambda db: db.lookup("0 1 / 1"),
+    r"Side\(\*counts\), not \(\[0, 1\], 0\)": lambda db: bgfmt.Side([0, 1]),
+    r"whole counts .*, not float64 of shape \(3, 6\)": lambda db: db.lookup_many(US.astype(float), THEM),
+    r"row 1: counts must lie in 0\.\.15": lambda db: db.lookup_many(US - [[0], [1], [2]], THEM),
+    "row 40001: a side has at most 15 chequers, not 24": lambda db: db.lookup_many(
+        np.where(np.arange(40010)[:, None] == 40001, 4, US[0]), np.tile(THEM[0], (40010, 1))
+    ),
+    "row 1: dice show 1 to 6, not 7 and 2": lambda db: bgfmt.analysis.rank_many(
+        [db], US, THEM, [(1, 1), (7, 2), (0, 0)]
+    ),
+    "row 2: the game is over": lambda db: bgfmt.analysis.judge_many([db], US * [[1], [1], [0]], THEM),
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_wrong_call_is_told_in_words(words: str) -> None:
+    with bgfmt.open(GOLDEN / "gnubg" / "ts_06x04.bd") as db, pytest.raises(bgfmt.BgfmtError, match=words):
+        WRONG[words](db)
 
 
 def test_solve_says_what_there_is_and_what_is_needed(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 NAME[:OPTIONS]       an engine (`bgfmt.engines`) or an adapter (`bgfmt.candidates`): `bkg`, `gnubg:plies=2`
 ubgi:COMMAND         a program that speaks UBGI; lines:COMMAND one that reads questions and writes answers
-module:name          a Python callable, also FILE.py:name
+module:name          a Python callable or class, also FILE.py:name
 FILE                 answers, a line for each question
 """
 
@@ -86,6 +86,8 @@ def maker(spec: str) -> Callable[[], Candidate]:
     words: list[Any] = [spec if "//" in rest else rest]
     found: Any
     if os.path.isfile(spec):
+        if spec.endswith(".py"):
+            raise CapabilityError(f"{spec}: a Python file needs the name of what answers: {spec}:NAME")
         found, words = from_file, [spec]
     elif point := doors("bgfmt.candidates").get(name):
         found = _sound(f"{name} cannot be loaded", point.load)
@@ -101,7 +103,8 @@ def maker(spec: str) -> Callable[[], Candidate]:
         raise CapabilityError(
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )
-    return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words))
+    states = name in engines.names() or words == [{}]
+    return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words), states=states)
 
 
 def given(options: str, *known: str) -> dict[str, str]:
@@ -123,14 +126,17 @@ def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
         raise CapabilityError(f"{what}: {type(error).__name__}: {error}") from None
 
 
-def candidate(name: str, guest: Any) -> Candidate:
-    """A candidate, a callable that answers, or an engine with methods `play`, `double`, ..., as a candidate."""
+def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
+    """A candidate, a callable that answers, or an object with methods `play`, `double`, ..., as a candidate.
+
+    states : whether methods take a `GameState`, as those of `bgfmt.engines` do, in place of a question.
+    """
 
     def asked(question: Question) -> object:
         ask = getattr(guest, question.kind, None)
         if ask is None:
-            raise NotImplementedError(question.kind)
-        return ask(question.state)
+            raise NotImplementedError(f"no method {question.kind}")
+        return ask(question.state if states else question)
 
     made = guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else asked)
     if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
@@ -238,9 +244,10 @@ class Answers:
 
     status (N,) place in `STATUS`, 255 not asked yet; choice (N,): of plays their number, of a double 1 or 0, of a
     take 1, of a pass 0, of a beaver 2. numbers (N, 2): equity and chance to win. seconds (N,). words : of the first
-    failures, by question.
+    failures of each kind of question, by question.
     """
 
+    kind: Array
     status: Array
     choice: Array
     numbers: Array
@@ -248,10 +255,11 @@ class Answers:
     words: dict[int, str] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, count: int) -> Answers:
-        """No answers yet."""
+    def empty(cls, kind: Array) -> Answers:
+        """No answers yet, to questions of these kinds."""
+        count = len(kind)
         numbers = np.full((count, 2), np.nan)
-        return cls(np.full(count, 255, np.uint8), np.full(count, -1), numbers, np.zeros(count))
+        return cls(kind, np.full(count, 255, np.uint8), np.full(count, -1), numbers, np.zeros(count))
 
     def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
         """Keep what was said; returns it as a line of a part file has it."""
@@ -269,7 +277,8 @@ class Answers:
         """Keep one answer."""
         self.status[number], self.choice[number], self.seconds[number] = status, choice, seconds
         self.numbers[number] = equity, win
-        if words and sum(self.status[k] == status for k in self.words) < KEPT:
+        alike = [k for k in self.words if self.status[k] == status and self.kind[k] == self.kind[number]]
+        if words and len(alike) < KEPT:
             self.words[number] = words
 
     @property

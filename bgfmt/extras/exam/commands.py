@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+import sys
+from contextlib import ExitStack, redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -104,12 +105,15 @@ def _sit(
 
     if output is not None:
         storage.check_output(output, force=force)
-    makers, judged, files = [candidates.maker(engine) for engine in engines], [], []
+    with redirect_stdout(sys.stderr):  # the report has standard output to itself
+        makers = [candidates.maker(engine) for engine in engines]
+    judged, files = [], []
     for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
         part = f"{output}{k or ''}.part" if output else ""
         files += [part] * bool(part)
         how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part, "force": force}
         with ExitStack() as stack:
+            stack.enter_context(redirect_stdout(sys.stderr))
             progress = stack.enter_context(Progress(f"asking {engine[:30]}", " questions", quiet=quiet))
             answers = judging.sit(make, exam, progress=progress, **how)
         judged.append(judging.judge(exam, answers, engine, least))

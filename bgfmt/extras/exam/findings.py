@@ -49,9 +49,13 @@ def _failures(judged: Judged) -> Iterator[Finding]:
         if status == ANSWERED or not len(of):
             continue
         kinds = ", ".join(f"{n} of {KINDS[k]}" for k, n in enumerate(np.bincount(of, minlength=4)) if n)
-        said = [f": {words}" for k, words in answers.words.items() if words and answers.status[k] == status]
+        first: dict[int, str] = {}  # of each kind
+        for k, said in sorted(answers.words.items()):
+            if answers.status[k] == status:
+                first.setdefault(answers.kind[k], said)
         words = f"{len(of):,} of {count:,} {name}, 1 in {round(count / len(of)):,} ({kinds})"
-        yield Finding(name, words + "".join(said[:1]), len(of))
+        words += ": " * bool(first) + "; ".join(dict.fromkeys(first[k] for k in sorted(first)))
+        yield Finding(name, words, len(of))
 
 
 def _same(judged: Judged) -> Iterator[Finding]:

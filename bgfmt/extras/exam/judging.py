@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -19,7 +20,7 @@ from bgfmt.storage.publish import rows_kept
 
 LEAST = 1e-7  # a smaller loss is none
 CHUNK = 256  # questions that one worker takes at a time
-DEATHS = 10  # of the first questions after which an engine is asked no more
+DEATHS = 10  # or late answers to the first of a kind, after which no more of that kind are asked
 Progress = Callable[[int, int], None]
 
 
@@ -31,7 +32,7 @@ def sit(
 
     part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it.
     """
-    answers = Answers.empty(len(exam))
+    answers = Answers.empty(exam.kind)
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
         out = None
@@ -64,15 +65,16 @@ def _asked(
     make: Callable[[], Candidate], first: Candidate, exam: Exam, numbers: Array, threads: int, timeout: float
 ) -> Iterator[Reply]:
     """(question, answer, seconds) as they come, from several candidates at once where the first allows it."""
+    failed = Counter[str]()
     if threads == 1 or not first.threads:
-        yield from _replies(first, exam.questions(numbers), timeout)
+        yield from _replies(first, exam.questions(numbers), timeout, failed)
         return
     free: SimpleQueue[Candidate] = SimpleQueue()
 
     def work(start: int) -> list[Reply]:
         candidate = free.get()
         try:
-            return list(_replies(candidate, exam.questions(numbers[start : start + CHUNK]), timeout))
+            return list(_replies(candidate, exam.questions(numbers[start : start + CHUNK]), timeout, failed))
         finally:
             free.put(candidate)
 
@@ -86,16 +88,24 @@ def _asked(
             yield from rows
 
 
-def _replies(candidate: Candidate, questions: list[Question], timeout: float) -> Iterator[Reply]:
-    """The answers of one candidate; one that has died at each of the first questions is given up."""
-    replies, lived = candidate.answers(questions, timeout), False
-    for k, question in enumerate(questions):
-        if k >= DEATHS and not lived:
-            yield question, Failure(DIED, "given up"), 0.0
-            continue
-        said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
-        lived |= not (isinstance(said, Failure) and said.status == DIED)
-        yield question, said, seconds
+def _replies(
+    candidate: Candidate, questions: list[Question], timeout: float, failed: Counter[str]
+) -> Iterator[Reply]:
+    """The answers of one candidate, kind by kind.
+
+    failed : how many of each kind have died or come late, -1 once one has not.
+    """
+    for kind in dict.fromkeys(question.kind for question in questions):
+        part = [question for question in questions if question.kind == kind]
+        replies = candidate.answers(part, timeout)
+        for question in part:
+            if failed[kind] >= DEATHS:
+                yield question, Failure(DIED, "given up"), 0.0
+                continue
+            said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
+            bad = isinstance(said, Failure) and said.status in (LATE, DIED)
+            failed[kind] = failed[kind] + 1 if bad and failed[kind] >= 0 else -1
+            yield question, said, seconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,16 +136,21 @@ class External(Candidate):
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
         asked = f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}"
-        try:
-            if self.file is None:
-                with socket.create_connection(self.address, START) as line:
-                    self.file = line.makefile("rw", encoding="utf-8", newline="\n")
-            self.file.write(asked + "\n")
-            self.file.flush()
-            said = self.file.readline().strip()
-        except OSError as error:
-            self.file = None
-            raise failed(error) from None
+        for again in (True, False):  # some servers hang up after mistakes
+            try:
+                if self.file is None:
+                    with socket.create_connection(self.address, START) as line:
+                        self.file = line.makefile("rw", encoding="utf-8", newline="\n")
+                self.file.write(asked + "\n")
+                self.file.flush()
+                if said := self.file.readline():
+                    break
+                raise ConnectionError("the server hung up")
+            except OSError as error:
+                self.file = None
+                if not (again and isinstance(error, ConnectionError)):
+                    raise failed(error) from None
+        said = said.strip()
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
         words = said.split()

@@ -8,6 +8,7 @@ import re
 import selectors
 import shlex
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bgfmt.errors import BgfmtError, CapabilityError
+from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import from_gnubg_id, position_id
 from bgfmt.game.moves import BAR, OFF, legal_plays
 from bgfmt.game.state import GameState
@@ -22,7 +24,8 @@ from bgfmt.game.state import GameState
 START, ANSWER = 30.0, 10.0  # seconds that a program may take to begin, and to answer
 LONGEST = 1 << 20
 REFUSALS = ("not_covered", "unsupported_feature")
-PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+TOLD = 400  # bytes of what a program has said on standard error that are kept
+PIPES: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
 
 
 class Talk:
@@ -36,6 +39,21 @@ class Talk:
         self.waiting, self.held = selectors.DefaultSelector(), b""
         assert self.process.stdout is not None
         self.waiting.register(self.process.stdout, selectors.EVENT_READ)
+        self.errors = b""
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed
+            while more := self.process.stderr.read(1 << 16):  # type: ignore[union-attr]
+                self.errors = (self.errors + more)[-TOLD:]
+
+    def _ended(self) -> EOFError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1)
+        self.listener.join(1)
+        last = self.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+        return EOFError(": ".join([f"the program ended with {self.process.poll()}", *map(printable, last)]))
 
     def say(self, line: str) -> None:
         """One line to the program; EOFError where it has ended."""
@@ -43,17 +61,17 @@ class Talk:
         try:
             self.process.stdin.write(f"{line}\n".encode())
         except OSError:
-            raise EOFError(f"the program ended with {self.process.poll()}") from None
+            raise self._ended() from None
 
     def hear(self, until: float) -> str:
         """Its next line; TimeoutError where none comes by that time, EOFError where it has ended."""
         while b"\n" not in self.held:
             if not self.waiting.select(max(0.0, until - time.monotonic())):
-                raise TimeoutError("no answer in time")
+                raise TimeoutError("no answer in time (a program must flush each line)")
             assert self.process.stdout is not None
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             if not more or len(self.held) > LONGEST:
-                raise EOFError(f"the program ended with {self.process.poll()}")
+                raise self._ended()
             self.held += more
         line, _, self.held = self.held.partition(b"\n")
         return line.decode("utf-8", "replace").strip()
@@ -61,11 +79,12 @@ class Talk:
     def close(self) -> None:
         self.waiting.close()
         self.process.kill()
-        for stream in (self.process.stdin, self.process.stdout):
+        self.process.wait()
+        self.listener.join(1)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(OSError):
                 assert stream is not None
                 stream.close()
-        self.process.wait()
 
 
 # -- the corpus -------------------------------------------------------------------------------------------------

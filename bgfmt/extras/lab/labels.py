@@ -23,9 +23,10 @@ from bgfmt.analysis import ondemand
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.oracle import Oracle
 from bgfmt.analysis.solving import MONEY
-from bgfmt.errors import BgfmtError, NotCoveredError
+from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.game.state import GameState
 from bgfmt.storage.publish import rows_kept
+from bgfmt.tables.arrow import pyarrow
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
 COLUMNS = (
@@ -47,12 +48,21 @@ class Settings:
 
 
 def read(lines: Iterable[str], *, separated: bool) -> list[str]:
-    """The positions of lines of text, or, separated by commas, of the column `position` or else the first one."""
+    """The positions of lines of text, or, separated by commas, of the column `position`, without a header the first.
+
+    FormatError for a header without that column.
+    """
     if not separated:
         return [line.strip() for line in lines if line.strip()]
-    rows = [row for row in csv.reader(lines) if row]
-    at = rows[0].index("position") if rows and "position" in rows[0] else 0
-    return [row[at] for row in rows[int(bool(rows) and "position" in rows[0]) :] if len(row) > at]
+    head, *rows = [row for row in csv.reader(lines) if row] or [["position"]]
+    if "position" not in head:
+        try:
+            GameState.parse(head[0])
+        except PositionError:
+            raise FormatError(f"there is no column `position`; there are {', '.join(head)}") from None
+        head, rows = ["position"], [head, *rows]
+    at = head.index("position")
+    return [row[at] for row in rows if len(row) > at]
 
 
 def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Settings) -> Label:
@@ -96,6 +106,8 @@ def label_all(
     OutputExistsError where the output is there, or a part file of other positions or settings, without `force`.
     """
     storage.check_output(output, force=force)
+    if output.endswith(".parquet"):
+        pyarrow()  # before the work
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
     rows, file = rows_kept(part, names, "labels of other positions or settings", force=force)
@@ -151,8 +163,6 @@ def _bytes(rows: list[Label], form: str) -> bytes:
         writer.writeheader()
         writer.writerows(rows)
         return text.getvalue().encode()
-    from bgfmt.tables.arrow import pyarrow
-
     pa = pyarrow()
     from pyarrow import parquet
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -358,3 +359,47 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
         assert len(capsys.readouterr().err.splitlines()) <= 3
     with pytest.raises(CapabilityError):
         candidates.maker("nobody")
+
+
+CLASS = """
+print("loading weights")
+class Toy:
+    def play(self, question):
+        return question.plays[0]
+    def double(self, question):
+        return 1 / 0 if question.away else "dunno"
+    def take(self, question):
+        return "Take!"
+"""
+
+
+def test_a_class_is_asked_questions_and_given_up_kind_by_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it prints goes to standard error; a finding has words of each kind; a file needs a name."""
+    engine = tmp_path / "toy.py"
+    engine.write_text(CLASS)
+    assert run(["exam", f"{engine}:Toy", "--set", "traps", "--json"]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)["engines"][0]
+    counts, said = told["answers"], {one["name"]: one["words"] for one in told["findings"]}
+    exam = making.named("traps")
+    assert counts["answered"] == np.sum(exam.kind == sets.PLAY) > 100
+    assert counts["died"] == np.sum((exam.kind == sets.DOUBLE) & (exam.away[:, 0] > 0)) > judging.DEATHS
+    assert "ZeroDivisionError" in said["died"]
+    assert said["illegal"].endswith(": dunno is no answer to a double; Take! is no answer to a take")
+    assert "no method equity" in said["not answered"]
+    assert "loading weights" in err
+    assert run(["exam", str(engine)]) == 2
+    assert f"{engine}:NAME" in capsys.readouterr().err
+
+
+def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path: Path) -> None:
+    engine = tmp_path / "silent.py"
+    engine.write_text("import sys\nout = open(1, 'w')\nfor line in sys.stdin:\n    print('take', file=out)\n")
+    exam = standard.part(np.flatnonzero(standard.kind == 0)[:30])
+    judged = judging.judge(
+        exam, judging.sit(candidates.maker(f"lines:{sys.executable} {engine}"), exam, timeout=0.02), "x"
+    )
+    assert (judged.count("late"), judged.count("died")) == (judging.DEATHS, 20)
+    assert "flush" in next(one.words for one in findings.findings(judged) if one.name == "late")

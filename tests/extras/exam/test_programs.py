@@ -52,6 +52,12 @@ def running(*words: str) -> Iterator[int]:
 def test_the_external_player_protocol(few: sets.Exam) -> None:
     with running("gnubg-external") as port:
         judged = sat(f"external:127.0.0.1:{port}", few)
+        equities = sat(
+            f"external:127.0.0.1:{port}", sets.joined([few.part(np.flatnonzero(few.kind == 3))] * 3)
+        )
+    assert (
+        equities.count("not answered") == len(equities.exam) > 40
+    )  # it hangs up after 20 questions it refuses
     assert judged.count("illegal") == judged.count("late") == 0
     assert judged.decided.sum() >= 24
     assert not judged.wrong.any()

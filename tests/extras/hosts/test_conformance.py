@@ -27,7 +27,7 @@ for line in sys.stdin:
     elif word in ("dice", "position", "newgame"):
         pass
     else:
-        break
+        raise SystemExit("no such word")
     sys.stdout.flush()
 """
 
@@ -49,7 +49,7 @@ def test_faults_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     text = "\n".join(told)
     assert "failed play 1 1 / 1 66: '6/1' is no legal play" in text
     assert "failed bad position: expected an error, found ''" not in text  # silence is one
-    assert "failed unknown command: the program ended" in text
+    assert "failed unknown command: the program ended with 1: no such word" in text
     assert "refused cube: " in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.oracle import Oracle
 from bgfmt.cli import run
+from bgfmt.errors import FormatError
 from bgfmt.extras.lab import labels
 
 RACES = ("1 1 1 / 2 1", "0 1 2 2 1 2 / 1 1 2 2 1 1", "nothing")
@@ -81,3 +83,18 @@ def test_positions_of_a_column() -> None:
     lines = ["name,position", 'first,"1 1 / 2"', "second,1 / 1"]
     assert labels.read(lines, separated=True) == ["1 1 / 2", "1 / 1"]
     assert labels.read(["1 1 / 2,x"], separated=True) == ["1 1 / 2"]
+    assert labels.read([], separated=True) == []
+    with pytest.raises(FormatError, match="no column `position`; there are pos, comment"):
+        labels.read(["pos,comment", "1 1 / 2,x"], separated=True)
+
+
+def test_what_fails_is_said(
+    races: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many positions have no label; that pyarrow is missing before the work."""
+    _label(races, "a.jsonl")
+    assert "a.jsonl: 1 of 3 positions have no label" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr(labels, "label", lambda *_: pytest.fail("worked"))
+    assert run(["label", str(races), "-o", str(races.with_name("a.parquet")), *OPTIONS]) == 2
+    assert "Arrow needs pyarrow" in capsys.readouterr().err

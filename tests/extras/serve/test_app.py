@@ -18,8 +18,10 @@ import pytest
 import bgfmt
 from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
+from bgfmt.extras.serve import bulk
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.tables import TwoSided
 from tests.conftest import GOLDEN
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -380,6 +382,16 @@ def test_an_error_is_a_failure_and_nothing_else(client: Client) -> None:
                 assert ("error" in one) != ("source" in one or "on_roll" in one), (route, query, one)
     answer = client.json("/v1/cube", position=TEXT, away="3-5", settle="true")
     assert answer["max_error"]["mwc"] < 1e-6
+
+
+def test_a_cube_question_reads_its_table_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads, read = [], TwoSided.lookup_many
+    monkeypatch.setattr(TwoSided, "lookup_many", lambda *asked: reads.append(1) or read(*asked))
+    items = ["0 1 0 1 / 1 2", "1 1 / 0 0 2", "0 1 0 1 / 1 2"]
+    with Holdings.open([str(TS)]) as holdings:
+        first, second, third = bulk.answer_all(Answers(holdings, settle=0), "cube", items, Question())
+    assert len(reads) == 3
+    assert first == third != second
 
 
 def test_bulk_lines(client: Client) -> None:

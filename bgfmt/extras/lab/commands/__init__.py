@@ -197,7 +197,8 @@ def label(
     FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input. For
     money a label has the cubeless, owned, centered and opponent equities, at a score the chances to win the match
     without a double and after a double and a take. What was interrupted goes on when the same command is given again.
-    A position that has no answer keeps its line, with the reason; the exit code is then 1.
+    A position that has no answer keeps its line, with the reason; the exit code is then 1. Blank lines have no label,
+    other columns are not copied, and a line of remarks is a position that has no answer.
 
     \b
     Examples:
@@ -223,4 +224,6 @@ def label(
         began = progress.begin
     if not quiet:
         echo_made(output, began)
+    if failed:
+        click.echo(f"{output}: {failed:,} of {len(texts):,} positions have no label, see `error`", err=True)
     return 1 if failed else 0
