@@ -149,7 +149,7 @@ def parse_measure(measure: str) -> tuple[bool, int | None]:
     if measure == "mean":
         return True, None
     name, _, rolls = measure.partition(":")
-    if name == "off" and rolls.isdigit() and 0 <= int(rolls) < 1000:
+    if name == "off" and rolls.isdecimal() and 0 <= int(rolls) < 1000:
         return True, int(rolls)
     raise PositionError(f"plays are ranked by money, cubeless, mean or off:n (n rolls), not {measure!r}")
 

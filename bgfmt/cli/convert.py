@@ -97,4 +97,4 @@ def convert(
 def _value(text: str) -> bool | int | str:
     from bgfmt.files.database import WORDS
 
-    return int(text) if text.lstrip("-").isdigit() else WORDS.get(text.lower() or "yes", text)
+    return int(text) if text.removeprefix("-").isdecimal() else WORDS.get(text.lower() or "yes", text)

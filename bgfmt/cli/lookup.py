@@ -37,7 +37,7 @@ def lookup(
     import bgfmt
     from bgfmt.errors import NotCoveredError
 
-    if len(positions) > 1 and all(p.isdigit() for p in positions) and len(positions) <= 24:
+    if len(positions) > 1 and all(p.isdecimal() for p in positions) and len(positions) <= 24:
         positions = (" ".join(positions),)  # counts typed without quotes
     answers: list[dict[str, Any]] = []
     uncovered = 0
@@ -73,11 +73,11 @@ def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
     """What to look up for a text: a side, a position, or, in one-sided tables, both sides of a position."""
     from bgfmt.game.identifiers import parse_position, parse_side
 
-    if text.startswith("#") and text[1:].isdigit():
+    if text.startswith("#") and text[1:].isdecimal():
         return [("", table.asked(int(text[1:])))]
     if table.sides == 2:
         return [("", parse_position(text))]
-    if "/" not in text and all(part.isdigit() for part in text.replace(",", " ").split()) and " " in text:
+    if "/" not in text and all(part.isdecimal() for part in text.replace(",", " ").split()) and " " in text:
         return [("", parse_side(text))]
     try:
         position = parse_position(text)

@@ -34,10 +34,11 @@ MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
-    (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
-    (b"\xfd7zXZ\0",): "is compressed by xz; unpack it first",
-    (b"(\xb5/\xfd",): "is compressed by zstd; unpack it first",
     (b"BZh",): "is compressed by bzip2; unpack it first",
+    (b"\xfd7zXZ",): "is compressed by xz; unpack it first",
+    (b"\x28\xb5\x2f\xfd",): "is compressed by zstd; unpack it first",
+    (b"7z\xbc\xaf",): "is a 7z archive; unpack it first",
+    (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
     (b"z251ymct",): "is text in base64; decode it first",
     (b"[current]", b"<?xml"): "is text, perhaps a match equity table, which `bgfmt met` shows",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
@@ -234,19 +235,19 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     try:
         db = _read(source, format, part, described)
     except FormatError:
-        reason = _no_database(source)
+        reason = foreign(source.buffer[: min(source.size, 1 << 16)])
         if reason is None:
             raise
         raise UnknownFormatError(f"{source.name}: {reason}") from None
-    reason = _no_database(source) if db.rest else None
+    reason = foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
     if reason is not None:
         raise UnknownFormatError(f"{source.name}: {reason}")
     return db
 
 
-def _no_database(source: Source) -> str | None:
-    """What bytes that no format reads are, where they are something else that files are taken for, or damaged by."""
-    head = bytes(source.buffer[: min(source.size, 1 << 16)])
+def foreign(head: Any) -> str | None:
+    """What a file of unknown form is by its beginning, where files are often taken for it, or damaged by it."""
+    head = bytes(head)
     text = head[:512].lstrip().lower()
     own_archive = b".npy" in head or b"bgfmt.json" in head
     for starts, reason in NO_DATABASES.items():
@@ -258,7 +259,7 @@ def _no_database(source: Source) -> str | None:
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
     letters = head.decode("utf-8", "ignore")  # but one that the end cuts
-    if len(letters) + MANY < len(head) < len(letters.encode()) + 4:
+    if b"\0" in head and len(letters) + MANY < len(head) < len(letters.encode()) + 4:
         return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
 

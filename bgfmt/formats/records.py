@@ -108,7 +108,7 @@ def number(value: object) -> int:
     """A whole number given as itself or as its decimal digits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
         return int(value)
     raise ValueError(f"expected a whole number, found {value!r}")
 

@@ -95,7 +95,7 @@ class Folder:
         """Remove what killed writers of this machine left half written."""
         for path in Path(self.path).rglob("*.part"):
             pid = path.name.split(".")[-2].partition("-")[0]
-            if pid.isdigit() and not system.alive(int(pid)):
+            if pid.isdecimal() and not system.alive(int(pid)):
                 path.unlink(missing_ok=True)
 
 

@@ -382,7 +382,7 @@ class Web:
     def _whole(self, response: Any) -> bytes:
         """The file from a server without ranges, unless it is too large for that."""
         length = response.headers.get("Content-Length", "")
-        size = int(length) if length.isdigit() and len(length) < 20 else None
+        size = int(length) if length.isdecimal() and len(length) < 20 else None
         if size is None or size <= self.whole_bytes:
             data = self._read(response, size or 0, self.whole_bytes + 1)
             if len(data) <= self.whole_bytes:

@@ -264,6 +264,8 @@ CONFLICTS = [
     ["engine", "bkg", "play", "--engine", "x"],
     ["ubgi", TS, "--engine", "bkg"],
     ["gnubg-external", TS, "--engine", "bkg"],
+    ["lookup", TS, "#\u00b2"],  # a digit that is no decimal
+    ["play", "1 1", "61", "--measure", "off:\u00b2"],
     ["site", "OUT"],
     ["nope"],
     ["solve", "nope"],

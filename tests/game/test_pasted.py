@@ -116,6 +116,10 @@ def test_a_refusal_is_one_short_line(text: str, reason: str) -> None:
     assert len(message) <= 160
 
 
+def test_an_ogid_with_a_digit_that_is_no_decimal() -> None:
+    assert ids.parse(f"{OGID.rsplit(':', 4)[0]}:\u00b2:0:5:0").scores == (0, 0)
+
+
 def test_a_fibs_line_of_a_match_to_one_point() -> None:
     """As gnubg 1.07 sends it: the only game of a match to one point counts as one after the Crawford game."""
     from bgfmt.game.state import GameState

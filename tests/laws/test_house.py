@@ -282,6 +282,12 @@ def test_a_formats_own_modules_are_its_own() -> None:
     nothing(found)
 
 
+def test_numbers_are_told_by_decimal_digits() -> None:
+    """`isdigit` is true of a superscript, which `int` refuses."""
+    told = [path for path in (ROOT / "bgfmt").rglob("*.py") if ".isdigit()" in path.read_text("utf-8")]
+    assert told == []
+
+
 def test_no_class_name_twice_in_the_core() -> None:
     where: dict[str, list[str]] = defaultdict(list)
     for module in package():

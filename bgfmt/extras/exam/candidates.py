@@ -68,7 +68,7 @@ class Candidate:
                 said = failure
             except (NotCoveredError, NotImplementedError) as error:
                 said = Failure(REFUSED, str(error))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
             took = clock() - begin
             yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
@@ -104,7 +104,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )
     states = name in engines.names() or words == [{}]
-    return lambda: candidate(spec, _sound(f"{spec} cannot be made", found, *words), states=states)
+    return lambda: _sound(f"{spec} cannot be made", lambda: candidate(spec, found(*words), states=states))
 
 
 def given(options: str, *known: str) -> dict[str, str]:
@@ -267,6 +267,8 @@ class Answers:
             status, row, words = ANSWERED, read(question, said), ""
         except Failure as failure:
             status, row, words = failure.status, (-1, np.nan, np.nan), str(failure)
+        except Exception as error:  # of an object that is read
+            status, row, words = ILLEGAL, (-1, np.nan, np.nan), f"{type(error).__name__}: {error}"
         line = question.number, status, *row, seconds, words
         self.set(*line)
         return line

@@ -86,7 +86,7 @@ def read(path: str) -> list[Row]:
     try:
         if path.endswith((".parquet", ".pq")):
             return list(parquet.read_table(path).to_pylist())
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8-sig", newline="") as file:
             lines = path.endswith((".jsonl", ".json", ".ndjson"))
             if lines:
                 rows = [json.loads(line) for line in file if line.strip()]

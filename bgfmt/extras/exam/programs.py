@@ -127,7 +127,7 @@ class External(Candidate):
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        if not port.isdigit():
+        if not port.isdecimal():
             raise CapabilityError(f"external: expected HOST:PORT, found {address!r}")
         self.address = host or "127.0.0.1", int(port)
 
@@ -153,6 +153,8 @@ class External(Candidate):
         said = said.strip()
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
+        if said == "beaver" and not question.beavers:  # gnubg 1.07 does not heed `beavers off`
+            return "take"
         words = said.split()
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 

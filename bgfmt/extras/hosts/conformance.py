@@ -65,6 +65,8 @@ class Talk:
 
     def hear(self, until: float) -> str:
         """Its next line; TimeoutError where none comes by that time, EOFError where it has ended."""
+        if time.monotonic() > until:  # of a program that says line upon line
+            raise TimeoutError("no answer in time")
         while b"\n" not in self.held:
             if not self.waiting.select(max(0.0, until - time.monotonic())):
                 raise TimeoutError("no answer in time (a program must flush each line)")

@@ -102,7 +102,7 @@ class Engine:
 
     def do_cube(self, words: list[str]) -> list[str]:
         value, owner = words[0] if words else "", words[1:] or ["centered"]
-        if not value.isdigit() or owner not in (["centered"], ["owned"], ["opponent"]):
+        if not value.isdecimal() or owner not in (["centered"], ["owned"], ["opponent"]):
             raise Refused("bad_argument expected cube VALUE centered, owned or opponent")
         return self._set(cube=(int(value), owner[0]))
 

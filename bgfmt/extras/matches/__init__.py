@@ -17,6 +17,7 @@ from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
+from bgfmt.files.database import foreign
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
 
@@ -45,6 +46,8 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
     found = next((one for one in map(_READERS.get, READERS) if one is not None and one.recognise(data)), None)
     if found is not None:
         return found
+    if reason := foreign(data[: 1 << 16]):
+        raise UnknownFormatError(f"{name}: {reason}", READERS)
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
     what = f"it begins with {data[:8]!r}" if data else "the file is empty"
     asked = f"(asked: {', '.join(READERS)}{broken})"
@@ -66,6 +69,13 @@ def content(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
+def _plain(data: bytes) -> bytes:
+    """Text of UTF-16, or with carriage returns alone, as UTF-8 with line feeds; other bytes as they are."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace").encode()
+    return data if b"\n" in data or b"\0" in data else data.replace(b"\r", b"\n")
+
+
 def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
     """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
 
@@ -75,7 +85,7 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
         data, name = source, name or "<bytes>"
     else:
         data, name = content(source), name or os.path.basename(os.fspath(source))
-    name = printable(name)
+    name, data = printable(name), _plain(data)
     return map(checked, reader(data, name).read(data, name))
 
 

@@ -40,7 +40,7 @@ async def body_of(request: Request, most: int) -> bytes:
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
     length_header = request.headers.get("content-length", "")
-    expected = int(length_header[:20]) if length_header.isdigit() else 0
+    expected = int(length_header[:20]) if length_header.isdecimal() else 0
     pieces: list[bytes] = []
     length = 0
     try:

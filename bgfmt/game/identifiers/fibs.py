@@ -103,7 +103,7 @@ def _numbers(fields: list[str]) -> dict[int, int]:
     for k in range(3, len(fields)):
         text = fields[k].strip()
         digits = text[1:] if text[:1] in ("+", "-") else text
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 9):
+        if not (digits.isascii() and digits.isdecimal() and len(digits) <= 9):
             raise PositionError(f"field {k}: expected a number, found {text[:20]!r}")
         numbers[k] = int(text)
     return numbers

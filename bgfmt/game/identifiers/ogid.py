@@ -53,4 +53,4 @@ def from_ogid(text: str) -> GameState:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0

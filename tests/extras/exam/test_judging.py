@@ -231,6 +231,19 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
     assert "a slip" in answers.words[1]
 
 
+def test_answers_of_any_kind_are_counted(standard: sets.Exam) -> None:
+    """An object of no meaning, numbers beyond any size, a guest that ends the program: never an error of ours."""
+    kinds = [np.flatnonzero(standard.kind == kind)[:6] for kind in range(4)]
+    exam, said = (
+        standard.part(np.concatenate(kinds)),
+        [object(), 10**400, 10**30, {"equity": []}, b"x", [[1]]],
+    )
+    judged = sat(exam, lambda q: said[q.number % 6])
+    assert judged.count("illegal") == len(exam) - 1  # 10**30 is an equity, though none that comes up
+    assert report.Report([judged], 5).text()
+    assert sat(exam, lambda q: sys.exit(3)).count("died") == len(exam)
+
+
 def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
     exam, part = standard.part(np.arange(60)), str(tmp_path / "part")
     asked: list[int] = []
@@ -318,6 +331,14 @@ class Bare(Mover):
 class Broken(Bare):
     def __init__(self):
         1 / 0
+class Worse(Bare):
+    @property
+    def play(self):
+        1 / 0
+def loud(question):
+    print("thinking")
+    return None
+print("made")
 """
 
 
@@ -327,9 +348,11 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
         "def first(q):\n    return 0 if q.kind == 'play' else q.kind == 'take' if q.kind != 'equity' else 0\n"
     )
     engine.write_text(engine.read_text() + ENGINE)
-    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2)):
+    for name, code in (("Mover", 0), ("Bare", 0), ("Broken", 2), ("Worse", 2)):
         assert run(["exam", f"{engine}:{name}", "--set", "traps", "--kind", "take"]) == code
     assert "cannot be made: ZeroDivisionError" in capsys.readouterr().err
+    assert run(["exam", f"{engine}:loud", "--set", "traps", "--kind", "take", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["engines"][0]["answers"]["answered"] == 0
     mine, few = f"{engine}:first", ["--set", "standard", "--sample", "200"]
     assert run(["exam", mine, *few, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["engines"][0]

@@ -8,13 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.extras.exam import candidates, findings, judging, making, sets
+from bgfmt.extras.exam import candidates, findings, judging, making, programs, sets
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from tests.conftest import FIXTURES
@@ -61,6 +63,17 @@ def test_the_external_player_protocol(few: sets.Exam) -> None:
     assert judged.count("illegal") == judged.count("late") == 0
     assert judged.decided.sum() >= 24
     assert not judged.wrong.any()
+
+
+def test_a_beaver_that_is_not_played_is_a_take(few: sets.Exam) -> None:
+    """As gnubg 1.07 answers, which does not heed `beavers off`."""
+    candidate = programs.External("127.0.0.1:9")
+    candidate.file = SimpleNamespace(
+        write=lambda text: None, flush=lambda: None, readline=lambda: "beaver\n", close=lambda: None
+    )
+    question = next(one for one in few.questions() if one.kind == "take" and not one.beavers)
+    assert candidate.reply(question) == "take"
+    assert candidate.reply(replace(question, beavers=True)) == "beaver"
 
 
 def test_http(few: sets.Exam) -> None:

@@ -89,3 +89,8 @@ def test_programs_sit_an_exam(tmp_path: Path) -> None:
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[4] == "late"
     assert {"answered", "illegal", "late"} >= set(names) - {"died"}
+    path.write_text("while True: print('ubgiok')")  # greets, and says line upon line
+    answers = judging.sit(
+        candidates.maker(f"ubgi:{sys.executable} {path}"), few.part(np.arange(3)), timeout=0.3
+    )
+    assert {candidates.STATUS[k] for k in answers.status} == {"late"}

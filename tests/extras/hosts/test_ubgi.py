@@ -113,6 +113,7 @@ def test_refusals(engine: Engine, table: object) -> None:
     assert engine.reply("position gnubgid ????")[0].startswith("error bad_position")
     assert engine.reply("go role cube") == ["error no_position say position first"]
     assert engine.reply("position")[0].startswith("error bad_argument")
+    assert engine.reply("cube \u00b2 owned")[0].startswith("error bad_argument")
     assert engine.reply("setoption name Threads value 4")[0].startswith("error bad_argument")
 
 

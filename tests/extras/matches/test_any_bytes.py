@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import gzip
 import json
+import lzma
 import os
 import random
 import struct
@@ -128,6 +131,20 @@ def test_only_files_are_read(tmp_path: Path) -> None:
             content(path)
     with pytest.raises(FileNotFoundError):
         content(tmp_path / "none")
+
+
+def test_what_other_programs_make_of_a_file() -> None:
+    """Windows' editor writes UTF-16, old Macs end lines otherwise; what is packed is told so."""
+    for name in SEEDS[:5]:
+        data = (FOLDER / name).read_bytes()
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        for code in ("utf-16", "utf-16-be"):
+            mark = b"\xfe\xff" * code.endswith("be")
+            assert read(mark + text.encode(code), name) == read(text.encode(), name)
+        assert read(text.replace("\n", "\r").encode(), name) == read(text.encode(), name)
+        for pack, words in ((gzip.compress, "gzip"), (bz2.compress, "bzip2"), (lzma.compress, "xz")):
+            with pytest.raises(FormatError, match=f"is compressed by {words}; unpack it first"):
+                read(pack(data), name)
 
 
 # -- what a terminal could obey ----------------------------------------------------------------------------

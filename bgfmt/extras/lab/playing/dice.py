@@ -104,5 +104,5 @@ class Thrown(Dice):
             except PositionError as error:
                 self._say(str(error))
                 continue
-            digits = [c for c in text if c.isdigit()]
+            digits = [c for c in text if c.isdecimal()]
             return int(digits[0]), int(digits[1])
