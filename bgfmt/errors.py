@@ -75,16 +75,17 @@ class HeaderError(FormatError):
     """A field of a header holds something its format does not allow."""
 
     def __init__(self, name: str, field: str, offset: int, expected: object, found: object) -> None:
-        super().__init__(f"{name}: {field} at byte {offset}: expected {expected}, found {found}")
+        super().__init__(f"{name}: {field} at byte {offset:,}: expected {expected}, found {found}")
         self.field, self.offset, self.expected, self.found = field, offset, expected, found
 
 
 class TruncatedError(FormatError):
-    """The file is shorter than its header promises."""
+    """The file is shorter than its header promises; `expected_size` is 0 where nothing says by how much."""
 
     def __init__(self, name: str, expected_size: int, found_size: int, what: str = "file") -> None:
+        needs = f"{expected_size:,} bytes" if expected_size else "more bytes"
         super().__init__(
-            f"{name}: cut short at byte {found_size}: the {what} needs {expected_size:,} bytes, found {found_size:,}"
+            f"{name}: cut short at byte {found_size:,}: the {what} needs {needs}, found {found_size:,}"
         )
         self.expected_size, self.found_size = expected_size, found_size
 
@@ -95,7 +96,7 @@ class CorruptError(FormatError):
     def __init__(
         self, name: str, offset: int, expected: object, found: object, position_number: int | None = None
     ) -> None:
-        where = f"byte {offset}" if position_number is None else f"byte {offset} (position {position_number})"
+        where = f"byte {offset:,}" + ("" if position_number is None else f" (position {position_number:,})")
         super().__init__(f"{name}: {where}: expected {expected}, found {found}")
         self.offset, self.expected, self.found = offset, expected, found
         self.position_number = position_number

@@ -81,6 +81,9 @@ def convert(
         options.echo_json({"file": destination, "lost": lost})
     elif dry:
         say("\n".join(f"loses: {line}" for line in lost) or "nothing is lost")
+        form = bgfmt.formats.get(how["to"]) if how["to"] else bgfmt.formats.by_suffix(destination)
+        if form is not None and not form.reads:
+            say(f"{form.name} files are written, and not read back")
     if dry:
         return
     for line in lost:

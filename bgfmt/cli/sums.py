@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
+
+DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
 
 
 @click.command()
@@ -16,13 +20,14 @@ from bgfmt.cli.terminal import say
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
     """MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
 
-    With --against each block is checked by itself, so that a part of a download tells what of it is right. Exit
-    code 1: a block differs.
+    With --against each block is checked by itself, so that a part of a download tells what of it is right; or the
+    whole file by its MD5 or SHA-256, or a list of those such as SHA256SUMS. Exit code 1: it differs.
 
     \b
     Examples:
       bgfmt sums gnubg_ts.bd --blocks gnubg_ts.blocks
       bgfmt sums half-a-download.bd --against gnubg_ts.blocks
+      bgfmt sums gnubg_ts.bd --against SHA256SUMS
     """
     from bgfmt.errors import FormatError
     from bgfmt.storage import check_output, create, open_source
@@ -32,18 +37,30 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the sums that --against reads")
     if against is not None:
-        with open_source(against, guard=True) as source:
-            known = bytes(source.buffer[:])
+        if re.fullmatch(DIGEST, against):
+            known = against.encode()
+        else:
+            with open_source(against, guard=True) as source:
+                known = bytes(source.buffer[:])
+        digests = re.findall(rf"\b{DIGEST}\b", known.decode().lower()) if known.isascii() else []
+        if digests:
+            with open_source(file, guard=True) as source:
+                whole = sums_of(source)
+            same = not {whole.md5, whole.sha256}.isdisjoint(digests)
+            say(f"{file}: its MD5 or SHA-256 is {'' if same else 'not '}among those given")
+            return 0 if same else 1
         root = root_of(known)
         with open_source(file, guard=True) as source:
             wrong, there = differing(source, known), min(len(known) // SUM, -(-source.size // BLOCK))
             if source.size > len(known) // SUM * BLOCK:
                 raise FormatError(f"{file}: longer than the {len(known) // SUM} blocks of {against}")
-        say(
-            f"{file}: {there - len(wrong):,} of {len(known) // SUM:,} blocks are there and right; root {root}"
-        )
+        right = f"{there - len(wrong):,} of {len(known) // SUM:,} blocks are there and right"
+        say(f"{file}: {right}; root of the list {root}")
         for k in wrong[:20]:
-            say(f"  block {k:,} differs: bytes {k * BLOCK:,} to {(k + 1) * BLOCK - 1:,}")
+            cut = ", or is not whole: the file ends in it" if (k + 1) * BLOCK > source.size else ""
+            say(
+                f"  block {k:,} differs{cut}: bytes {k * BLOCK:,} to {min((k + 1) * BLOCK, source.size) - 1:,}"
+            )
         return 1 if wrong else 0
     if blocks is not None:
         check_output(blocks, force=force)

@@ -100,7 +100,9 @@ def verify(
     if as_json:
         options.echo_json(plain[0] if len(files) == 1 else plain)
     elif len(files) > 1 and not quiet:
-        counts = Counter(report.status for report in reports)
+        counts = Counter(
+            "with published bytes" if r.known_as and r.status == "unproved" else r.status for r in reports
+        )
         say(f"{len(files)} files: {', '.join(f'{count} {status}' for status, count in counts.items())}")
     if write is not None:
         write(plain)
@@ -175,7 +177,8 @@ def repair(file: str, out: str, force: bool, as_json: bool) -> int:
     """
     import bgfmt
 
-    report = bgfmt.repair(file, out, force=force)
+    with Progress(f"repairing {file}") as progress:
+        report = bgfmt.repair(file, out, force=force, progress=progress)
     if as_json:
         options.echo_json(report.as_dict())
     else:
@@ -203,9 +206,12 @@ def _show(file: str, report: Report, *, many: bool, brief: bool) -> None:
     for note in report.notes:
         say(f"  note      {note}")
     if report.differences:
-        say("  differences  " + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items()))
+        say(
+            "  differences, before any entry is corrected  "
+            + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items())
+        )
     drawn = next((finding for finding in report.findings if finding.sides), None)
-    for finding in report.findings[:SHOWN]:
+    for finding in report.findings[:SHOWN] if report.rung else ():  # else the verdict has said it
         say(f"  found     {words.message(finding)}")
         for line in words.board(finding).splitlines() if finding == drawn else ():
             say(f"            {line}")

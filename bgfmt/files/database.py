@@ -29,6 +29,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
 from bgfmt.tables import Answer, Table
 
+MANY = 64  # letters of more than one byte that no table begins with by chance
 MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
@@ -38,6 +39,8 @@ NO_DATABASES = {
     (b"\x28\xb5\x2f\xfd",): "is compressed by zstd; unpack it first",
     (b"7z\xbc\xaf",): "is a 7z archive; unpack it first",
     (b"PK\x03\x04", b"PK\x05\x06"): "is a zip archive; unpack it first",
+    (b"z251ymct",): "is text in base64; decode it first",
+    (b"[current]", b"<?xml"): "is text, perhaps a match equity table, which `bgfmt met` shows",
     (b"<!doctype html", b"<html"): "is a page of HTML, not the file that was to be downloaded",
     (b"version https://git-lfs",): "is a pointer of git-lfs, not the file; `git lfs pull` fetches the file",
 }
@@ -250,9 +253,14 @@ def foreign(head: Any) -> str | None:
     for starts, reason in NO_DATABASES.items():
         if not own_archive and (text.startswith(starts) or head.startswith(starts)):
             return reason
+    if head[257:262] == b"ustar":
+        return "is a tar archive; unpack it first"
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
+    letters = head.decode("utf-8", "ignore")  # but one that the end cuts
+    if b"\0" in head and len(letters) + MANY < len(head) < len(letters.encode()) + 4:
+        return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
 
 

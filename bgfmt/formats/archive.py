@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
+from bgfmt.formats import described
 from bgfmt.storage import Source
 from bgfmt.storage.source import SourceFile
 
@@ -38,13 +39,14 @@ class Member:
     crc: int
 
 
-def members(source: Source, offset: int = 0) -> dict[str, Member]:
+def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Member]:
     """The members of the archive that fills a source from `offset` to its end, by name, in file order.
 
-    CorruptError unless all are stored plain, in order and without gaps, and agree with the directory.
+    UnknownFormatError for an archive without the member `needed`; CorruptError unless all are stored plain, in order
+    and without gaps, and agree with the directory.
     """
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
-        raise TruncatedError(source.name, source.size + END_SIZE, source.size, "archive with its directory")
+        raise TruncatedError(source.name, 0, source.size, "archive with its directory")
     try:
         with zipfile.ZipFile(SourceFile(source, offset)) as archive:
             infos, start = archive.infolist(), archive.start_dir
@@ -55,6 +57,8 @@ def members(source: Source, offset: int = 0) -> dict[str, Member]:
         raise CorruptError(source.name, offset, "a zip archive", reason) from None
     if len(infos) > MOST_MEMBERS:
         raise CorruptError(source.name, offset, f"at most {MOST_MEMBERS} members", len(infos))
+    if needed and needed not in {info.filename for info in infos}:
+        raise described.foreign(source.name, "a zip archive", f"member {needed}")
     by_name: dict[str, Member] = {}
     at = offset
     for k, info in enumerate(infos):
@@ -76,12 +80,10 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
 
     if begin < base or info.file_size < 0:
         raise refuse("inside the archive", f"one at {begin}")
-    if (
-        info.flag_bits & ~8
-        or info.compress_type != zipfile.ZIP_STORED
-        or info.file_size != info.compress_size
-    ):
-        raise refuse("stored plain", f"method {info.compress_type}, flags {info.flag_bits:#x}")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise refuse("stored plain", "it compressed: unpack the archive, and pack it anew by `zip -0`")
+    if info.flag_bits & ~8 or info.file_size != info.compress_size:
+        raise refuse("stored plain", f"flags {info.flag_bits:#x}")
     head = source.bytes(begin, LOCAL_SIZE, "archive")
     magic, flags, method, crc, packed, size, name_size, extra_size = struct.unpack("<4s2xHH4xIIIHH", head)
     offset = begin + LOCAL_SIZE + name_size + extra_size

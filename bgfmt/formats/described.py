@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import formats, tables
-from bgfmt.errors import CorruptError
+from bgfmt.errors import CorruptError, UnknownFormatError
 from bgfmt.formats import records
 from bgfmt.formats.base import Format, Options
 from bgfmt.storage import Source
@@ -48,6 +48,13 @@ class AnyTable(Format[Table]):
 
     def refusal(self, table: Table, options: Options) -> str | None:
         return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
+
+
+def foreign(name: str, what: str, lacks: str) -> UnknownFormatError:
+    """The error of a sound file that another program made, or saved anew without what describes the table."""
+    why = f"it has no {lacks}, which is lost where another program saves the file"
+    again = "`bgfmt convert` makes it anew from the database"
+    return UnknownFormatError(f"{name}: {what}, but no table of bgfmt's: {why}; {again}")
 
 
 class Stored:

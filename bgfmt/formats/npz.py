@@ -48,10 +48,12 @@ class Npz(AnyTable):
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        members = archive.members(source, offset)
-        meta = members.pop(META, None)
-        if meta is None or meta.size > described.MOST:
-            raise CorruptError(source.name, offset, f"a member {META} that describes the table", "none")
+        members = archive.members(source, offset, META)
+        meta = members.pop(META)
+        if meta.size > described.MOST:
+            raise CorruptError(
+                source.name, offset, f"a member {META} that describes the table", f"{meta.size:,} bytes"
+            )
 
         def refuse(expected: str, value: object) -> CorruptError:
             return CorruptError(source.name, meta.offset, expected, value)

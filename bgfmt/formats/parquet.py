@@ -76,7 +76,7 @@ class Parquet(AnyTable):
         if not MAGIC.startswith(first):
             raise CorruptError(source.name, offset, "PAR1", first)
         if size < 12 or source.bytes(source.size - 4, 4) != MAGIC:
-            raise TruncatedError(source.name, source.size + 4, source.size, "Parquet file with its footer")
+            raise TruncatedError(source.name, 0, source.size, "Parquet file with its footer")
         groups = Groups(source, offset)
         table = groups.table()
         return Reading(replace(table, carried=(*table.carried, groups.settings())), Extent(offset, size))
@@ -229,8 +229,10 @@ class Groups(described.Stored):
 
     def facts(self) -> bytes:
         found = (self._meta.metadata or {}).get(FACTS.encode())
-        if found is None or len(found) > described.MOST:
-            raise self.refuse(f"metadata {FACTS!r} that describe the table", "none")
+        if found is None:
+            raise described.foreign(self.source.name, "Parquet", f"metadata {FACTS!r}")
+        if len(found) > described.MOST:
+            raise self.refuse(f"metadata {FACTS!r} that describe the table", f"{len(found):,} bytes")
         return bytes(found)
 
     def settings(self) -> Settings:
@@ -315,7 +317,8 @@ class Groups(described.Stored):
             raise self.refuse(f"{name} of {dtype}", found.dtype)
         numbers: NDArray[Any] = found.astype(dtype, copy=False)
         if found.dtype != dtype and not np.array_equal(numbers, found, equal_nan=dtype.kind == "f"):
-            raise self.refuse(f"numbers of {name} that fit {dtype}", "others")
+            row = int((numbers != found).argmax())
+            raise self.refuse(f"numbers of {name} that fit {dtype}", f"{found[row]} in a row")
         return numbers
 
 

@@ -14,6 +14,8 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -33,6 +35,7 @@ HEAD = 100
 PAGE = 4096
 AT_ONCE = 1 << 16  # entries that are read or written together
 COPY = 8 << 20
+EXPECTED = "what bgfmt writes for the same numbers"
 FACTS = "table"
 WATCH = 10_000  # steps of SQLite's machine after which they are counted
 STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
@@ -96,6 +99,9 @@ class Sqlite(AnyTable):
         faults = list(super().audit(source, table, extent))
         own = (major, minor, patch) == sqlite3.sqlite_version_info
         if own or major != 3 or minor > MOST_MINOR or patch > MOST_PATCH:
+            wrong = _Rows(source, extent.offset).unlike(table) if faults else ""
+            if wrong:
+                faults[0] = replace(faults[0], rule="SQLite contents", expected=EXPECTED, found=wrong)
             yield from faults
         else:
             alone = all(here <= fault.offset and fault.offset + fault.size <= here + 4 for fault in faults)
@@ -105,7 +111,7 @@ class Sqlite(AnyTable):
             yield Fault(at, size, "SQLite layout", expected, version_text, carried=True)
             wrong = "" if alone else _Rows(source, extent.offset).unlike(table)
             if wrong:
-                yield Fault(at, size, "SQLite contents", "what bgfmt writes for the same numbers", wrong)
+                yield Fault(at, size, "SQLite contents", EXPECTED, wrong)
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, "words of the table", "what a program writes", text)
 
@@ -186,8 +192,10 @@ class _Rows(described.Stored):
     def facts(self) -> str:
         with self._safely():
             tables = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
+            if not tables:
+                raise described.foreign(self.source.name, "SQLite", "table `bgfmt`")
             if len(tables) != 1 or not str(tables[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
-                raise self.refuse("a table bgfmt that describes the numbers", "none")
+                raise self.refuse("a table bgfmt that describes the numbers", "another")
             row = self._db.execute(
                 "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
             ).fetchone()
@@ -233,7 +241,10 @@ class _Rows(described.Stored):
             with np.errstate(over="ignore"):
                 part[:] = numbers
             if not np.array_equal(part, numbers):
-                raise self.refuse(f"numbers that fit {part.dtype}", "others")
+                row = int((part != numbers).any(axis=1).argmax())
+                raise self.refuse(
+                    f"numbers that fit {part.dtype}", f"{numbers[row].tolist()} in row {begin + row:,}"
+                )
 
     def unlike(self, table: Table) -> str:
         """What is not as it is written for the numbers of the table, in words; "" where all is."""
@@ -254,7 +265,9 @@ class _Rows(described.Stored):
             with self._safely(size * (2 + len(flat.columns(table)) // 8) + 1000):
                 text = "SELECT * FROM positions WHERE position_number >= ? AND position_number < ?"
                 stored = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
-            if stored != list(rows):
-                return f"columns that mean something else, among rows {at:,} to {at + size - 1:,}"
+            pairs = enumerate(zip_longest(stored, rows))
+            wrong = next((row for row, (one, other) in pairs if one != other), None)
+            if wrong is not None:
+                return f"columns that mean something else, first in row {at + wrong:,}"
             at += size
         return ""

@@ -391,7 +391,7 @@ class Web:
         shown = f"{size:,}" if size is not None else f"more than {self.whole_bytes:,}"
         raise RangeNotSupportedError(
             f"{self.name}: the server knows no byte ranges, and its {shown} bytes are more than the "
-            f"{self.whole_bytes:,} that are read whole"
+            f"{self.whole_bytes:,} that are read whole (`whole_bytes`): download it, or `bgfmt serve` it there"
         )
 
 
@@ -426,5 +426,5 @@ def reason(error: BaseException) -> str:
     inner = getattr(inner, "reason", None) or inner
     if isinstance(inner, OSError) and inner.errno is not None:
         return os.strerror(inner.errno)
-    text = str(inner).rpartition(": ")[2] or type(inner).__name__
+    text = str(inner).rpartition(": ")[2].rpartition("] ")[2] or type(inner).__name__
     return " ".join(text.split())[:200]

@@ -50,7 +50,9 @@ Progress = Callable[[int, int], None]
 def require_regular(status: os.stat_result, name: str) -> None:
     """OSError unless the status is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "is a folder, not a regular file", name)
+        raise IsADirectoryError(
+            errno.EISDIR, "is a folder, not a regular file (FOLDER/* names its files)", name
+        )
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
         raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)

@@ -84,6 +84,7 @@ class Cause(Enum):
     ZEROS = "nothing but zeros"
     ONES = "nothing but ones"
     BARE_HEADER = "a bare header"
+    TEXT = "a transfer as text, which took carriage returns away; copy the file as binary"
     CUT = "cut short, or a header of other points or chequers"
     ROUNDED = "rounding where gnubg truncates"
     ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bgfmt import errors
+from bgfmt import errors, formats
 from bgfmt.files.database import Database, open_database, open_source, read_source
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import Workers, workers_at
@@ -201,6 +201,9 @@ class Climb:
             likely = (outcome.likely if outcome else None) or rungs.damage_cause(db, outcome)
         if outcome is not None and outcome.recipe:
             findings += self._of_recipe(db.table, outcome.recipe)
+        named = [form.name for form in formats.ending(file)]
+        if named and db.format.name not in named:
+            findings.append(Finding(Rule.STATED, field="its name", found=f"that of a {named[0]} file"))
         seen = self.seen(findings, outcome, reached, likely)
         about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
         return report.build(file, seen, **about, seconds=seconds)

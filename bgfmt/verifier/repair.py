@@ -13,14 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, Salvage
+from bgfmt.formats.base import shown
 from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
+from bgfmt.verifier import rungs
 from bgfmt.verifier.ladder import Climb, parts_of
-from bgfmt.verifier.proofs import Request, proof_of
+from bgfmt.verifier.proofs import Progress, Request, proof_of
 from bgfmt.verifier.report import Report, together
 from bgfmt.verifier.words import plural
 
@@ -28,6 +32,7 @@ LEAST_RIGHT = 0.5
 LEAST_RIGHT_ELSE = 0.8  # where the header would have to say something else
 ENOUGH = 0.9  # a candidate of which so much is right is taken without looking further
 MOST_BYTES = 2 << 30
+TRIED = 48  # candidates, about, of a file that none explains
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Mended:
     """A candidate put right: all its bytes, and how many entries had to change.
 
     taken : bytes of the damaged file that it stands for. left_over : bytes of that file that it would leave over,
-    where they are not another database. least : the part that has to be right already.
+    where they are not another database. least : the part that has to be right already. solved : the command that
+    makes such a table.
     """
 
     data: bytes
@@ -45,6 +51,13 @@ class Mended:
     how: str
     left_over: int
     least: float
+    solved: str
+
+    @property
+    def good(self) -> bool:
+        """Whether so much is right that no other candidate is looked for."""
+        intact = self.least == LEAST_RIGHT and not self.left_over
+        return self.share > ENOUGH or (intact and self.share >= self.least)
 
     @property
     def share(self) -> float:
@@ -53,12 +66,12 @@ class Mended:
         return (1 - self.changed / max(1, self.entries)) * used
 
 
-def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
+def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progress | None = None) -> Report:
     """Write `path` with its wrong entries recomputed to `out`, and prove the result.
 
-    Returns the report of the repaired file, its `notes` saying what was changed. Raises VerificationError when the
-    file is not of a kind that can be recomputed, or when too little of it is right to say what it was;
-    UnknownFormatError when it is no database at all.
+    progress : called with (done, total). Returns the report of the repaired file, its `notes` saying what was
+    changed. Raises VerificationError when the file is not of a kind that can be recomputed, or when too little of it
+    is right to say what it was; UnknownFormatError when it is no database at all.
     """
     name = os.fspath(path)
     with open_source(path) as source:
@@ -69,36 +82,56 @@ def repair(path: PathLike, out: PathLike, force: bool = False) -> Report:
     notes: list[str] = []
     rest = data
     while rest:
-        best, reason = _best(rest, name)
+        best, reason = _best(rest, name, progress)
         if best is None or best.share < best.least:
             if pieces and not formats.resembles(rest):
                 notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
                 break
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             reason = reason or "it is not a table that can be recomputed"
+            again = "it has to be made anew"
             if best is not None:
                 reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
-            raise kind(f"{name}: not repairable: {reason}; it has to be made anew")
-        rest = rest[best.taken :]
+                again += f" ({best.solved})" if best.least == LEAST_RIGHT else ""
+            raise kind(f"{name}: not repairable: {reason}; {again}")
+        before, rest = rest, rest[best.taken :]
         if best.data in pieces:
             notes.append("a table that was there a second time was left out")
             continue
         pieces.append(best.data)
         changed = plural(best.changed, "entry") if best.changed else "no entry had to be"
-        notes.append(f"{changed} recomputed, of {best.entries:,}{f'; {best.how}' if best.how else ''}")
+        how = [best.how] * bool(best.how) or _other_bytes(before, best)
+        notes.append("; ".join([f"{changed} recomputed, of {best.entries:,}", *how]))
     mended = b"".join(pieces)
     if mended == data:
         notes = ["nothing had to be repaired"]
-    report = _prove(mended, name)
+    report = _prove(mended, name, progress)
     with create(out, force=force) as sink:
         sink.write(mended)
     return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
 
 
-def _prove(data: bytes, name: str) -> Report:
-    climb = Climb(request=Request(thread_count(None)))
+def _other_bytes(data: bytes, best: Mended) -> list[str]:
+    """Where the bytes differ though every number is right: that of a header, or its filling."""
+    if best.changed:
+        return []
+    size = min(len(data), len(best.data))
+    stored, right = np.frombuffer(data, np.uint8, size), np.frombuffer(best.data, np.uint8, size)
+    off = np.flatnonzero(stored != right)
+    if not len(off):
+        return []
+    at = int(off[0])
+    was, now = shown(data[at : at + 8]), shown(best.data[at : at + 8])
+    return [
+        f"{plural(len(off), 'byte')} beside the numbers put right, from byte {at:,} on: {was} is {now} now"
+    ]
+
+
+def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
+    climb = Climb(request=Request(thread_count(None), progress))
     with Source.from_bytes(data, name) as source:
-        reports = [climb.table(part, name) for part in parts_of(source, read_source(source))]
+        known = tuple(rungs.digest(source))
+        reports = [climb.table(part, name, known) for part in parts_of(source, read_source(source))]
     for report in reports:
         if report.exit_code:
             message = f"{name}: not repairable: the recomputed table does not prove: {report.verdict}"
@@ -106,11 +139,17 @@ def _prove(data: bytes, name: str) -> Report:
     return together(name, reports)
 
 
-def _best(data: bytes, name: str) -> tuple[Mended | None, str]:
+def _best(data: bytes, name: str, progress: Progress | None) -> tuple[Mended | None, str]:
     """The candidate of which most is right; else why the likeliest that can be read is none."""
     best: Mended | None = None
     reason = ""
-    for form, found in _candidates(data, name):
+    intact = False
+    for tried, (form, found) in enumerate(_candidates(data, name)):
+        if progress is not None:
+            progress(min(tried, TRIED), TRIED)
+        intact |= found.sure
+        if intact and found.how and not found.sure:
+            continue  # neither its header nor its bytes as they stand
         try:
             mended = mend(form, found, data)
         except VerificationError as error:
@@ -120,7 +159,7 @@ def _best(data: bytes, name: str) -> tuple[Mended | None, str]:
             continue
         if best is None or mended.share - mended.least > best.share - best.least:
             best = mended
-        if best.share > ENOUGH:
+        if best.good:
             break
     return best, reason or ("" if best else _unreadable(data, name))
 
@@ -153,4 +192,5 @@ def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
     after = data[taken:]
     left_over = 0 if formats.resembles(after) else len(after)
     least = LEAST_RIGHT if found.sure else LEAST_RIGHT_ELSE
-    return Mended(bytes(memory.data), taken, changed, right.entries, found.how, left_over, least)
+    solved = f"bgfmt solve {right.kind}, of {right.points} points and {right.chequers} chequers"
+    return Mended(bytes(memory.data), taken, changed, right.entries, found.how, left_over, least, solved)

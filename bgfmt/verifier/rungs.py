@@ -25,6 +25,7 @@ from bgfmt.verifier.proofs import Locate, nowhere, proof_of
 CHUNK = 8 << 20
 LEAST = 4  # rows below which a table may well be one number
 LITTLE = 64  # bytes of which a file is hardly more than a header
+MANY = 1024  # line feeds of which some follow a carriage return by chance
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
 
 
@@ -169,6 +170,15 @@ def unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, Like
     sized = isinstance(error, (errors.TruncatedError, errors.HeaderError))
     if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
         likely = Likely(Cause.CUT, likely.detail)
+    if isinstance(error, errors.TruncatedError):
+        some = bytes(source.buffer[:LOOKED])
+        feeds, missing = some.count(b"\n"), error.expected_size - source.size
+        if feeds >= MANY and b"\r\n" not in some and 0 < missing * len(some) <= 2 * feeds * source.size:
+            likely = Likely(Cause.TEXT)
+    elif (
+        likely is not None and finding.offset == 0
+    ):  # of a whole of which a program says that it is not sound
+        likely = None
     return finding, likely
 
 

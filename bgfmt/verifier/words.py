@@ -57,7 +57,8 @@ def message(finding: Finding) -> str:
     if rule in SENTENCES:
         return SENTENCES[rule].format(f)
     if rule is Rule.LEFT_OVER:
-        return f"{plural(f.count, 'byte')} after byte {f.offset:,} belong to no table"
+        verb = "belongs" if f.count == 1 else "belong"
+        return f"{plural(f.count, 'byte')} after byte {f.offset:,} {verb} to no table"
     at = "" if f.offset is None else f"byte {f.offset:,}: "
     many = "" if f.count == 1 else f"; {f.count:,} bytes in all"
     what = "carried along" if rule is Rule.CARRIED else "not as written"

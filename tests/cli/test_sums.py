@@ -45,12 +45,27 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "2 of 5 blocks are there and right" in said
     assert root in said
     assert [line.split()[1] for line in said.splitlines() if "differs" in line] == ["1", "3"]
+    assert [line.split()[1] for line in said.splitlines() if "the file ends in it" in line] == ["3"]
     path.write_bytes(data[: 2 * BLOCK])
     assert run(["sums", str(path), "--against", str(kept)]) == 0
     path.write_bytes(data + data)
     assert run(["sums", str(path), "--against", str(kept)]) == 2
     assert run(["sums", str(path), "--against", str(path)]) == 2
     assert "a list of sums has 32 bytes a block" in capsys.readouterr().err
+
+
+def test_a_file_held_against_a_list_of_digests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, listed = tmp_path / "a.bd", tmp_path / "SHA256SUMS"
+    path.write_bytes(b"a table")
+    sha256, md5 = hashlib.sha256(b"a table").hexdigest(), hashlib.md5(b"a table").hexdigest()
+    listed.write_text(f"{'0' * 64}  b.bd\n{sha256}  ../a.bd\n")
+    for against in (str(listed), sha256, md5.upper()):
+        assert run(["sums", str(path), "--against", against]) == 0
+        assert "its MD5 or SHA-256 is among those given" in capsys.readouterr().out
+    path.write_bytes(b"another")
+    for against in (str(listed), sha256):
+        assert run(["sums", str(path), "--against", against]) == 1
+        assert "is not among those given" in capsys.readouterr().out
 
 
 def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import gzip
 import hashlib
 import json
 import lzma
 import os
+import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import bgfmt
@@ -18,6 +21,13 @@ from bgfmt.cli import run
 from tests.conftest import GOLDEN
 
 TABLE = (GOLDEN / "gnubg/ts_03x03.bd").read_bytes()
+
+
+def tape(path: Path) -> bytes:
+    path.write_bytes(TABLE)
+    with tarfile.open(path.with_suffix(".tar"), "w") as file:
+        file.add(path, path.name)
+    return path.with_suffix(".tar").read_bytes()
 
 
 def archive(path: Path) -> bytes:
@@ -28,9 +38,15 @@ def archive(path: Path) -> bytes:
 
 NO_DATABASES = {
     "gzip": gzip.compress(TABLE),
-    "bzip2": bz2.compress(TABLE),
-    "xz": lzma.compress(TABLE),
     "zip archive": archive,
+    "xz": lzma.compress(TABLE),
+    "zstd": b"\x28\xb5\x2f\xfd" + TABLE,
+    "bzip2": bz2.compress(TABLE),
+    "tar archive": tape,
+    "base64": base64.encodebytes(TABLE),
+    "`bgfmt met`": b"[Current]\nName=Even coins 9\n",
+    "UTF-8": TABLE.decode("latin-1").encode(),
+    "text in UTF-8": TABLE.decode(errors="replace").encode(),
     "HTML": b"\r\n<!DOCTYPE html><html><title>Not found</title></html>",
     "page of HTML": b"<HTML><body>sign in</body></HTML>",
     "git-lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 12\n",
@@ -49,6 +65,34 @@ def test_what_is_no_database_is_named(what: str, tmp_path: Path, capsys: pytest.
         out, err = capsys.readouterr()
         assert what in (out if command == "verify" else err), (command, out, err)
         assert command == "verify" or err.count("\n") == 1
+
+
+def test_carriage_returns_taken_away_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = TABLE[:9] + b"06-04-1" + TABLE[16:40] + np.random.default_rng(1).bytes(210 * 210 * 8)
+    assert data.count(b"\r\n") > 2
+    for wanted, text in (
+        (True, data.replace(b"\r\n", b"\n")), (True, data.replace(b"\r", b"")), (False, data[:-5]),
+    ):  # fmt: skip
+        (tmp_path / "a.bd").write_bytes(text)
+        assert run(["verify", str(tmp_path / "a.bd")]) == 1
+        assert ("took carriage returns away" in capsys.readouterr().out) is wanted
+
+
+def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verdict of what is not read is there once; a folder, a name and published bytes are spoken of."""
+    path, named = tmp_path / "a.bd", tmp_path / "b.parquet"
+    path.write_bytes(b"\1" * 100)
+    assert run(["verify", str(path)]) == 2
+    assert capsys.readouterr().out.count("no known format") == 1
+    assert run(["verify", str(tmp_path)]) == 2
+    assert "(FOLDER/* names its files)" in capsys.readouterr().err
+    path.write_bytes(TABLE + b"x")
+    named.write_bytes(TABLE)
+    assert run(["verify", str(path)]) == 1
+    assert f"1 byte after byte {len(TABLE):,} belongs to no table" in capsys.readouterr().out
+    assert run(["verify", str(named), str(named), "--until", "digest"]) == 0
+    said = capsys.readouterr().out
+    assert "note      its name: that of a parquet file" in said
 
 
 def test_any_bytes_in_a_files_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,15 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
-from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, LossError, MissingExtraError
+from bgfmt.errors import (
+    BgfmtError,
+    CapabilityError,
+    CorruptError,
+    FormatError,
+    LossError,
+    MissingExtraError,
+    UnknownFormatError,
+)  # fmt: skip
 from bgfmt.files.database import read_source
 from bgfmt.formats.parquet import COMPRESSIONS
 from bgfmt.game.board import Position, Side
@@ -156,7 +164,7 @@ def test_other_readers_and_writers(tmp_path: Path) -> None:
     with pytest.raises(CorruptError, match="column stored_owned"):
         bgfmt.open(again)
     pq.write_table(mixed.replace_schema_metadata({}), again)
-    with pytest.raises(CorruptError, match="metadata"):
+    with pytest.raises(UnknownFormatError, match="metadata"):
         bgfmt.open(again)
     pq.write_table(mixed.slice(0, 100), again)
     with pytest.raises(CorruptError, match="44,100 rows"):
@@ -225,6 +233,36 @@ CHANGES_OF_ANOTHER_SQLITE = (
     "PRAGMA user_version = 3",
     "PRAGMA application_id = 3",
 )
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_of_somebody_else_is_not_damaged(suffix: str, tmp_path: Path) -> None:
+    """Made by another program, or a table of bgfmt's that another program saved anew."""
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".parquet":
+        import pandas as pd
+
+        bgfmt.convert(GOLDEN / "gnubg/os_p02.bd", tmp_path / "own.parquet")
+        pd.read_parquet(tmp_path / "own.parquet").to_parquet(path)
+    else:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("CREATE TABLE positions (position_number INTEGER)")
+    report = bgfmt.verify(path)
+    assert (report.status, report.exit_code, report.cause) == ("not readable", 2, "")
+    assert "but no table of bgfmt's" in report.verdict
+    assert "`bgfmt convert` makes it anew" in report.verdict
+
+
+def test_wrong_rows_of_a_database_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    bgfmt.convert(TS, path)
+    for column, value, said in (("win", 0.5, "first in row 4,321"), ("stored_owned", 65536, "in row 4,321")):
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"UPDATE positions SET {column} = ? WHERE position_number = 4321", [value])
+            db.commit()
+        verdict = bgfmt.verify(path).verdict
+        assert said in verdict
+        assert "cut short" not in verdict
 
 
 def test_another_sqlites_file_says_what_its_numbers_mean(tmp_path: Path) -> None:
@@ -340,6 +378,8 @@ def test_what_numbers_mean_may_be_no_number(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_csv_is_written_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", str(TS), str(tmp_path / "a.csv"), "--plan"]) == 0
+    assert "csv files are written, and not read back" in capsys.readouterr().out
     bgfmt.convert(TS, tmp_path / "a.csv")
     for arguments in (["info", str(tmp_path / "a.csv")], ["info", str(tmp_path / "a.csv"), "--as", "csv"]):
         assert run(arguments) == 2

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt.errors import BgfmtError, CorruptError, FormatError
+from bgfmt.errors import BgfmtError, CorruptError, FormatError, UnknownFormatError
 from bgfmt.files.database import read_source
 from bgfmt.formats import archive
 from bgfmt.storage import MemorySink, Source
@@ -161,7 +161,6 @@ def test_encrypted_and_bad_members() -> None:
     "change",
     [
         lambda n, d: None if n == "equities.npy" else (n, d, {}),
-        lambda n, d: None if n == "bgfmt.json" else (n, d, {}),
         lambda n, d: (n.replace("equities", "bearoff"), d, {}),
         lambda n, d: (n.replace("equities.npy", "equities.txt"), d, {}),
     ],
@@ -169,6 +168,13 @@ def test_encrypted_and_bad_members() -> None:
 def test_members_that_are_not_the_tables(change: Any) -> None:
     with pytest.raises(CorruptError):
         opened(rebuilt(change))
+
+
+def test_an_archive_of_somebody_else() -> None:
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        data = rebuilt(lambda n, d: None if n == "bgfmt.json" else (n, d, {"compress_type": method}))  # noqa: B023
+        with pytest.raises(UnknownFormatError, match=r"a zip archive, but no table of bgfmt's"):
+            opened(data)
 
 
 def test_what_stands_beside_the_members() -> None:

@@ -112,7 +112,7 @@ def test_a_guarded_source_survives_a_file_cut_short(tmp_path: Path) -> None:
     with open_source(_file(tmp_path), guard=True) as source:
         os.truncate(tmp_path / "data", 2000)
         assert source.bytes(0, 2000) == DATA[:2000]
-        with pytest.raises(TruncatedError, match="cut short at byte 2000"):
+        with pytest.raises(TruncatedError, match="cut short at byte 2,000"):
             source.bytes(1000, 2000)
 
 

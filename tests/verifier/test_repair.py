@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import OutputExistsError, VerificationError
+from bgfmt.verifier import repair as repairing
 from tests.support import damage
 
 FILES = (
@@ -64,6 +66,37 @@ def test_a_sound_file_is_copied(golden: Path, tmp_path: Path) -> None:
     assert fixed.read_bytes() == source.read_bytes()
     with pytest.raises(OutputExistsError):
         bgfmt.repair(source, fixed)
+
+
+def test_what_was_changed_is_said(golden: Path, tmp_path: Path) -> None:
+    """Bytes of a header, and that the result is a published file."""
+    original = (golden / "gnubg/ts_06x03.bd").read_bytes()
+    for at, said in ((10, "1 byte beside the numbers put right, from byte 10 on"), (20, "from byte 20 on")):
+        data = bytearray(original)
+        data[at] ^= 1
+        (tmp_path / "x.bd").write_bytes(data)
+        report = bgfmt.repair(tmp_path / "x.bd", tmp_path / "fixed.bd", force=True)
+        assert said in report.notes[0]
+        assert "makebearoff -t 6x3" in report.known_as
+        assert any("its bytes are those of makebearoff" in note for note in report.notes)
+
+
+def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) -> None:
+    """Where the header is intact and half is right, no other size, kind or shift is tried; progress goes on."""
+    original = (golden / "gnubg/ts_06x04.bd").read_bytes()
+    told: list[tuple[int, int]] = []
+    (tmp_path / "cut.bd").write_bytes(original[: len(original) * 3 // 5])
+    with patch.object(repairing, "mend", wraps=repairing.mend) as mend:
+        bgfmt.repair(tmp_path / "cut.bd", tmp_path / "out.bd", progress=lambda *done: told.append(done))
+    assert (tmp_path / "out.bd").read_bytes() == original
+    assert mend.call_count == 1
+    assert told[0] == (0, repairing.TRIED)
+    half = len(original) // 2
+    (tmp_path / "cut.bd").write_bytes(
+        original[: half // 2] + bytes(half // 4) + original[half * 3 // 4 : half]
+    )
+    with pytest.raises(VerificationError, match="bgfmt solve two-sided, of 6 points and 4 chequers"):
+        bgfmt.repair(tmp_path / "cut.bd", tmp_path / "other.bd")
 
 
 def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> None:

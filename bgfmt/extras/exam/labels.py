@@ -88,13 +88,22 @@ def read(path: str) -> list[Row]:
             return list(parquet.read_table(path).to_pylist())
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = path.endswith((".jsonl", ".json", ".ndjson"))
-            rows = (
-                [json.loads(line) for line in file if line.strip()] if lines else list(csv.DictReader(file))
-            )
+            if lines:
+                rows = [json.loads(line) for line in file if line.strip()]
+            else:
+                first = file.readline()
+                file.seek(0)
+                rows = list(csv.DictReader(file, delimiter=max(",;\t", key=first.count)))
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise FormatError(f"{path}: no labels, not a row with names of columns")
+    if "position" not in rows[0] and "us_1" in rows[0]:  # as tables of bgfmt have it
+        for row in rows:
+            sides = (
+                [str(row[name]) for name in row if str(name).startswith(side)] for side in ("us_", "them_")
+            )
+            row["position"] = " / ".join(map(" ".join, sides))
     return rows
 
 

@@ -122,7 +122,15 @@ def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         writer.writeheader()
         writer.writerows({"xgid" if k == "position" else k: v for k, v in row.items()} for row in rows)
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
-    for name in ("a.csv", "a.parquet"):
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace(",", ";"))
+    counts = [f"{side}_{point}" for side in ("us", "them") for point in range(1, 7)]
+    with open(tmp_path / "c.csv", "w", newline="") as file:
+        plain = csv.writer(file)
+        plain.writerow([*counts, "win"])
+        for row in rows:
+            sides = (Side.parse(side) for side in row["position"].split(" / "))
+            plain.writerow([*(n for side in sides for n in side.padded(6)), row["win"]])
+    for name in ("a.csv", "b.csv", "c.csv", "a.parquet"):
         assert run(["check-labels", str(tmp_path / name)]) == 0
         assert "120 beside exact numbers" in capsys.readouterr().out
     (tmp_path / "races.txt").write_text("1 1 1 / 2 1\n2 0 1 / 0 0 1 1\n4HPwATDgc/ABMA:cAkAAAAAAAAA\n")

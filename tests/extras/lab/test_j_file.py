@@ -125,7 +125,7 @@ def test_wrong_ncodes_are_named(tmp_path: Path) -> None:
     path = tmp_path / "bad.ijf"
     path.write_bytes(data)
     with pytest.raises(
-        CorruptError, match=rf"byte {0x728 + 8 * 299} \(position 4982\): expected ncode 564, found 565"
+        CorruptError, match=rf"byte {0x728 + 8 * 299:,} \(position 4,982\): expected ncode 564, found 565"
     ):
         bgfmt.open(path)
 
