@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgfmt.analysis import judge_cube, rank_plays, twosided_from_onesided
-from bgfmt.analysis.approximate import cubeful_of_chances
+from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from tests.support.analysis_tables import one_sided, stored_two_sided

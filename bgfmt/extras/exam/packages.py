@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.approximate import janowski as formula
 from bgfmt.analysis.library import distributions
 from bgfmt.errors import CapabilityError, MissingExtraError
 from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure, given
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.lab.study.rules import RULES, Pairs
+from bgfmt.extras.lab.thumb.doubling import janowski as formula
 from bgfmt.game import board
 from bgfmt.game.state import GameState
 

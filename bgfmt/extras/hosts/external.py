@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from bgfmt.analysis.answers import Decision, Source
-from bgfmt.analysis.approximate import janowski
 from bgfmt.analysis.engines import Decider
 from bgfmt.errors import BgfmtError, MissingExtraError
+from bgfmt.extras.lab.thumb.doubling import janowski
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable
 from bgfmt.game.identifiers import from_fibs

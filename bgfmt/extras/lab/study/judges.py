@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
-from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR, cubeful_of_chances
+from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.study.tallies import Worths
+from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances
 from bgfmt.met.score import NOBODY, Score
 from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind

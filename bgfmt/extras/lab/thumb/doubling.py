@@ -3,12 +3,12 @@
 The paper doubles at 65 per cent, passes above 79 per cent, and has unpublished tables for 51 to 65 per cent, which
 depend on the rolls left, on who has the cube and on W. `Z1` completes those: a threshold for each number of rolls,
 fitted on a grid of 0.005 to the exact table of six points and six chequers. `Z0` does not double there; `always`
-does.
+does. Beside it R. Janowski's formula of 1993, equities with a cube from the chances of a game.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,8 @@ LIMITS: dict[Zone, NDArray[np.float64]] = {
     "always": np.full((2, 5), 0.51),
 }
 ROUNDING = 1e-9  # expected rolls nearer to a whole number than this are that number
+#: how live the cube is, between dead (0) and fully live (1): GNU Backgammon's for one-sided bearoffs (measured)
+EFFICIENCY = 0.6
 
 
 def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone = "Z1") -> NDArray[np.bool_]:
@@ -47,3 +49,37 @@ def takes(win: ArrayLike, *, limit: float = PASS) -> NDArray[np.bool_]:
     [True, False]
     """
     return np.asarray(np.asarray(win, np.float64) <= limit)
+
+
+def cubeful_of_chances(
+    win: Any, win_gammon: Any = 0.0, lose_gammon: Any = 0.0, efficiency: float = EFFICIENCY
+) -> tuple[Any, Any, Any]:
+    """Approximate cubeful money equities (owned, centered, opponent) from the chances of the game.
+
+    R. Janowski, "Take-points in money games" (1993): `efficiency` of the way from the equity with a dead cube to
+    that with a fully live one, which runs straight between the ends, the take point and the cash point.
+    Takes scalars or arrays of one shape and returns float64 of that shape.
+    """
+    p = np.asarray(win, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        won = 1 + np.where(p > 0, np.asarray(win_gammon, np.float64) / p, 0.0)
+        lost = 1 + np.where(p < 1, np.asarray(lose_gammon, np.float64) / (1 - p), 0.0)
+    take = (lost - 0.5) / (won + lost + 0.5)
+    cash = (lost + 1) / (won + lost + 0.5)
+    dead = p * (won + lost) - lost
+    below, above = p / take, (p - cash) / (1 - cash)
+    too_bad, too_good = -lost + (lost - 1) * below, 1 + (won - 1) * above
+    between = -1 + 2 * (p - take) / (cash - take)
+    owned = np.where(p < cash, -lost + (lost + 1) * p / cash, too_good)
+    opponent = np.where(p < take, too_bad, -1 + (won + 1) * (p - take) / (1 - take))
+    centered = np.where(p < take, too_bad, np.where(p < cash, between, too_good))
+    mix = [(1 - efficiency) * dead + efficiency * live for live in (owned, centered, opponent)]
+    return mix[0], mix[1], mix[2]
+
+
+def janowski(cubeless: Any, efficiency: float = EFFICIENCY) -> tuple[Any, Any, Any]:
+    """`cubeful_of_chances` where only a cubeless equity is known; what lies beyond +-1 (gammons) is added again."""
+    dead = np.asarray(cubeless, np.float64)
+    alone = np.clip(dead, -1, 1)
+    owned, centered, opponent = cubeful_of_chances((alone + 1) / 2, efficiency=efficiency)
+    return owned + (dead - alone), centered + (dead - alone), opponent + (dead - alone)
