@@ -135,7 +135,8 @@ class Advisor:
         found = self.sources.side(side)
         if found is not None:
             return races.calculated(found)
-        if self.sources.limits.rolls and side.highest > HOME and not side.bar:
+        may = self.sources.calculate == "all" and self.sources.limits.rolls
+        if may and side.highest > HOME and not side.bar:
             return races.far_race(side)
         reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
         raise self.sources.explained(side, reason)

@@ -210,10 +210,10 @@ export function decide(position, score, noDouble, doubleTake, { source, table = 
   return {
     decision: {
       mwc, emg, action, double, response, loss_mwc: losses, loss_emg: lossEmg, gammons: gammons ? "counted" : "none",
-      error, close, cubeless_win: win, notes: notesOf({ score, may, word, gammons, close, error }),
+      error, close, cubeless_win: win, notes: notesOf({ score, may, word, gammons, close: close && usual === null, error }),
       met: { name: score.met.name, digest: score.met.digest }, ...(usual === null ? {} : { usual_error: usual }),
     },
-    origin: { cube: score.owner, ...certaintyOf({ score, may, emg, error, usual }), source, table, approximate: usual !== null },
+    origin: { cube: score.owner, ...certaintyOf({ score, may, emg, error, usual, gammons }), source, table, approximate: usual !== null },
   };
 }
 
@@ -235,12 +235,12 @@ function notesOf({ score, may, word, gammons, close, error }) {
 }
 
 /** What follows from the equities, where passing is worth 1 as for money. */
-function certaintyOf({ score, may, emg, error: chance, usual }) {
+function certaintyOf({ score, may, emg, error: chance, usual, gammons }) {
   const error = score.emgLoss(chance);
   const [noDouble, taken] = [emg.no_double, may ? emg.double_take : emg.no_double];
   const [gain, spare] = [Math.min(taken, 1) - noDouble, 1 - taken];
   const doubles = may && gain >= -TIE;
-  const passed = taken > 1 + 2 * error && noDouble <= 1 + error;
+  const passed = taken > 1 + 2 * error && noDouble <= 1 + error && !(usual !== null && gammons);
   const sureDouble = !may || passed || Math.abs(gain) > 3 * error;
   const sure = sureDouble && (!may || Math.abs(spare) > 2 * error);
   return { doubles, takes: spare >= -TIE, sure, certainty: { may, sureDouble, sure, error, usual: usual === null ? null : score.emgLoss(usual) } };

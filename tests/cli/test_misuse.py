@@ -57,6 +57,7 @@ SOUND: dict[str, list[str]] = {
     "mcp": [TS],
     "new-format": ["a-format", "OUT"],
     "study rules": [TS],
+    "study counts": ["1 1 / 2"],
     "study best-count": [MATCH, "--again", "1", "--numbers", "1"],
     "articles ace": ["2", "3"],
     "articles btree": ["1/6", "2"],

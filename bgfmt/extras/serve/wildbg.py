@@ -91,7 +91,7 @@ def _chances(adviser: Advisor, state: GameState, equities: PositionEquities) -> 
         return _named(equities.win, 0.0, 0.0)
     if equities.source != ESTIMATE or choose.distributions_for(adviser.library.tables, *sides) is not None:
         with contextlib.suppress(NotCoveredError):
-            alone = adviser.chances(state.position)
+            alone = adviser.sources.chances(state.position)
             if alone.win_gammon is not None and alone.lose_gammon is not None:
                 win = alone.win if equities.win is None else equities.win
                 return _named(win, alone.win_gammon, alone.lose_gammon)
