@@ -525,6 +525,7 @@ for (const base of [process.env.BGFMT_CALCULATING, PAGES.static]) test(`actions 
     assert.deepEqual([rows.length, rows[2].join(" ")], [6, "2 D/P D/P D/T N/T N/T"]);
     await grid.getByRole("combobox").selectOption("3");
     await grid.getByRole("link", { name: "2-3 away: Double, take" }).click();
+    await page.waitForURL("**&away=2-3");
     await settled(page);
     assert.equal(search(page), "?p=0,1,2,0,1/0,1,1,2&away=2-3");
     if (base === PAGES.static) return assert.ok(await region(page, "Behind the cube action").isHidden());
