@@ -69,6 +69,11 @@ test("identifiers are found in what programs and forums write, without a server"
   ];
   for (const text of texts) assert.doesNotThrow(() => read(text), text);
   for (const text of texts.slice(0, 4)) assert.deepEqual(read(text), read(xgid), text);
+  const match = "XGID=-DCA------------------bcc-:1:1:1:52:3:4:0:7:10";
+  for (let at = 8; at < match.length; at++) {
+    if (match.slice(0, at).split(":").length > 9) continue; // the last field alone, which says nothing of the state
+    for (const line of ["\n", "\r\n", "\n> "]) assert.deepEqual(read(`Well:\n${match.slice(0, at)}${line}${match.slice(at)}\nthanks`), read(match), `${at}`);
+  }
   assert.deepEqual(read(texts[4]), read("CgAAEAEAAAAAAA:cAkHAAAAAAAE"));
   assert.deepEqual(read(texts[5]), read(texts[4]));
   for (const text of texts.slice(6)) assert.deepEqual(read(text), read("CgAAEAEAAAAAAA"), text);

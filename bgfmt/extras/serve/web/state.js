@@ -63,9 +63,16 @@ const WRITTEN = [
 function within(text) {
   for (const [form, identifier] of WRITTEN) {
     const found = form.exec(text);
-    if (found) return identifier(found);
+    if (found) return whole(identifier(found), text);
   }
   return null;
+}
+
+/** An XGID of which a line has left a part, whole; any other identifier as it is. */
+function whole(id, text) {
+  if (!id.startsWith("XGID=") || id.split(":").length > 9) return id;
+  const fields = /[-A-Oa-o]{26}(?::-?\d+){9}/.exec(text.replace(/[\r\n]+[>\s=]*/g, ""));
+  return fields && `XGID=${fields[0]}`.startsWith(id) ? `XGID=${fields[0]}` : id;
 }
 
 /**
