@@ -200,13 +200,13 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
     Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
     """
-    rows = np.ascontiguousarray(far_or_home(far, say).bearoff[:])
+    rows = np.ascontiguousarray(one_sided_default(far, say).bearoff[:])
     rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
     return rows
 
 
 @cache
-def far_or_home(far: bool, say: Say | None = None) -> OneSided:
+def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
     """The one-sided default table of ten points where a race is `far`, else of six; made the first time and kept."""
 
     def announce() -> None:

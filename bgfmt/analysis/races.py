@@ -58,7 +58,7 @@ def far_race(side: Side) -> SideRace:
     """
     from bgfmt.analysis import library
 
-    table = library.far_or_home(True)
+    table = library.one_sided_default(True)
     if side.highest <= table.points:
         return side_race(table, side, library.FAR[0])
     chances = np.zeros(FAR_ROLLS)

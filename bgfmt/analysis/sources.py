@@ -185,8 +185,9 @@ class Sources:
         choose.check_race(position)
         stored = self._pairs(state)
         if stored is not None:
-            self._last = key, self._stored(stored, position)
-            return self._last[1]
+            equities = self._stored(stored, position)
+            self._last = key, equities  # which another thread may replace at once
+            return equities
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)

@@ -17,6 +17,7 @@ import bgfmt
 from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor, Library, judge_cube, rank_plays
 from bgfmt.analysis import library as libraries
+from bgfmt.analysis.sources import Sources
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.files import gnubg_folders as folders
@@ -394,3 +395,18 @@ def test_a_match_table_answers_for_every_dead_cube() -> None:
             assert one.action == other.action
             plays = [advisor.plays(state.rolled((2, 1))).plays for advisor in (stored, solved)]
             assert [play.mwc for play in plays[0]] == pytest.approx([play.mwc for play in plays[1]], abs=2e-4)
+
+
+class Overtaken(Sources):
+    """Another thread keeps its answer as soon as this one has kept its own."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        other = Position.parse("2 / 2")
+        super().__setattr__(name, (other, None) if name == "_last" and value is not None else value)
+
+
+def test_an_answer_kept_for_the_next_question_is_not_that_of_another_thread():
+    asked = GameState.of(Position.parse("1 / 1"))
+    answer = Overtaken(Library.of([stored_two_sided()])).equities(asked)
+    assert answer is not None
+    assert answer.position == asked.position

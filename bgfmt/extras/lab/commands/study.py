@@ -232,7 +232,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
 
     from bgfmt.analysis.choose import check_race
     from bgfmt.analysis.questions import state_of
-    from bgfmt.extras.lab.study.rules import RULES, Limits, Pairs
+    from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
 
     question = asking.split(words)
     position = state_of(question.position).position
@@ -248,7 +248,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     rows: list[dict[str, Any]] = []
     for rule in RULES.values():
         row: dict[str, Any] = {"rule": rule.name, "title": rule.title, "count": None, "limits": None}
-        if isinstance(rule.decide, Limits):
+        if isinstance(rule.decide, Thresholds):
             row["count"] = round(float(rule.decide.score(pairs)[0]) / rule.decide.part, 6)
             row["limits"] = [rule.decide.double, rule.decide.redouble, rule.decide.take]
         rows.append(row | {name: bool(x[0]) for name, x in rule.decide(pairs)._asdict().items()})

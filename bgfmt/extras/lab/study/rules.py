@@ -74,7 +74,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Thresholds:
     """Double and redouble from a number on, take up to one; `score` counts in parts, of which `part` make one."""
 
     score: Callable[[Pairs], Any]
@@ -93,9 +93,9 @@ class Limits:
 
 def _count(
     score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1
-) -> Limits:
-    """Limits of the counts of two sides."""
-    return Limits(lambda p: score(p.us, p.them), double, redouble, take, part)
+) -> Thresholds:
+    """Thresholds of the counts of two sides."""
+    return Thresholds(lambda p: score(p.us, p.them), double, redouble, take, part)
 
 
 def _by_win(zone: doubling.Zone) -> Any:
@@ -137,7 +137,7 @@ _ALL = (
          _count(counts.kleinman, 0.44, 0.61, 1.2)),
     Rule("trice", "Trice's rule of 62 on pips", _TRICE, _count(counts.trice, -3, -2, 0)),
     Rule("trice-epc", "Trice's rule on effective pips", _TRICE,
-         Limits(lambda p: counts.effective(p.our_rolls, p.their_rolls), -3, -2, 0)),
+         Thresholds(lambda p: counts.effective(p.our_rolls, p.their_rolls), -3, -2, 0)),
     Rule("acount", "the Keeler-Gillogly count, rounded", _KEELER, _by_acount("nearest")),
     Rule("acount-none", "the Keeler-Gillogly count, not rounded", _KEELER, _by_acount("none")),
     Rule("w-z0", "winning chance: double from 65 %, take up to 79 %", _BKG, _by_win("Z0")),
@@ -146,7 +146,7 @@ _ALL = (
     Rule("w-always", "winning chance: double from 51 %", f"{_BKG}; for comparison", _by_win("always")),
     Rule("w-best", "winning chance: double 63.75 %, redouble 66.25 %, take up to 76.75 %",
          "ours, the best single limits over six points and six chequers",
-         Limits(lambda p: p.win, 0.6375, 0.6625, 0.7675)),
+         Thresholds(lambda p: p.win, 0.6375, 0.6625, 0.7675)),
 )  # fmt: skip
 RULES = {rule.name: rule for rule in _ALL}
 
