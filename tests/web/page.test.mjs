@@ -180,10 +180,12 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await status(page), "Not covered: both sides stand on your 1 point");
         await drag(page, point(page, "Your", 13), page.locator(".off.us .area"));
         assert.equal(await count(page, "Your", 13), 1);
+        const before = search(page);
         await page.getByRole("spinbutton", { name: "Your bar" }).click();
         assert.equal(await count(page, "Your", "bar"), 1);
         assert.match(search(page), /^\?p=1,1,(0,){10}1,(0,){11}1\//);
         await page.getByRole("button", { name: "Undo" }).click();
+        await page.waitForURL((url) => url.search === before);
         await settled(page);
         assert.equal(await count(page, "Your", "bar"), 0);
       }));
@@ -568,6 +570,19 @@ test("once the network is back the page asks at once", () =>
     assert.match(await page.title(), /1 1 0 0 0 0 \/ 1/);
   }, { expected: /ERR_INTERNET_DISCONNECTED/ }));
 
+test("a page that found no server finds it later, whatever was set meanwhile", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    await page.route("**/v1/**", (route) => route.abort());
+    const again = page.reload();
+    await page.getByText(/asking again$/).waitFor();
+    await again;
+    await point(page, "Your", 2).click();
+    await page.waitForTimeout(100);
+    await page.unroute("**/v1/**");
+    await page.getByText(/^Answered by /).waitFor();
+    assert.match(await page.title(), /1 1 0 0 0 0 \/ 1/);
+  }, { expected: /ERR_FAILED/ }));
+
 test("keyboard alone: a position, its dice, a play, the cube", () =>
   visit(PAGES.served, "?p=0,1,0,0,1/0,1,1", async (page) => {
     const name = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent.trim());
@@ -609,6 +624,23 @@ test("a late answer is dropped", () =>
     await settled(page);
     await late.continue().catch(() => {});
     assert.match(await page.title(), /1 1 1 0 0 0 \/ 1/);
+  }));
+
+test("a late reading of a text is dropped, and the page is busy until it comes", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    let late;
+    const asked = new Promise((go) => page.route("**/v1/race", (route) => { late = route; go(); }, { times: 1 }));
+    const box = page.getByRole("textbox", { name: "Position" });
+    await box.fill("nonsense");
+    await box.press("Enter");
+    await asked;
+    assert.equal(await page.getByRole("main").getAttribute("aria-busy"), "true");
+    await point(page, "Your", 2).click();
+    await settled(page);
+    await late.continue().catch(() => {});
+    await page.waitForTimeout(300);
+    assert.deepEqual([search(page), await box.getAttribute("aria-invalid")], ["?p=1,1/1", null]);
+    assert.match(await status(page), /^Answered by /);
   }));
 
 test("a server that fails is named", () =>

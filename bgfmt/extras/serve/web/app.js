@@ -79,17 +79,18 @@ function load() {
   drawControls();
   if (!found.wrong) return question(0);
   box.value = found.wrong.text;
-  main.setAttribute("aria-busy", "true");
   if (source?.read) return settle(found.wrong.text, () => refuse(found.wrong.reason));
   return refuse(found.wrong.reason);
 }
 
 /** A text that the page itself cannot read: perhaps the server can. */
 async function settle(text, otherwise) {
+  const { signal } = superseding();
   try {
-    update(read((await source.read(text)).xgid, state), { now: true });
+    const { xgid } = await source.read(text, signal);
+    if (!signal.aborted) update(read(xgid, state), { now: true });
   } catch {
-    otherwise();
+    if (!signal.aborted) otherwise();
   }
 }
 
@@ -115,11 +116,18 @@ function wrong(reason) {
 
 // -- the answer ---------------------------------------------------------------------------------------------------
 
-function question(delay) {
+/** A new request of the page, busy from now on; the one before is dropped. */
+function superseding() {
   clearTimeout(timer);
   asking?.abort();
-  quick = false;
   main.setAttribute("aria-busy", "true");
+  asking = new AbortController();
+  return asking;
+}
+
+function question(delay) {
+  superseding();
+  quick = false;
   timer = setTimeout(answer, delay);
 }
 
@@ -163,9 +171,7 @@ function again() {
 
 async function answer() {
   if (!source) return; // connecting: the answer is asked for then
-  clearTimeout(timer);
-  const control = new AbortController();
-  asking = control;
+  const control = superseding();
   const late = setTimeout(() => {
     say(failures ? one("#status").textContent : "Calculating");
     one("#cancel").hidden = false;
@@ -417,13 +423,13 @@ build();
 listen();
 load();
 async function begin() {
-  clearTimeout(timer);
+  if (source) return;
   try {
     source = await connect();
   } catch (error) {
     say(`No answer: ${error.message}; asking again`);
     one("#again").hidden = false;
-    timer = setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
+    setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
     return;
   }
   drawTables(source.tables);

@@ -19,7 +19,7 @@ export class AskError extends Error {
 }
 
 /**
- * {title, features, mets, tables, answer(question, signal, progress) -> {probe, rolls}, read(text) -> position,
+ * {title, features, mets, tables, answer(question, signal, progress) -> {probe, rolls}, read(text, signal) -> position,
  * more: {scores, behind}, each (question, options, signal) -> cube answer}; what nobody can is null.
  */
 export async function connect() {
@@ -57,10 +57,10 @@ async function server() {
     return both(asked, signal);
   };
   // the server knows more identifiers than the page does, and what programs put on the clipboard
-  const read = async (text) => {
-    const { results: [found] } = await json("v1/race", null, { positions: [text] }); // no error for the console, as in `calculable`
+  const read = async (text, signal) => {
+    const { results: [found] } = await json("v1/race", signal, { positions: [text] }); // no error for the console, as in `calculable`
     if (found.error?.code.startsWith("bad_")) throw new AskError(found.error.code, found.error.message);
-    return (await json(`v1/probe?${query({ position: text })}`)).position;
+    return (await json(`v1/probe?${query({ position: text })}`, signal)).position;
   };
   // the actions at all scores, or what lies behind one; by POST as in `calculable`
   const more = async ({ position, cube: owner, match }, options, signal) => {
