@@ -104,7 +104,8 @@ def estimates(positions: Sequence[Position], effort: Effort, threads: int) -> tu
     """(N, 4) as `truth`, and a thread's seconds a position; the quick estimate keeps as many boards as in bulk."""
 
     def ask(estimator: Estimator, position: Position) -> Array:
-        cubeless, centered, owned, opponent = estimator.values(position, for_money())
+        us, them = (np.array([side.padded(board.BAR)]) for side in (position.us, position.them))
+        ((cubeless, centered, owned, opponent),) = estimator.values(us, them, for_money())
         return np.array([cubeless, owned, centered, 2 * opponent])
 
     return _each(ask, positions, effort, threads)

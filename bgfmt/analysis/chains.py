@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.solver.columns import CUBELESS, Columns, for_money
 from bgfmt.solver.machine import thread_count
 
@@ -36,7 +36,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
+Chains = tuple["Boards", "Boards"]
+#: boards played on, those after the first roll, boards with an exact value, terms of numbers, tables, results kept
+Rules = tuple[int, int, int, Array, Arrays, Arrays, Arrays]
 MOST_LAYERS = 256
+BATCH = 256  # races at a time
 MOST_RESULTS = 1024  # of a roll
 HOME, FAR = 6, 10  # points of the two tables
 ROLLS, FAR_ROLLS = 32, 64  # told apart within and beyond the tables
@@ -75,8 +79,8 @@ class Estimator:
     def __init__(self, effort: Effort = CAREFUL, boards: int = 1 << 12) -> None:
         self.effort, self.boards = effort, boards
         self._lock = Lock()
-        self._kept: dict[int, tuple[Arrays, Arrays]] = {}
-        self._spaces: dict[tuple[int, int], tuple[Boards, Boards]] = {}
+        self._kept: dict[int, tuple[Array, Arrays, Arrays, Arrays]] = {}
+        self._spaces: dict[int, Chains] = {}
         self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
@@ -89,75 +93,88 @@ class Estimator:
             ours = race.chains[0]
             found = int(ours.layers[2])
             after = np.zeros((found, len(columns)))
-            on_roll = _possible(race.solve(after[1:]), position, columns)
-            after = _possible(after, position, columns)
+            on_roll = race.solve(after[1:])
             parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
+        if not position.gammons:
+            on_roll, after = _single(on_roll, columns), _single(after, columns)
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
         usual, most = (unit * error for error in errors(position))
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
-    def values(self, position: Position, columns: Columns) -> Array:
-        """(K,) values of a race before the roll."""
-        with self._lock:
-            found = self.race(position, columns).solve(np.empty((0, len(columns))))
-        return _possible(found, position, columns)
+    def values(self, us: Array, them: Array, columns: Columns) -> Array:
+        """(N, K) values of races before the roll; us, them (N, points) chequers of the two sides."""
+        from bgfmt.analysis import kernels_game as kernels
+
+        both = np.stack([us, them], axis=1).astype(np.int64)
+        farthest = _highest(both).max(axis=1)
+        points_of = np.where(farthest <= HOME, HOME, np.maximum(farthest, FAR))
+        out = np.empty((len(both), len(columns)))
+        for points in map(int, np.unique(points_of)):
+            those = np.flatnonzero(points_of == points)
+            for some in np.array_split(those, range(BATCH, len(those), BATCH)):
+                boards, values = (
+                    np.zeros((len(some), 2, points), np.int64),
+                    np.empty((len(some), len(columns))),
+                )
+                boards[:, :, : both.shape[2]] = both[some, :, :points]
+                with self._lock:
+                    game, spaces, rules = self._prepared(points, columns)
+                    done = kernels.estimates(values, boards, *rules, spaces, game.arrays)
+                _check_room(done == len(some))
+                out[some] = values
+        gammons = (both.sum(axis=2) == MAX_CHEQUERS).any(axis=1)
+        return np.where(gammons[:, None], out, _single(out, columns))
 
     def race(self, position: Position, columns: Columns) -> ChainGame:
         """The chains of both sides, and the game that they play."""
         from bgfmt.analysis import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
-        points = next((p for p in (HOME, FAR) if farthest <= p), farthest)
-        rolls = ROLLS if farthest <= FAR else FAR_ROLLS
+        points = HOME if farthest <= HOME else max(farthest, FAR)
+        boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
+        game, spaces, rules = self._prepared(points, columns)
+        starts = kernels.race(boards, 3 * len(columns), *rules, spaces)
+        _check_room(starts.size)
+        return ChainGame(spaces, starts, rules[2:5], game)
+
+    def _prepared(self, points: int, columns: Columns) -> tuple[GameColumns, Chains, Rules]:
+        """The game, room for the boards of both sides, and what else `kernels_chains.race` takes."""
+        effort = self.effort
         if self._game is None or self._game.columns is not columns:
-            self._game = GameColumns(columns, self.effort.ending)
-        game = self._game
-        rules = game.few, np.ascontiguousarray(board.number_terms(points)), tables(points)
+            self._game = GameColumns(columns, effort.ending)
         if points not in self._kept:
-            effort, rest = self.effort, kept(self.boards, self.effort.slack)
+            rest = kept(self.boards, effort.slack)
             first = rest if effort.first_slack == effort.slack else kept(4, effort.first_slack)
-            self._kept[points] = first, rest
-        first, rest = self._kept[points]
-        for room in (1 << 13, 1 << 15, 1 << 17):
-            if (points, rolls) not in self._spaces or len(self._spaces[points, rolls][0].chosen) < room:
-                width = max(self.effort.boards, self.effort.first)
-                self._spaces[points, rolls] = (
-                    space(points, rolls, room, width),
-                    space(points, rolls, room, width),
-                )
-            spaces, depth = self._spaces[points, rolls], MOST_LAYERS - 2
-            both = zip((position.us, position.them), spaces, strict=True)
-            # the game ends with the shorter chain
-            for side, each in sorted(both, key=lambda one: one[0].pips):
-                depth = kernels.chain(
-                    np.array(side.padded(points), np.int64), self.effort.boards, self.effort.first, depth, *rules,
-                    first, rest, each,
-                )  # fmt: skip
-                if depth < 0:
-                    break
-                depth += 1
-            else:
-                return ChainGame(spaces, depth, rules, game)
-        raise SolverError(f"{position}: the race takes more boards than an estimate holds")
+            self._kept[points] = np.ascontiguousarray(board.number_terms(points)), tables(points), first, rest
+            room = points, ROLLS if points <= FAR else FAR_ROLLS, max(effort.boards, effort.first)
+            self._spaces[points] = space(*room), space(*room)
+        rules = effort.boards, effort.first, self._game.few, *self._kept[points]
+        return self._game, self._spaces[points], rules
 
 
-def _possible(values: Array, position: Position, columns: Columns) -> Array:
-    """Values (..., K), none beyond a single game won or lost where there is no gammon: doubles can be passed."""
+def _check_room(found: int) -> None:
+    if not found:
+        raise SolverError("a race takes more boards than an estimate holds")
+
+
+def _highest(boards: Array) -> Array:
+    """(...,) the highest points with a chequer of boards (..., points), 0 where there is none."""
+    from_above = boards[..., ::-1] > 0
+    return np.where(from_above.any(axis=-1), boards.shape[-1] - from_above.argmax(axis=-1), 0)
+
+
+def _single(values: Array, columns: Columns) -> Array:
+    """Values (..., K), none beyond a single game won or lost, where there is no gammon: doubles can be passed."""
     won = columns.won[:, :, 1]
-    return values if position.gammons else np.clip(values, -won[1], won[0])
+    return np.clip(values, -won[1], won[0])
 
 
 class ChainGame:
     """A race of two chains; lines, starts: see `kernels_game.solve`."""
 
-    def __init__(
-        self, chains: tuple[Boards, Boards], depth: int, rules: tuple[int, Array, Arrays], game: GameColumns
-    ) -> None:
-        self.chains, self.rules, self.game = chains, rules, game
-        many = [np.diff(chain.nexts) for chain in chains]
-        sizes = [0, *(many[h % 2][h // 2] * many[1 - h % 2][h // 2 + h % 2] for h in range(2 * depth)), 0]
-        self.starts = np.cumsum(sizes) * 3 * len(game.columns)
-        self.lines = np.empty(self.starts[-1], np.float32)
+    def __init__(self, chains: Chains, starts: Array, rules: tuple[int, Array, Arrays], game: GameColumns):
+        self.chains, self.starts, self.rules, self.game = chains, starts, rules, game
+        self.lines = np.empty(starts[-1], np.float32)
 
     def solve(self, after: Array) -> Array:
         """(K,) values of the start; after (boards after the first roll, K) is filled, or empty."""
@@ -190,40 +207,30 @@ class GameColumns:
         doubling = tuple(tuple(single(a[side]) for a in self.columns.doubling) for side in (0, 1))
         won = tuple(single(self.columns.won[side]) for side in (0, 1))
         cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
-        exact = _ending(_Key(self.columns), self.ending) if self.ending else np.zeros(1, np.float32)
+        exact = _ending(self.columns, self.ending) if self.ending else np.zeros(1, np.float32)
         return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
 
 
-@dataclass(frozen=True)
-class _Key:
-    """Columns, equal where their numbers are."""
-
-    columns: Columns
-
-    @property
-    def _bytes(self) -> bytes:
-        return b"".join(np.ascontiguousarray(a).tobytes() for a in (*self.columns.doubling, self.columns.won))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._bytes == other._bytes
-
-    def __hash__(self) -> int:
-        return hash(self._bytes)
+_endings: dict[tuple[bytes, int], Array] = {}
 
 
-@lru_cache(maxsize=4)
-def _ending(key: _Key, chequers: int) -> Array:
-    """Exact values of all pairs of home boards of few chequers, flat: see `kernels_game.solve`."""
-    from bgfmt.solver.match import solve_pairs
-    from bgfmt.solver.two_sided import TwoSidedSolver
-    from bgfmt.solver.workers import threads_or
+def _ending(columns: Columns, chequers: int) -> Array:
+    """Exact values of all pairs of home boards of few chequers, flat: see `kernels_game.solve`; a few are kept."""
+    key = b"".join(np.ascontiguousarray(a).tobytes() for a in (*columns.doubling, columns.won)), chequers
+    found = _endings.get(key)
+    if found is None:
+        from bgfmt.solver.match import solve_pairs
+        from bgfmt.solver.two_sided import TwoSidedSolver
+        from bgfmt.solver.workers import threads_or
 
-    k, solver = len(key.columns), TwoSidedSolver(HOME, chequers)
-    n = board.count(HOME, chequers)
-    out = np.zeros((n, n, 2 * k), np.float32)
-    with threads_or(None, None) as team:
-        solve_pairs(solver, key.columns, np.arange(2 * k).reshape(2, k), out, team, None)
-    return out.reshape(-1)
+        k, n, solver = len(columns), board.count(HOME, chequers), TwoSidedSolver(HOME, chequers)
+        out = np.zeros((n, n, 2 * k), np.float32)
+        with threads_or(None, None) as team:
+            solve_pairs(solver, columns, np.arange(2 * k).reshape(2, k), out, team, None)
+        while len(_endings) >= 4:
+            _endings.pop(next(iter(_endings)), None)
+        _endings[key] = found = out.reshape(-1)
+    return found
 
 
 @cache
@@ -244,8 +251,8 @@ def kept(boards: int, slack: float) -> Arrays:
     return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
-def space(points: int, rolls: int, room: int, width: int, results: int = 16) -> Boards:
-    """Room for the boards of a side."""
+def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
+    """Room for the boards of a side; what is not used takes no memory."""
     from bgfmt.analysis.kernels_chains import NEAR, Boards
 
     layers, nexts = np.zeros(MOST_LAYERS, np.int64), np.zeros(MOST_LAYERS, np.int64)
@@ -269,19 +276,21 @@ def estimate_many(
     cubeless, owned, centered, opponent, as tables hold them. What they err by: `docs/races.md`. NotCoveredError for
     contact, PositionError for a game that is over.
     """
-    sides = [[Side(*map(int, counts)) for counts in np.asarray(one)] for one in (us, them)]
-    positions = [Position(*pair) for pair in zip(*sides, strict=True)]
-    for position in positions:
-        check_race(position.check())
+    sides = [np.asarray(one).astype(np.int64) for one in (us, them)]
+    both = np.zeros((len(sides[0]), 2, max(side.shape[1] for side in sides)), np.int64)
+    for k, side in enumerate(sides):
+        both[:, k, : side.shape[1]] = side
+    chequers, highest = both.sum(axis=2), _highest(both)
+    odd = (both < 0).any(axis=(1, 2)) | ((chequers < 1) | (chequers > MAX_CHEQUERS)).any(axis=1)
+    for n in np.flatnonzero(odd | (highest.sum(axis=1) > 24)):
+        check_race(Position(*(Side(*counts) for counts in both[n].tolist())).check())
     columns = for_money(jacoby=jacoby)
     order = [columns.states.index(MONEY[name]) for name in COLUMNS]
-    many = max(1, min(thread_count(threads), len(positions)))
-    out = np.empty((len(positions), len(columns)))
+    many = max(1, min(thread_count(threads), len(both)))
+    out = np.empty((len(both), len(columns)))
 
     def part(k: int) -> None:
-        estimator = Estimator(QUICK, 1 << 16)
-        for n in range(k, len(positions), many):
-            out[n] = estimator.values(positions[n], columns)
+        out[k::many] = Estimator(QUICK, 1 << 16).values(both[k::many, 0], both[k::many, 1], columns)
 
     with ThreadPoolExecutor(many) as pool:
         list(pool.map(part, range(many)))

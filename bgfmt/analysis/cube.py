@@ -72,8 +72,7 @@ class CubeAction(Plain):
         "none is known.",
     ] = None
     usual_error: Annotated[
-        float | None,
-        "Of estimates and play-outs the error that 95 % of them keep; null for other answers.",
+        float | None, "Of estimates and play-outs the error that 95 % of them keep; null for other answers."
     ] = None
     settled: Annotated[
         bool, "Whether it was calculated because the error of the table could have turned it."

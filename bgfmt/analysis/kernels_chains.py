@@ -14,7 +14,10 @@ MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
-LAYERS = 1 << 8  # a board after t rolls has key LAYERS * number + t
+LAYERS = 1 << 8
+FEW = (
+    1 << 12
+)  # places for the boards of a layer, doubled where they are too few; a roll has at most MOST_PLAYS
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
@@ -154,9 +157,11 @@ def _expand(
     slot, n = used[0], used[1]
     ends[slot, 0] = n
     roll = 0
+    dice = np.empty(2, np.int64)
     for high in range(1, 7):
         for low in range(1, high + 1):
-            many = _results(counts, np.array([high, low]), terms, found, worth, tables, scratch)
+            dice[0], dice[1] = high, low
+            many = _results(counts, dice, terms, found, worth, tables, scratch)
             best = 0
             for x in range(1, many):
                 if worth[x] < worth[best]:
@@ -203,7 +208,6 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
 @njit()
 def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
     """Put the start, after t rolls."""
-    space.keys[:] = 0
     space.layers[: t + 1], space.layers[t + 1] = 0, 1
     space.nexts[: t + 1], space.nexts[t + 1] = 0, 1
     space.numbers[0], space.means[0] = _number(start, terms), 0.0
@@ -225,6 +229,8 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
     n: Any = first
     used: Any = ends[21 * nexts[t]]
     _, _, spans, those, their_means, _ = source[:6]
+    table = keys[:FEW]  # of the boards of this layer
+    table[:] = 0
     for c in range(nexts[t], nexts[t + 1]):
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
@@ -234,11 +240,16 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
             begin, end = spans[slot, roll], spans[slot, roll + 1]
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
+            if 2 * (n + end - begin - first) > table.size:
+                table = keys[: 2 * table.size]
+                table[:] = 0
+                for x in range(first, n):
+                    at = _slot(table, numbers[x])
+                    table[at], places[at] = numbers[x] + 1, x
             for x in range(begin, end):
-                key = those[x] * LAYERS + t
-                at = _slot(keys, key)
-                if keys[at] == 0:
-                    keys[at], places[at] = key + 1, n
+                at = _slot(table, those[x])
+                if table[at] == 0:
+                    table[at], places[at] = those[x] + 1, n
                     numbers[n], means[n] = those[x], their_means[x]
                     shares[n, 0] = shares[n, 1] = NONE
                     near[n, 0] = -1
@@ -254,7 +265,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 
 
 @njit()
-def chain(
+def _chain(
     start: Any, most: int, most_first: int, depth: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
     space: Any,
 ) -> int:  # fmt: skip
@@ -277,6 +288,33 @@ def chain(
     layers[t + 2 :] = layers[t + 1]
     nexts[t + 1 :] = nexts[t]
     return t
+
+
+@njit()
+def race(
+    boards: Any, lanes: int, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
+    spaces: Any,
+) -> Any:  # fmt: skip
+    """The chains of both sides of a race (2, points), see `_chain`; the game ends with the shorter one.
+
+    Returns where the numbers of each half roll begin, `lanes` for each pair of boards, see `kernels_game.solve`;
+    nothing where there is no room.
+    """
+    ahead = 0
+    for k in range(boards.shape[1]):
+        ahead += (k + 1) * (boards[1, k] - boards[0, k])
+    shorter = 0 if ahead >= 0 else 1
+    depth = LAYERS - 2
+    for side in (shorter, 1 - shorter):
+        depth = 1 + _chain(boards[side], most, most_first, depth, few, terms, tables, root, kept, spaces[side])
+        if depth == 0:
+            return np.empty(0, np.int64)
+    starts = np.zeros(2 * depth + 2, np.int64)
+    for h in range(2 * depth):
+        ours, theirs, t, u = spaces[h % 2].nexts, spaces[1 - h % 2].nexts, h // 2, h // 2 + h % 2
+        starts[h + 1] = starts[h] + (ours[t + 1] - ours[t]) * (theirs[u + 1] - theirs[u]) * lanes
+    starts[-1] = starts[-2]
+    return starts
 
 
 @njit()

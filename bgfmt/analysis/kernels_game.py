@@ -16,6 +16,7 @@ from bgfmt.analysis.kernels_chains import (
     _grow,
     _mix,
     _throw,
+    race,
 )
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls
@@ -116,6 +117,8 @@ def _chances(out: Any, row: Any, before: Any) -> None:
         here = row[j] - row[j - 1]
         if here != NONE:
             _add(out, before[j], -here)
+            if row[j] == ONE:
+                break
 
 
 @njit()
@@ -144,24 +147,23 @@ def _faces(
     k = wholes.size
     n, first = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u]
     many = other.nexts[u + 1] - first
-    out = np.empty((n, 3 * k * many), np.float32)
-    line = np.empty(3 * k * n, np.float32)
-    parts = line.reshape(3, k * n)
-    before = _before(mine, t, k) if walking else np.empty((0, 0), np.float32)
-    chances, scratch = np.empty(k * n, np.float32), np.empty((4, k * n), np.float32)
-    for y in range(many):
-        if walking:
-            x = other.chosen[first + y]
-            _mix_rows(line, lines, other.near[x], other.weights[x])
+    if walking:
+        here = np.empty((many, 3 * k * n), np.float32)
+        before = _before(mine, t, k)
+        chances, scratch = np.empty(k * n, np.float32), np.empty((4, k * n), np.float32)
+        for y in range(many):
+            x, parts = other.chosen[first + y], here[y].reshape(3, k * n)
+            _mix_rows(here[y], lines, other.near[x], other.weights[x])
             _chances(chances, other.within[x], before)
             _carry(parts[VALUES], parts[VALUES], parts[SLOPES], parts[WINS], chances)
             parts[WINS] = chances
             _line(parts, wholes, cubeless, scratch)
-        else:
-            line[:] = lines[y]
+        lines = here
+    out = np.empty((n, 3 * k * many), np.float32)
+    for a in range(n):
         for q in range(3 * k):
-            for a in range(n):
-                out[a, q * many + y] = line[q * n + a]
+            for y in range(many):
+                out[a, q * many + y] = lines[y, q * n + a]
     return out
 
 
@@ -226,6 +228,8 @@ def _half(
                 before = within[x, j]
                 for i in range(lanes):
                     wins[i] -= here * still[j, i]
+                if before == ONE:
+                    break
         p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
         v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
         gain = gains[x]
@@ -305,6 +309,24 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
             here[a, VALUES] = out[a]
             _chances(here[a, WINS], mine.within[mine.chosen[mine.nexts[t] + a]], before)
             _line(here[a], wholes, cubeless, scratch)
+
+
+@njit()
+def estimates(
+    out: Any, boards: Any, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
+    spaces: Any, game: Any,
+) -> int:  # fmt: skip
+    """The values of races before the roll, out (N, K), of boards (N, 2, points), the side on roll first; returns of
+    how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
+    lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
+    for n in range(len(boards)):
+        starts = race(boards[n], 3 * out.shape[1], most, most_first, few, terms, tables, root, kept, spaces)
+        if starts.size == 0:
+            return n
+        if lines.size < starts[-1]:
+            lines = np.empty(starts[-1], np.float32)
+        solve(out[n], after, lines, starts, spaces, game)
+    return len(boards)
 
 
 @njit()

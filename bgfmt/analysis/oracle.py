@@ -265,7 +265,7 @@ class _Room:
 
     def __init__(self, points: int, rolls: int) -> None:
         self.kept = chains.kept(1 << 14, SLACK), chains.kept(1 << 14, SLACK)
-        self.spaces = chains.space(points, rolls, 1 << 17, 1, 2), chains.space(points, rolls, 1 << 17, 1, 2)
+        self.spaces = chains.space(points, rolls, 1, results=2), chains.space(points, rolls, 1, results=2)
 
 
 class Sample:

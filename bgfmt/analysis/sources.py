@@ -19,15 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis import approximate, choose
-from bgfmt.analysis.answers import (
-    COLUMNS,
-    ESTIMATE,
-    HYPERGAMMON,
-    PositionEquities,
-    Source,
-)
+from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
-from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.board import BAR, MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
@@ -322,7 +316,8 @@ class Sources:
         columns = single_games((None, None))
         columns.won[:, :, 1:] = 0.0
         columns.won[0, 0, 2:] = columns.won[1, 1, 2:] = 1.0
-        won, lost = Estimator(QUICK).values(position, columns)
+        us, them = (np.array([side.padded(BAR)]) for side in (position.us, position.them))
+        ((won, lost),) = Estimator(QUICK).values(us, them, columns)
         won, lost = (np.clip((won, -lost), 0.0, 1.0) + 0.0).tolist()
         return won, lost
 

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 )
 @asking.calculation_options()
 @options.json_option
-def race(
-    words: tuple[str, ...],
-    plot: str | None,
-    calculation: dict[str, Any],
-    as_json: bool,
-) -> int:
+def race(words: tuple[str, ...], plot: str | None, calculation: dict[str, Any], as_json: bool) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.

@@ -235,11 +235,7 @@ def chunk_fault(
 
 def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
     """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
-    descriptions = {
-        ROOT: spec.group(),
-        f"{MAIN}/{ROOT}": spec.array(),
-        f"{NUMBERS}/{ROOT}": spec.numbers(),
-    }
+    descriptions = {ROOT: spec.group(), f"{MAIN}/{ROOT}": spec.array(), f"{NUMBERS}/{ROOT}": spec.numbers()}
     pieces = store.places.sizes("")
     for key, own in descriptions.items():
         text = store.meta(key) if key in pieces else b""

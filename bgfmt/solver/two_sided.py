@@ -42,12 +42,7 @@ STORE_RATE = 0.4e9  # bytes of table a second that checksums, the store, and the
 
 
 def two_sided(
-    points: int,
-    chequers: int,
-    *,
-    cubeful: bool = True,
-    recipe: str | Recipe = "gnubg",
-    **how: Unpack[How],
+    points: int, chequers: int, *, cubeful: bool = True, recipe: str | Recipe = "gnubg", **how: Unpack[How]
 ) -> TwoSided:
     """Solve a two-sided table in memory; `bgfmt.solve` makes those that do not fit.
 

@@ -244,11 +244,7 @@ def test_the_variable_names_files_and_folders(
 def test_words_in_any_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     two = str(GOLDEN / "ts_06x04.bd")
     answers = set()
-    for words in (
-        [two, "0 1 0 0 1 / 0 1 1"],
-        ["0 1 0 0 1 / 0 1 1", two],
-        [two, *HERE_WORDS],
-    ):
+    for words in ([two, "0 1 0 0 1 / 0 1 1"], ["0 1 0 0 1 / 0 1 1", two], [two, *HERE_WORDS]):
         assert run(["cube", *words]) == 0
         answers.add(capsys.readouterr().out)
     assert len(answers) == 1

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bgfmt import met, solver
 from bgfmt.analysis import estimate_many, library
@@ -15,7 +16,7 @@ from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
-from bgfmt.solver.columns import for_money
+from bgfmt.solver.columns import Columns, for_money
 from bgfmt.tables import TwoSided
 
 
@@ -27,6 +28,11 @@ def truth(points: int, chequers: int) -> TwoSided:
 @cache
 def estimator() -> Estimator:
     return Estimator()
+
+
+def value(position: Position, columns: Columns, by: Estimator | None = None) -> NDArray[np.float64]:
+    us, them = (np.array([side.padded(board.BAR)]) for side in (position.us, position.them))
+    return (by or estimator()).values(us, them, columns)[0]  # type: ignore[no-any-return]
 
 
 def some(points: int, chequers: int, many: int, seed: int) -> list[Position]:
@@ -54,7 +60,7 @@ def test_kernels_are_compiled_for_one_type_of_table() -> None:
 def test_the_estimate_is_near_the_table(points: int, chequers: int) -> None:
     positions = some(points, chequers, 200, seed=points)
     exact = truth(points, chequers).lookup_many([p.us for p in positions], [p.them for p in positions])
-    found = np.array([estimator().values(p, for_money())[[0, 2, 1, 3]] for p in positions])
+    found = np.array([value(p, for_money())[[0, 2, 1, 3]] for p in positions])
     off = np.abs(found - exact)
     cubeless, _, centered, _ = np.sqrt((off**2).mean(axis=0))
     assert cubeless < 0.0015
@@ -72,10 +78,35 @@ def test_many_at_once_are_near_the_table() -> None:
     off = found - truth(8, 5).lookup_many([p.us for p in positions], [p.them for p in positions])
     assert np.sqrt((off**2).mean(axis=0)).max() < 0.004
     assert (found == estimate_many(*counts, threads=1)).all()
-    with pytest.raises(NotCoveredError, match="passed"):
-        estimate_many([[0, 0, 1]], [[0] * 23 + [1]])
-    with pytest.raises(PositionError):
-        estimate_many([[0, 0, 0]], [[1, 0, 0]])
+
+
+def test_many_of_every_length_are_as_each_alone() -> None:
+    """More than are taken at a time, home, within ten points and beyond, with gammons, sides of different widths."""
+    rng = np.random.default_rng(11)
+    us, them = np.zeros((700, 6), np.int8), np.zeros((700, 18), np.int8)
+    for n in range(700):
+        us[n, rng.integers(0, 6, 3)] += 1 + 4 * (n % 5 == 0)
+        them[n, rng.integers(0, (6, 10, 18)[n % 3], 4)] += 1
+    found = estimate_many(us, them)
+    for n in (*range(12), 255, 256, 257, 511, 512, 698, 699):
+        assert (found[n] == estimate_many(us[n : n + 1], them[n : n + 1], threads=1)[0]).all(), n
+    assert estimate_many(us[:0], them[:0]).shape == (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("us", "them", "error"),
+    [
+        ([0, 0, 1], [0] * 23 + [1], NotCoveredError),
+        ([0, 0, 0], [1, 0, 0], PositionError),
+        ([1, 0, 0], [0, 0, 0], PositionError),
+        ([16, 0, 0], [1, 0, 0], PositionError),
+        ([3, -1, 0], [1, 0, 0], PositionError),
+        ([1, 0, 0], [0] * 24 + [1], PositionError),
+    ],
+)
+def test_what_is_no_race_is_refused(us: list[int], them: list[int], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        estimate_many([[1, 1, 1] + [0] * (len(us) - 3), us], [[1] + [0] * (len(them) - 1), them])
 
 
 @pytest.mark.parametrize(
@@ -101,7 +132,7 @@ def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
 def test_gammons_are_counted(jacoby: bool) -> None:
     position = Position(Side(2, 1), Side(10, 5))
     exact = solve_money(position, jacoby=jacoby).on_roll
-    assert estimator().values(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
+    assert value(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
 
 
 @pytest.mark.parametrize("away", [(2, 4), (5, 3)])
@@ -121,12 +152,12 @@ def test_a_race_is_over_when_the_shorter_side_is_off(late: bool) -> None:
     """Many plays of fifteen chequers far behind, none of which comes up after the five of the other side are off."""
     behind = Side.parse("0 0 2 2 0 4 0 1 0 0 0 0 1 0 0 0 0 0 0 5")
     pair = (Side(3, 2), behind) if late else (behind, Side(3, 2))
-    value = estimator().values(Position(*pair), for_money())[0]
-    assert 2.0 <= (value if late else -value) < 3.0  # a gammon for sure, and most often a backgammon
+    cubeless = value(Position(*pair), for_money())[0]
+    assert 2.0 <= (cubeless if late else -cubeless) < 3.0  # a gammon for sure, and most often a backgammon
 
 
 def test_the_estimate_does_not_depend_on_what_was_asked_before() -> None:
     positions = some(9, 6, 20, seed=8)
-    first = [estimator().values(p, for_money()) for p in positions]
-    again = [Estimator(CAREFUL, 64).values(p, for_money()) for p in reversed(positions)][::-1]
+    first = [value(p, for_money()) for p in positions]
+    again = [value(p, for_money(), Estimator(CAREFUL, 64)) for p in reversed(positions)][::-1]
     assert np.array_equal(first, again)

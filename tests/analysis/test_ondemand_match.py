@@ -94,11 +94,7 @@ def test_brute_force_outside_home() -> None:
 @pytest.mark.parametrize("away", [(2, 2), (4, 2), (3, 7), (1, 4)])
 def test_brute_force_gammons(away: tuple[int, int]) -> None:
     """Fifteen chequers on the board of a side, or of both."""
-    for us, them in (
-        ((1, 0, 1), (14, 0, 1)),
-        ((14, 1, 0), (0, 1, 1)),
-        ((15, 0, 0), (15, 0, 0)),
-    ):
+    for us, them in (((1, 0, 1), (14, 0, 1)), ((14, 1, 0), (0, 1, 1)), ((15, 0, 0), (15, 0, 0))):
         check(Brute(XG2, away), Score(away, XG2), us, them)
 
 

@@ -8,18 +8,7 @@ import numpy as np
 import pytest
 
 from bgfmt.jit import njit
-from bgfmt.jit.lanes import (
-    LANES,
-    LEAST,
-    PANEL,
-    ROWS,
-    add_best,
-    add_best_plainly,
-    multiply,
-    multiply_pairs,
-    multiply_pairs_plainly,
-    multiply_plainly,
-)  # fmt: skip
+from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS, add_best, multiply, multiply_pairs
 
 
 @njit()
@@ -33,7 +22,7 @@ def both(
     rows: Any, at: Any, results: Any, first: int, last: int, double: int, before: Any
 ) -> tuple[Any, Any]:
     plain, vector = before.copy(), before.copy()
-    add_best_plainly(rows, at, results, first, last, plain, double)
+    plain += rows[at[results[first:last]]].astype(np.int32).max(axis=0, initial=LEAST) << double
     addresses = (array.ctypes.data for array in (at, results))
     add_best_of(rows.ctypes.data, rows.strides[0], *addresses, first, last, vector.ctypes.data, double)
     return plain, vector
@@ -83,10 +72,12 @@ def test_products_of_every_length(pairs: bool) -> None:
         wide = rng.integers(-1000, 1001, (ROWS, steps + 5, *shape)).astype(kind)
         left, right = wide[:, 3 : 3 + steps], rng.integers(-1000, 1001, (steps, PANEL, *shape)).astype(kind)
         right = np.ascontiguousarray(right if pairs else right[:, : PANEL // 2])
-        plain, vector = (
-            np.full((ROWS, right.shape[1]), 9, np.int32 if pairs else np.float64) for _ in range(2)
+        plain = (
+            np.einsum("rkx,kix->ri", *(one.astype(np.int64) for one in (left, right)))
+            if pairs
+            else left @ right
         )
-        (multiply_pairs_plainly if pairs else multiply_plainly)(np.ascontiguousarray(left), right, plain)
+        vector = np.full((ROWS, right.shape[1]), 9, np.int32 if pairs else np.float64)
         begin = wide.ctypes.data + 3 * wide.strides[1]
         products_of(pairs, begin, wide.strides[0], right.ctypes.data, steps, vector.ctypes.data)
         assert np.array_equal(plain, vector), steps

@@ -37,10 +37,7 @@ from_checkout = pytest.mark.skipif(not GOLDEN.is_dir(), reason="a wheel has not 
 #: formats of a row an entry, in which large tables would take the laws minutes
 ROWWISE = ("parquet", "sqlite")
 #: a table -> a smaller one, which formats that hold it are tried with instead
-SMALLER = {
-    "one-sided race": "one-sided race of two points",
-    "one-sided os_p06.bd": "one-sided os_p02_g.bd",
-}
+SMALLER = {"one-sided race": "one-sided race of two points", "one-sided os_p06.bd": "one-sided os_p02_g.bd"}
 
 
 @cache

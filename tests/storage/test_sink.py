@@ -6,12 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bgfmt.storage import (
-    ComparingSink,
-    MemorySink,
-    Sink,
-    create,
-)
+from bgfmt.storage import ComparingSink, MemorySink, Sink, create
 from bgfmt.storage.sink import MOST_RUNS
 
 

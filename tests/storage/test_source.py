@@ -13,15 +13,7 @@ import pytest
 
 import bgfmt
 from bgfmt.errors import ClosedError, TruncatedError
-from bgfmt.storage import (
-    FolderSource,
-    MappedSource,
-    MemorySource,
-    RangeSource,
-    Source,
-    open_source,
-    system,
-)
+from bgfmt.storage import FolderSource, MappedSource, MemorySource, RangeSource, Source, open_source, system
 from bgfmt.storage.source import open_regular
 from bgfmt.tables import same_numbers
 

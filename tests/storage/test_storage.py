@@ -14,11 +14,7 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.storage import (
-    create,
-    open_source,
-    system,
-)
+from bgfmt.storage import create, open_source, system
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:

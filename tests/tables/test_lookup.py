@@ -137,8 +137,7 @@ def test_many_of_a_table_cut_down() -> None:
         small = db.table.cut(4, 3)
         us, them = np.array([3, 20, 11]), np.array([7, 1, 30])
         assert np.array_equal(
-            small.lookup_many(us, them),
-            db.lookup_many(unrank_array(us, 4), unrank_array(them, 4)),
+            small.lookup_many(us, them), db.lookup_many(unrank_array(us, 4), unrank_array(them, 4))
         )
 
 

@@ -129,10 +129,7 @@ def test_moves_are_numbered() -> None:
 
 @pytest.mark.parametrize(
     ("name", "engine", "level"),
-    [
-        ("gv-XCu3RJ0UvDg_Tldl.xg", "eXtreme Gammon", "2-ply"),
-        ("gv-XCu3RJ0UvDg_Tldl.bgf", "BGBlitz", "3-ply"),
-    ],
+    [("gv-XCu3RJ0UvDg_Tldl.xg", "eXtreme Gammon", "2-ply"), ("gv-XCu3RJ0UvDg_Tldl.bgf", "BGBlitz", "3-ply")],
 )
 def test_the_analysis_of_a_file(judge: Judge, name: str, engine: str, level: str) -> None:
     """It covers every decision, is on the scale of ours, and near the end of the game nearly the same."""

@@ -22,17 +22,7 @@ from construct import Const, Int32ul, Struct
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, HeaderError
-from bgfmt.formats.base import (
-    ROLLS,
-    Layout,
-    Option,
-    Options,
-    Outlet,
-    Reading,
-    Region,
-    RollsFormat,
-    Salvage,
-)
+from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
 from bgfmt.formats.records import AsRead, as_read, lasting
 from bgfmt.game import board
 from bgfmt.storage import Source

@@ -31,10 +31,7 @@ SIZE = FIRST + SECOND
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512
 #: of each kind of part: chequers, numbers of an entry, bytes, and its numbers in words
-PARTS = {
-    OneSided.kind: (15, ROLLS, FIRST, "32 rolls"),
-    TwoSided.kind: (6, 1, SECOND, "one column"),
-}
+PARTS = {OneSided.kind: (15, ROLLS, FIRST, "32 rolls"), TwoSided.kind: (6, 1, SECOND, "one column")}
 Part = OneSided | TwoSided
 
 

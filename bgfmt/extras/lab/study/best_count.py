@@ -35,7 +35,7 @@ from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
 from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.extras.matches.decisions import state
 from bgfmt.game import board
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import Position
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
 from bgfmt.tables import TwoSided
@@ -143,10 +143,12 @@ def judged(
     cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
     cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
-    for done, n in enumerate(np.flatnonzero(~covered)):
-        values[n] = estimator.values(Position(*(Side(*map(int, side[n])) for side in (us, them))), cubes)
+    those, done = np.flatnonzero(~covered), 0
+    for some in np.array_split(those, range(1024, len(those), 1024)):
+        values[some] = estimator.values(us[some], them[some], cubes)
+        done += len(some)
         if progress is not None:
-            progress(done + 1, len(us))
+            progress(done, len(us))
     if score is None:
         middle, own, other = values[:, 1], values[:, 2], 2 * values[:, 3]
         worths = Worths(middle, own, other, other)

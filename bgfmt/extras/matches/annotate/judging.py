@@ -29,10 +29,7 @@ BEST_PLAYS = 5  # that gnubg's records get
 ERROR = 1e-7  # a smaller loss is none
 CLOSE = {"gnubg": 0.16, "xg": 0.2}  # a double that would cost no less is no decision there
 #: classes of errors by program, with the least loss of each, in EMG
-CLASSES = {
-    "gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04},
-    "xg": {"blunder": 0.08, "error": 0.02},
-}
+CLASSES = {"gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}, "xg": {"blunder": 0.08, "error": 0.02}}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
 Method = Literal["exact", "estimated", "play-outs"]
 
