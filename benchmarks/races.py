@@ -1,6 +1,7 @@
 """How far estimates of races err, and how far gnubg and bgsage do, held against exact tables.
 
     python -m benchmarks.races [--positions 3000] [--tables 8x8 9x7 10x6 12x5] [--scores 8x6 10x4] [--seed 1]
+    python -m benchmarks.races --bulk [--positions 6000] [--tables 8x8 9x7 10x6 12x5 7x11]
     python -m benchmarks.races --engines [--positions 200] [--gnubg /usr/games/gnubg]
 
 Positions are drawn at random from each table, with a chequer of either side outside the home board (from one of six
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 import bgfmt
 from bgfmt import met, solver
 from bgfmt.analysis.at_score import stored
-from bgfmt.analysis.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors
+from bgfmt.analysis.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors, estimate_many
 from bgfmt.analysis.ondemand import columns_for, match_answer
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -293,11 +294,29 @@ def compare(options: Any) -> None:
         print(row(f"bgsage {plies}-ply", exact, *bgsage(positions, plies)), flush=True)
 
 
+def bulk(options: argparse.Namespace) -> None:
+    """Print how many positions of each size `estimate_many` takes a second, on all cores."""
+    for text in options.tables:
+        points, chequers = size(text)
+        positions = sample(points, chequers, options.positions, np.random.default_rng(options.seed))
+        us, them = [p.us.padded(points) for p in positions], [p.them.padded(points) for p in positions]
+        estimate_many(us[:9], them[:9])  # compiles
+        begin, work = time.perf_counter(), time.process_time()
+        estimate_many(us, them)
+        took, spent = time.perf_counter() - begin, time.process_time() - work
+        print(
+            f"{text:6} {len(us) / took:6.0f} a second, {1000 * spent / len(us):.2f} ms of processor time each"
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the errors, or the comparison."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--engines", action="store_true", help="compare with gnubg and bgsage")
-    parser.add_argument("--positions", type=int, help="of each table; default 3000, with engines 200")
+    parser.add_argument("--bulk", action="store_true", help="how many are estimated a second")
+    parser.add_argument(
+        "--positions", type=int, help="of each table; default 3000, bulk 6000, with engines 200"
+    )
     parser.add_argument("--tables", nargs="*", default=["8x8", "9x7", "10x6", "12x5"])
     parser.add_argument("--scores", nargs="*", default=["8x6", "10x4"])
     parser.add_argument("--exact", action="store_true", help="truth of float64: four times the memory")
@@ -305,8 +324,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--gnubg", default=shutil.which("gnubg") or "/usr/games/gnubg")
     options = parser.parse_args(arguments)
-    options.positions = options.positions or (200 if options.engines else 3000)
-    (compare if options.engines else report)(options)
+    options.positions = options.positions or (200 if options.engines else 6000 if options.bulk else 3000)
+    (compare if options.engines else bulk if options.bulk else report)(options)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
-@asking.limit_options("2 million, less than a tenth of a second a game")
+@asking.limit_options("8 million, a third of a second a game")
 @asking.question_options("oracle")
 @options.force_option
 @options.as_option

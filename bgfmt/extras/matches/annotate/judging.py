@@ -226,9 +226,9 @@ class Judgement:
         return {name: getattr(self, name) for name in names.split()}
 
 
-#: most pairs of boards times cube states calculated for one question, less than a tenth of a second; what comes up
-#: later in the game is answered from it
-LIMIT = 2_000_000
+#: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in
+#: the game is answered from it
+LIMIT = 8_000_000
 
 DOUBLING = ("double", "no double")
 
