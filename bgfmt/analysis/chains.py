@@ -110,12 +110,9 @@ class Estimator:
         points_of = np.where(farthest <= HOME, HOME, np.maximum(farthest, FAR))
         out = np.empty((len(both), len(columns)))
         for points in map(int, np.unique(points_of)):
-            those = np.flatnonzero(points_of == points)
-            for some in np.array_split(those, range(BATCH, len(those), BATCH)):
-                boards, values = (
-                    np.zeros((len(some), 2, points), np.int64),
-                    np.empty((len(some), len(columns))),
-                )
+            for some in np.array_split(np.flatnonzero(points_of == points), range(BATCH, len(both), BATCH)):
+                boards = np.zeros((len(some), 2, points), np.int64)
+                values = np.empty((len(some), len(columns)))
                 boards[:, :, : both.shape[2]] = both[some, :, :points]
                 with self._lock:
                     game, spaces, rules = self._prepared(points, columns)

@@ -306,7 +306,9 @@ def race(
     shorter = 0 if ahead >= 0 else 1
     depth = LAYERS - 2
     for side in (shorter, 1 - shorter):
-        depth = 1 + _chain(boards[side], most, most_first, depth, few, terms, tables, root, kept, spaces[side])
+        depth = 1 + _chain(
+            boards[side], most, most_first, depth, few, terms, tables, root, kept, spaces[side]
+        )
         if depth == 0:
             return np.empty(0, np.int64)
     starts = np.zeros(2 * depth + 2, np.int64)

@@ -116,7 +116,7 @@ def solve() -> None:
 
 
 @solve.command("one-sided")
-@click.argument("points", type=int)
+@click.argument("size", metavar="POINTS")
 @click.option("--chequers", "--checkers", type=click.IntRange(1, 15), default=15, show_default=True)
 @no_option("--no-gammon", "gammon", "No gammon distributions (makebearoff -g).")
 @no_option("--no-compress", "compressed", "Plain rows (makebearoff -c).")
@@ -127,13 +127,15 @@ def solve() -> None:
     "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
 )
 @common
-def one_sided(points: int, chequers: int, normal_dist: bool, **common: Any) -> None:
-    """Distributions of the rolls one side needs, on POINTS points (1 to 18).
+def one_sided(size: str, chequers: int, normal_dist: bool, **common: Any) -> None:
+    """Distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
 
     \b
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
+    size = f"{size}x{chequers}" if size.isdigit() else size
+    points, chequers = _parsed(size, SIZE, "a number of points, such as 6")
     if normal_dist:
         common |= {"compressed": None}
     _run("normal-distribution" if normal_dist else "one-sided", points, chequers, **common)

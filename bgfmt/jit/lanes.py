@@ -2,8 +2,7 @@
 
 Adding up the greatest of several rows makes two-sided tables and checks them; products of rows and columns predict
 the records of compressed tables. Numba compiles plain loops to code that keeps maxima and sums in memory, and takes
-five and two and a half times as long. The loops know nothing of backgammon; `tests/jit/test_lanes.py` holds them
-against numpy. `bgfmt.jit.vectors` writes the vector code when numba asks for it.
+five and two and a half times as long. `bgfmt.jit.vectors` writes the vector code when numba asks for it.
 """
 
 from __future__ import annotations

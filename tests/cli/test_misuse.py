@@ -251,6 +251,8 @@ CONFLICTS = [
     ["solve", "hypergammon", "1", "-o", "OUT.bd", "--recipe", "exact"],
     ["solve", "hypergammon", "1", "-o", "OUT.bd", "--restart", TS],
     ["solve", "one-sided", "0", "-o", "OUT.bd"],
+    ["solve", "one-sided", "six", "-o", "OUT.bd"],
+    ["solve", "one-sided", "6x16", "-o", "OUT.bd"],
     ["solve", "one-sided", "2", "--normal-dist", "--recipe", "exact", "-o", "OUT.bd"],
     ["solve", "two-sided", "0x0", "-o", "OUT.bd"],
     ["solve", "two-sided", "2x2", "-o", "OUT.bd", "--threads", "9" * 21],

@@ -236,6 +236,13 @@ def test_a_plan_in_little_memory_says_what_lies_on_the_disk(capsys: pytest.Captu
     assert command(["solve", "mean-rolls", "--plan"]) == 0
 
 
+def test_the_size_of_a_one_sided_table_is_written_as_of_others(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.bd", tmp_path / "b.bd"
+    assert command(["solve", "one-sided", "3", "--chequers", "4", "-o", str(a)]) == 0
+    assert command(["solve", "one-sided", "3x4", "-o", str(b)]) == 0
+    assert a.read_bytes() == b.read_bytes()
+
+
 def test_a_folder_that_is_full_leaves_nothing(tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path]
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
