@@ -134,7 +134,7 @@ def one_sided(size: str, chequers: int, normal_dist: bool, **common: Any) -> Non
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
-    size = f"{size}x{chequers}" if size.isdigit() else size
+    size = f"{size}x{chequers}" if size.isdecimal() else size
     points, chequers = _parsed(size, SIZE, "a number of points, such as 6")
     if normal_dist:
         common |= {"compressed": None}
