@@ -15,9 +15,7 @@ DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYERS = 1 << 8
-FEW = (
-    1 << 12
-)  # places for the boards of a layer, doubled where they are too few; a roll has at most MOST_PLAYS
+FEW = 1 << 12  # places for the boards of a layer, twice as many once half are taken; MOST_PLAYS a roll fit
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
