@@ -32,7 +32,7 @@ from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
 from bgfmt.solver.tiles import WORK_BYTES, TileGrid, grid_of
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
 from bgfmt.storage import PathLike, check_output, create, open_source
-from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, crc32c, is_address
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -110,6 +110,7 @@ def fill_store(
 
     layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
+    crc32c(np.empty(0, np.uint8))  # refused where its library is missing, before anything is written
     known = _known(solver, path, resume)
     count = thread_count(threads)
     if device is not None:

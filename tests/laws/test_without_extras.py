@@ -76,6 +76,8 @@ def test_a_table_is_converted(folder: Path, source: str, target: str) -> None:
         (("verify", TS), "numba"),
         (("cube", OS, POSITION), "numba"),
         (("solve", "two-sided", "2x2", "-o", "new.bd"), "numba"),
+        (("solve", "two-sided", "2x2", "--store", "new.store"), "google-crc32c"),
+        (("solve", "two-sided", "6x13", "-o", "new.bd"), "google-crc32c"),
         (("convert", TS, "new.bgts"), "numba"),
         (("convert", TS, "new.parquet"), "pyarrow"),
         (("info", "https://localhost/table.bd"), "urllib3"),
