@@ -110,14 +110,15 @@ class Estimator:
         points_of = np.where(farthest <= HOME, HOME, np.maximum(farthest, FAR))
         out = np.empty((len(both), len(columns)))
         for points in map(int, np.unique(points_of)):
-            for some in np.array_split(np.flatnonzero(points_of == points), range(BATCH, len(both), BATCH)):
+            those = np.flatnonzero(points_of == points)
+            for some in np.array_split(those, range(BATCH, len(those), BATCH)):
                 boards = np.zeros((len(some), 2, points), np.int64)
                 values = np.empty((len(some), len(columns)))
                 boards[:, :, : both.shape[2]] = both[some, :, :points]
                 with self._lock:
                     game, spaces, rules = self._prepared(points, columns)
                     done = kernels.estimates(values, boards, *rules, spaces, game.arrays)
-                _check_room(done == len(some))
+                _check_room(done == len(some), boards[min(done, len(some) - 1)].tolist())
                 out[some] = values
         gammons = (both.sum(axis=2) == MAX_CHEQUERS).any(axis=1)
         return np.where(gammons[:, None], out, _single(out, columns))
@@ -131,7 +132,7 @@ class Estimator:
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
         game, spaces, rules = self._prepared(points, columns)
         starts = kernels.race(boards, 3 * len(columns), *rules, spaces)
-        _check_room(starts.size)
+        _check_room(starts.size, position)
         return ChainGame(spaces, starts, rules[2:5], game)
 
     def _prepared(self, points: int, columns: Columns) -> tuple[GameColumns, Chains, Rules]:
@@ -149,9 +150,9 @@ class Estimator:
         return self._game, self._spaces[points], rules
 
 
-def _check_room(found: int) -> None:
+def _check_room(found: int, race: object) -> None:
     if not found:
-        raise SolverError("a race takes more boards than an estimate holds")
+        raise SolverError(f"{race}: the race takes more boards than an estimate holds")
 
 
 def _highest(boards: Array) -> Array:

@@ -14,8 +14,7 @@ MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
-LAYERS = 1 << 8
-FEW = 1 << 12  # places for the boards of a layer, twice as many once half are taken; MOST_PLAYS a roll fit
+LAYER_PLACES = 1 << 12  # of a hash table, twice as many once half are taken; the MOST_PLAYS of a roll fit
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
@@ -227,8 +226,8 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
     n: Any = first
     used: Any = ends[21 * nexts[t]]
     _, _, spans, those, their_means, _ = source[:6]
-    table = keys[:FEW]  # of the boards of this layer
-    table[:] = 0
+    met = keys[:LAYER_PLACES]  # the boards of this layer
+    met[:] = 0
     for c in range(nexts[t], nexts[t + 1]):
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
@@ -238,16 +237,16 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
             begin, end = spans[slot, roll], spans[slot, roll + 1]
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
-            if 2 * (n + end - begin - first) > table.size:
-                table = keys[: 2 * table.size]
-                table[:] = 0
+            if 2 * (n + end - begin - first) > met.size:
+                met = keys[: 2 * met.size]
+                met[:] = 0
                 for x in range(first, n):
-                    at = _slot(table, numbers[x])
-                    table[at], places[at] = numbers[x] + 1, x
+                    at = _slot(met, numbers[x])
+                    met[at], places[at] = numbers[x] + 1, x
             for x in range(begin, end):
-                at = _slot(table, those[x])
-                if table[at] == 0:
-                    table[at], places[at] = those[x] + 1, n
+                at = _slot(met, those[x])
+                if met[at] == 0:
+                    met[at], places[at] = those[x] + 1, n
                     numbers[n], means[n] = those[x], their_means[x]
                     shares[n, 0] = shares[n, 1] = NONE
                     near[n, 0] = -1
@@ -302,7 +301,7 @@ def race(
     for k in range(boards.shape[1]):
         ahead += (k + 1) * (boards[1, k] - boards[0, k])
     shorter = 0 if ahead >= 0 else 1
-    depth = LAYERS - 2
+    depth = spaces[0].layers.size - 2
     for side in (shorter, 1 - shorter):
         depth = 1 + _chain(
             boards[side], most, most_first, depth, few, terms, tables, root, kept, spaces[side]

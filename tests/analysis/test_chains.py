@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from bgfmt import met, solver
-from bgfmt.analysis import estimate_many, library
+from bgfmt.analysis import chains, estimate_many, library
 from bgfmt.analysis.chains import CAREFUL, Estimator, errors
 from bgfmt.analysis.ondemand import columns_for, match_answer, solve_match, solve_money
-from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.errors import NotCoveredError, PositionError, SolverError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
@@ -91,6 +91,15 @@ def test_many_of_every_length_are_as_each_alone() -> None:
     for n in (*range(12), 255, 256, 257, 511, 512, 698, 699):
         assert (found[n] == estimate_many(us[n : n + 1], them[n : n + 1], threads=1)[0]).all(), n
     assert estimate_many(us[:0], them[:0]).shape == (0, 4)
+
+
+def test_a_race_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "space", partial(chains.space, room=64))
+    small = Estimator()
+    with pytest.raises(SolverError, match=r"^4 3 3 2 2 1 / 4 3 3 2 2 1: the race takes more boards"):
+        small.solve(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), for_money())
+    with pytest.raises(SolverError, match=r"\[4, 3, 3, 2, 2, 1\].*: the race takes more boards"):
+        value(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), for_money(), small)
 
 
 @pytest.mark.parametrize(
