@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt import formats
 from bgfmt.analysis.choose import Asked
 from bgfmt.errors import BgfmtError, UnknownFormatError
 from bgfmt.files import gnubg_folders as folders
@@ -248,7 +249,8 @@ def _default(name: str, kind: str, points: int, called: str, say: Say) -> Databa
     options: dict[str, Any] = {"compressed": False, "gammon": False} if far else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(table, path, format="gnubg" if path.suffix == ".bd" else None, force=True, **options)
+        form = "npz" if kind == MeanRolls.kind else formats.home(table).name
+        save(table, path, format=form, force=True, **options)
         return open_database(path)
     except OSError:
         return table
