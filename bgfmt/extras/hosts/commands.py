@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.cli import asking, options
+from bgfmt.cli.verify import RUNGS
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.engines import Decider
 
 F = TypeVar("F", bound=Callable[..., Any])
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
@@ -64,15 +64,12 @@ def check(file: str, until: str, as_json: bool) -> int:
         options.echo_json(examination.as_dict())
         return examination.exit_code
     click.echo(f"{file}: {examination.title}")
-    for reason in examination.refusals:
-        click.echo(f"  refused   {reason}")
-    if examination.slots:
-        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in examination.slots)}")
-    click.echo(f"  verified  {examination.verdict}")
-    for note in examination.warnings:
-        click.echo(f"  note      {note}")
-    for host, verdict in examination.hosts.items():
-        click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
+    rows = [("refused", reason) for reason in examination.refusals]
+    rows += [("slot", ", or ".join(SLOTS[slot] for slot in examination.slots))] * bool(examination.slots)
+    rows += [("verified", examination.verdict), *(("note", note) for note in examination.warnings)]
+    rows += [(host, f"{verdict} ({HOSTS[host]})") for host, verdict in examination.hosts.items()]
+    for label, text in rows:
+        click.echo(f"  {label:<9} {text}")
     return examination.exit_code
 
 
