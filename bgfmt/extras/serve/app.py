@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -221,7 +222,7 @@ class Service:
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
         caching = "public, max-age=31536000, immutable"
-        return _stored(request, page.assets()[name], page.media_type(name), caching)
+        return _stored(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
     def close(self) -> None:
         self.workers.close()

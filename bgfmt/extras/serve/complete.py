@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -46,48 +45,28 @@ COMPLETE = Sizes()
 
 def tables(given: list[str], folder: Path, making: Making) -> list[str]:
     """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
-    sizes = COMPLETE
-    home, far = sizes.points, sizes.far
-
-    def two(t: Any) -> bool:
-        return isinstance(t, TwoSided) and t.points >= home and not t.exact and t.equities.shape[2] == 4
-
-    wanted: list[tuple[str, Callable[[Any], bool], Callable[[Path], None]]] = [
-        (
-            f"{home}x{sizes.chequers}.bgts",
-            lambda t: two(t) and t.chequers >= sizes.chequers,
-            lambda path: _two_sided(path, sizes, making),
-        ),
-        (
-            "gnubg_ts0.bd",
-            lambda t: two(t) and sizes.few <= t.chequers < sizes.chequers,
-            lambda path: _solved("two-sided", path, home, sizes.few, making),
-        ),
-        (
-            "gnubg_os0.bd",
-            lambda t: isinstance(t, OneSided) and t.points >= home and t.gammon is not None,
-            lambda path: _solved("one-sided", path, home, 15, making),
-        ),
-        (
-            f"bgfmt_os{far}.bd",
-            lambda t: isinstance(t, OneSided) and t.points >= far,
-            lambda path: _solved("one-sided", path, far, 15, making, compressed=False, gammon=False),
-        ),
-    ]
+    home, most, few, far = COMPLETE.points, COMPLETE.chequers, COMPLETE.few, COMPLETE.far
     with Holdings.open(given) as holdings:
-        here = [one.table for one in holdings]
-        lacking = [(name, make) for name, fits, make in wanted if not any(map(fits, here))]
+        here = [held.table for held in holdings if held.table.points >= home]
+        two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]
+        one = [t for t in here if isinstance(t, OneSided)]
+        wanted: tuple[tuple[str, bool, Callable[..., None], tuple[Any, ...]], ...] = (
+            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _two_sided, (home, most)),
+            ("gnubg_ts0.bd", any(few <= t.chequers < most for t in two), _solved, ("two-sided", home, few)),
+            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solved, ("one-sided", home, 15)),
+            (f"bgfmt_os{far}.bd", any(t.points >= far for t in one), _solved, ("one-sided", far, 15, False)),
+        )
     made = []
-    for name, make in lacking:
-        path = folder / name
-        if not path.exists():
-            folder.mkdir(exist_ok=True)
-            make(path)
-        made.append(str(path))
-    return [*given, *made]
+    for name, there, make, how in wanted:
+        if not there:
+            made.append(folder / name)
+            if not made[-1].exists():
+                folder.mkdir(exist_ok=True)
+                make(made[-1], making, *how)
+    return [*given, *map(str, made)]
 
 
-def _two_sided(path: Path, sizes: Sizes, making: Making) -> None:
+def _two_sided(path: Path, making: Making, points: int, chequers: int) -> None:
     """Solved into a store, from which an ended run goes on, and packed."""
     from bgfmt.files.convert import convert
     from bgfmt.files.solve import solve_table
@@ -95,17 +74,16 @@ def _two_sided(path: Path, sizes: Sizes, making: Making) -> None:
 
     store = path.with_suffix(".store")
     with making("solving") as progress:
-        solve_table(
-            "two-sided", sizes.points, sizes.chequers, store=store, resume=store.exists(), progress=progress
-        )
+        solve_table("two-sided", points, chequers, store=store, resume=store.exists(), progress=progress)
     with making("packing") as progress:
         convert(store, path, progress=progress)
     remove(str(store))
 
 
-def _solved(what: str, path: Path, points: int, chequers: int, making: Making, **options: Any) -> None:
+def _solved(path: Path, making: Making, what: str, points: int, chequers: int, gammon: bool = True) -> None:
     from bgfmt.files.solve import solve_table
 
+    options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
     with making("solving") as progress:
         solve_table(what, points, chequers, path, progress=progress, **options)
 
@@ -142,9 +120,3 @@ def _pieces(file: Any, left: int) -> Iterator[bytes]:
             raise OSError("the file became shorter while it was copied")
         left -= len(piece)
         yield piece
-
-
-def put_met(folder: Path) -> str:
-    """The match equity table, under the name that is returned."""
-    shutil.copyfile(Path(__file__).parents[2] / "data" / "met" / MET, folder / MET)
-    return MET

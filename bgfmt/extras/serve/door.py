@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import secrets
 import sys
@@ -62,10 +61,8 @@ class Door:
             answer.close()  # where such a body ends is not known to `Watch`
         self.metrics.in_flight(1)
         try:
-            early = self._refused(scope)
-            if early is not None:
-                await answer.error(early)
-            elif scope["method"] == "OPTIONS" and self._shared(scope):
+            self._check_host(scope)
+            if scope["method"] == "OPTIONS" and self._shared(scope):
                 await answer.plain(204, PREFLIGHT)
             else:
                 scope["app"] = self  # Starlette's routes then raise what they have no answer to
@@ -74,8 +71,6 @@ class Door:
             await answer.error(refusal)
         except HTTPException as error:
             await answer.error(_not_there(scope, error))
-        except asyncio.CancelledError:
-            raise
         except Exception:
             await self._failed(answer)
         finally:
@@ -94,13 +89,10 @@ class Door:
             raise OSError(f"error {number} after the answer had begun")
         await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
 
-    def _refused(self, scope: Scope) -> Refusal | None:
-        if self.hosts is None:
-            return None
+    def _check_host(self, scope: Scope) -> None:
         said = [value for name, value in scope["headers"] if name == b"host"]
-        if len(said) == 1 and _host(said[0]) in self.hosts:
-            return None
-        return Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
+        if self.hosts is not None and (len(said) != 1 or _host(said[0]) not in self.hosts):
+            raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
 
     def _shared(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
@@ -154,7 +146,7 @@ class _Answer:
         await self._send(message)
 
     async def plain(self, status: int, headers: Headers, body: bytes = b"") -> None:
-        await self({"type": "http.response.start", "status": status, "headers": list(headers)})
+        await self({"type": "http.response.start", "status": status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
 
     async def error(self, refusal: Refusal) -> None:

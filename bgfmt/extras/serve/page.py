@@ -18,12 +18,14 @@ from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.extras.serve import complete
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
-from bgfmt.met import load, names
+from bgfmt.met import load
+from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
 from bgfmt.storage.source import Progress
 
 FOLDER = Path(__file__).resolve().parent / "web"
+METS = FOLDER.parents[2] / "data" / "met"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 #: those of plugins/js; a wheel carries them beside the page's own
 READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js")
@@ -46,7 +48,6 @@ LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "calculator.js"
 COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
 #: what plugins/js takes of a match equity table
 MET_FIELDS = ("name", "digest", "even", "pre", "post")
-COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
 
@@ -66,11 +67,6 @@ def digest() -> str:
     for name, data in sorted(assets().items()):
         made.update(name.encode() + b"\0" + data)
     return made.hexdigest()[:16]
-
-
-def media_type(name: str) -> str:
-    """The type of an asset."""
-    return TYPES[Path(name).suffix]
 
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
@@ -159,18 +155,16 @@ def write(
     if far:
         raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
     with Holdings.open(databases) as holdings:
-        taken = {one.name for one in holdings}
-        for link in links:
-            if link.name in taken:
-                raise CapabilityError(f"two tables are called {link.name!r}")
-            taken.add(link.name)
+        names = [one.name for one in (*holdings, *links)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise CapabilityError(f"two tables are called {twice[0]!r}")
         for one in holdings:
             _check_readable(one)
         with new_folder(target, force=True) as made, system.said_of(target):
             _fill(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
-                complete.put_met(made / "met")
+                shutil.copyfile(METS / complete.MET, made / "met" / complete.MET)
             _installable(made, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
@@ -204,14 +198,16 @@ def _fill(
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            entries.append(
-                held.entry(None) | complete.cut(source, made / "tables", held.name, part, progress)
-            )
-            continue
-        shutil.copyfile(source, made / "tables" / held.name)
-        entries.append(held.entry(f"tables/{quote(held.name)}"))
-    entries += [_linked(link) for link in links]
-    mets = [load(name) for name in names()]
+            parts = complete.cut(source, made / "tables", held.name, part, progress)
+            entries.append(held.entry(None) | parts)
+        else:
+            shutil.copyfile(source, made / "tables" / held.name)
+            entries.append(held.entry(f"tables/{quote(held.name)}"))
+    # what a linked table is, the page finds out by opening it
+    told = "title format kind points chequers positions size max_error fingerprint sha256"
+    unknown = dict.fromkeys(told.split())
+    entries += [{"name": link.name, **unknown, "url": link.url} for link in links]
+    mets = [load(name) for name in met_names()]
     said = {"title": title, "mets": [met.name for met in mets], "tables": entries}
     (made / "site.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", "utf-8")
     values = [{name: getattr(met, name) for name in MET_FIELDS} for met in mets]
@@ -222,10 +218,10 @@ def _installable(made: Path, title: str) -> None:
     """What a browser needs to install the page, and to show it without a network."""
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
     name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
-    facts = {"name": name, "short_name": title[:24] or "Bearoff", "start_url": "./", "display": "standalone"}
-    icon = {"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}
-    text = json.dumps(facts | COLOURS | {"icons": [icon]}, indent=1, ensure_ascii=False)
-    (made / "manifest.webmanifest").write_text(text + "\n", "utf-8")
+    text = (SITE / "manifest.webmanifest").read_text("utf-8")
+    for mark, said in (("@NAME@", name), ("@SHORT@", title[:24] or "Bearoff")):
+        text = text.replace(mark, json.dumps(said, ensure_ascii=False)[1:-1])
+    (made / "manifest.webmanifest").write_text(text, "utf-8")
     shell = ["index.html", "site.json", "mets.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
     every = hashlib.sha256()
@@ -234,9 +230,3 @@ def _installable(made: Path, title: str) -> None:
     shell[0] = "./"  # as which the page is asked for
     text = (SITE / "sw.js").read_text("utf-8").replace("@DIGEST@", every.hexdigest()[:16])
     (made / "sw.js").write_text(text.replace("@FILES@", json.dumps(shell)), "utf-8")
-
-
-def _linked(link: Link) -> dict[str, object]:
-    """The entry of a linked table: what it is, the page finds out by opening it."""
-    known = "title format kind points chequers positions size max_error fingerprint sha256"
-    return {"name": link.name, **dict.fromkeys(known.split()), "url": link.url}
