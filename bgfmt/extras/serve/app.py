@@ -290,12 +290,9 @@ def send(request: Request, held: Holding) -> Response:
     }
     if (same := unchanged(request, headers)) is not None:
         return same
-    asked = request.headers.get("range")
-    if asked is not None and request.headers.get("if-range", tag).strip() != tag:
-        asked = None
+    asked = request.headers.get("range", "") if request.headers.get("if-range", tag).strip() == tag else ""
     first, last, status = 0, held.size - 1, 200
-    found = None if asked is None else byte_range(asked, held.size)
-    if found is not None:
+    if (found := byte_range(asked, held.size)) is not None:
         (first, last), status = found, 206
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
