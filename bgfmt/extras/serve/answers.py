@@ -86,7 +86,9 @@ class Answers:
 
     def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        one = _side_or_position(asked.position)
+        one, text = questions.one_or_two(asked.position), asked.position
+        if isinstance(one, Side) and ("/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))):
+            one = parse_position(text)  # whose other side is empty
         holding = self._best(one) if asked.table is None else self.named(asked.table)
         sides: dict[str, Side | Position] = {"": one}
         if isinstance(one, Position) and holding.table.sides == 1:
@@ -343,13 +345,6 @@ def _mended(text: str) -> str:
     if not re.fullmatch(form, text) or re.fullmatch(r"[\d\s-]+", text):
         return text
     return text.replace(" ", "+").replace("-", "+").replace("_", "/")
-
-
-def _side_or_position(text: str) -> Side | Position:
-    """A side, or a position, which may have an empty side."""
-    one = questions.one_or_two(text)
-    two = "/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))
-    return parse_position(text) if two and isinstance(one, Side) else one
 
 
 def _state_in(text: str) -> GameState | None:

@@ -184,8 +184,13 @@ class Binary:
     def __init__(self, table: Table, data: bytes, *, numbers: bool, column: str | None) -> None:
         if table.listing is not None:
             raise Refusal("bad_parameter", "this table is asked by text alone", "table")
-        self.table = table
-        self.column = self._checked(column)
+        names = DISTRIBUTIONS & table.arrays().keys()
+        if column is not None and column not in names:
+            known = "the table's columns are bearoff and, where known, gammon"
+            raise Refusal(
+                "bad_parameter", known if names else "column is for tables of distributions", "column"
+            )
+        self.table, self.column = table, column
         width = table.sides * (4 if numbers else table.points)
         if len(data) % width:
             raise Refusal("bad_body", f"a row has {width} bytes; {len(data):,} are no whole number of rows")
@@ -205,17 +210,6 @@ class Binary:
             self.good &= sum((points * taken).max(axis=1) for taken in boards) <= 24
         self.not_covered = int(self.rows - self.good.sum())
         self.columns = self.table.answers(self.column)
-
-    def _checked(self, column: str | None) -> str | None:
-        names = DISTRIBUTIONS & self.table.arrays().keys()
-        if column is None or column in names:
-            return column
-        known = "the table's columns are bearoff and, where known, gammon"
-        raise Refusal("bad_parameter", known if names else "column is for tables of distributions", "column")
-
-    @property
-    def size(self) -> int:
-        return self.rows * len(self.columns) * 4
 
     def block(self, start: int) -> bytes:
         """The answer's bytes for `CHUNK` rows."""

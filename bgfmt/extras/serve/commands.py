@@ -20,25 +20,6 @@ from bgfmt.files.database import Database
 from bgfmt.game.drawing import many
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: limits that are settings: the least number, what it limits
-LIMITS = {
-    "max_rows": (1, "Positions a request."),
-    "max_body": (1, "Bytes of a request's body."),
-    "max_age": (0, "Seconds that answers may be kept."),
-    "connections": (1, "Open connections."),
-    "waiting": (1, "Questions of one client that may wait."),
-    "share": (1, "Threads that one client may use at once (default: all but one)."),
-    "calculation": (1, "Seconds of calculation a minute for one client (default: 30, here no limit)."),
-}
-
-
-def _limits(function: F) -> F:
-    """An option for each of `LIMITS`."""
-    for name, (least, about) in reversed(LIMITS.items()):
-        usual = getattr(Settings, name)
-        typed = {} if usual is None else {"default": usual}
-        function = options.number(f"--{name.replace('_', '-')}", least=least, help=about, **typed)(function)
-    return function
 
 
 def _several(
@@ -76,7 +57,16 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
     help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
     "table has an answer).",
 )  # fmt: skip
-@_limits
+@options.number("--max-rows", least=1, default=Settings.max_rows, help="Positions a request.")
+@options.number("--max-body", least=1, default=Settings.max_body, help="Bytes of a request's body.")
+@options.number("--max-age", least=0, default=Settings.max_age, help="Seconds that answers may be kept.")
+@options.number("--connections", least=1, default=Settings.connections, help="Open connections.")
+@options.number("--waiting", least=1, default=Settings.waiting, help="Questions of one client that may wait.")
+@options.number("--share", least=1, help="Threads that one client may use at once (default: all but one).")
+@options.number(
+    "--calculation", least=1,
+    help="Seconds of calculation a minute for one client (default: 30, here no limit).",
+)  # fmt: skip
 @options.number(
     "--workers", least=1, default=1, help="Processes that answer; each has limits and counters of its own."
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import secrets
 import sys
 import time
@@ -24,7 +23,6 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"Content-Type, Range, If-None-Match, If-Range"),
     (b"access-control-max-age", b"86400"),
 ]
-PACKED_FROM = 1024  # bytes of JSON that are worth packing
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -151,17 +149,6 @@ class _Answer:
 
     async def error(self, refusal: Refusal) -> None:
         await self.plain(refusal.status, *refusal.response())
-
-
-def packed(data: bytes, accepted: str | None) -> bytes | None:
-    """The data packed by gzip where that is accepted and worth it."""
-    if len(data) <= PACKED_FROM or accepted is None:
-        return None
-    for one in accepted.lower().split(","):
-        coding, _, weight = one.replace(" ", "").partition(";")
-        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
-            return gzip.compress(data, 5, mtime=0)
-    return None
 
 
 def _method(scope: Scope) -> str:

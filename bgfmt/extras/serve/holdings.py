@@ -77,11 +77,6 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     def by_name(self) -> dict[str, Holding]:
         return {one.name: one for one in self}
 
-    @property
-    def fingerprints(self) -> str:
-        """All of them in one text, for ETags."""
-        return " ".join(one.name + ":" + one.fingerprint for one in self)
-
     def close(self) -> None:
         for one in self:
             one.database.close()

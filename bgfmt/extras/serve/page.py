@@ -109,12 +109,6 @@ class Link:
             raise CapabilityError("a link for everyone to see cannot hold a user and password")
         return cls(legible(name), legible(url))
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
-
 
 def check(out: str | os.PathLike[str], force: bool) -> Path:
     """The folder to write; OutputExistsError or CapabilityError where it cannot be."""
@@ -186,7 +180,8 @@ def _check_readable(held: Holding) -> None:
 def _fill(
     made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Progress
 ) -> None:
-    origins = tuple(sorted({link.origin for link in links}))
+    addresses = [urlsplit(link.url) for link in links]
+    origins = tuple(sorted({f"{one.scheme}://{one.netloc}" for one in addresses}))
     (made / "index.html").write_bytes(html("site", title=title, connect=origins))
     folder = made / "assets" / digest()
     folder.mkdir(parents=True)

@@ -20,6 +20,7 @@ from bgfmt.extras.hosts.gnubg.check import Examination
 from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, changing, copy_new, read_record
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
+from bgfmt.storage import publish
 
 LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others are told by a variable
 
@@ -205,22 +206,12 @@ def _bring(item: Path, here: Path) -> None:
     try:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
-        _tree(item, here) if item.is_dir() else copy_new(item, here)
-
-
-def _tree(source: Path, here: Path) -> None:
-    """Copy a folder under a hidden name, then give it its own: what has the name is complete.
-
-    The folder around it is locked; a hidden one that a killed process left is made again.
-    """
-    beside = here.with_name(f".{here.name}.bgfmt-part")
-    _clear(beside)
-    try:
-        shutil.copytree(source, beside)
-        os.replace(beside, here)
-    except BaseException:
-        _clear(beside)
-        raise
+        if item.is_dir():
+            publish.settle(here)
+            with publish.new_folder(here, force=False) as made:
+                shutil.copytree(item, made, dirs_exist_ok=True)
+        else:
+            copy_new(item, here)
 
 
 def _remove_empty(folder: Path) -> None:
