@@ -13,8 +13,15 @@ from typing import Any, TypeVar
 
 import click
 
+from bgfmt import jit
+from bgfmt.analysis import library
 from bgfmt.cli import options
+from bgfmt.cli.asking import opened
+from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import MissingExtraError, NotCoveredError
+from bgfmt.extras.serve import page
+from bgfmt.extras.serve.complete import PART, TABLES, part_size, tables
+from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.files.database import Database
 from bgfmt.game.drawing import many
@@ -91,8 +98,6 @@ def serve(
     except ModuleNotFoundError as error:
         install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
-    from bgfmt.extras.serve.holdings import Holdings
-
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
@@ -101,10 +106,8 @@ def serve(
 
 def _standing() -> list[str]:
     """The files of this machine's databases."""
-    from bgfmt.analysis import library
-
-    with library.standing() as tables:
-        files = [one.name for one in tables.databases if isinstance(one, Database)]
+    with library.standing() as held:
+        files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
         raise NotCoveredError("there is no table here, and none can be kept: name one")
     return files
@@ -140,10 +143,6 @@ def site(
       bgfmt site public gnubg_ts0.bd gnubg_os0.bd
       bgfmt site public --complete --part 2G 6x15.bgts
     """
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.serve import page
-    from bgfmt.extras.serve.complete import PART, TABLES, part_size
-
     links, files = [page.Link.parse(text) for text in link], list(databases)
     page.check(out, force)
     part = part_size(part or PART) if part or complete else None
@@ -161,9 +160,6 @@ def site(
 
 def _complete(files: list[str], folder: Path) -> list[str]:
     """The files of a complete site, those that lack made in a folder, from which an interrupted command goes on."""
-    from bgfmt import jit
-    from bgfmt.cli.terminal import Progress, say
-    from bgfmt.extras.serve import complete
 
     @contextmanager
     def making(what: str) -> Iterator[Progress]:
@@ -171,7 +167,7 @@ def _complete(files: list[str], folder: Path) -> list[str]:
             yield progress
 
     try:
-        return complete.tables(files, folder, making)
+        return tables(files, folder, making)
     except KeyboardInterrupt:
         if not folder.is_dir():
             raise
@@ -191,8 +187,6 @@ def mcp(databases: tuple[str, ...]) -> None:
     Example:
       bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.cli.asking import opened
-
     with opened(list(databases), None, None):  # what is wrong with them is said at once
         pass
     try:
