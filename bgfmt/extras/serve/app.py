@@ -160,13 +160,10 @@ class Service:
         def url(held: Holding) -> str | None:
             return f"/tables/{quote(held.name)}" if self._handed_out(held) else None
 
-        async def tables() -> tuple[dict[str, Any], bool]:
-            features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-            entries = [held.entry(url(held)) for held in self.holdings]
-            mets = list(met.names())
-            return {"version": __version__, "features": features, "mets": mets, "tables": entries}, True
-
-        return await self._reply(request, "", tables)
+        features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
+        entries = [held.entry(url(held)) for held in self.holdings]
+        found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
+        return _stored(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
 
     def _handed_out(self, held: Holding) -> bool:
         return held.fd is not None and self.settings.download
