@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from bgfmt import jit
 from bgfmt.analysis import library
 from bgfmt.cli import options
 from bgfmt.cli.asking import opened
 from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import MissingExtraError, NotCoveredError
 from bgfmt.extras.serve import page
-from bgfmt.extras.serve.complete import PART, TABLES, part_size, tables
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.files.database import Database
@@ -145,10 +142,15 @@ def site(
     """
     links, files = [page.Link.parse(text) for text in link], list(databases)
     page.check(out, force)
-    part = part_size(part or PART) if part or complete else None
-    made = Path(f"{os.fspath(out)}{TABLES}")
-    if complete:
-        files = _complete(files, made)
+    part = page.part_size(part or page.PART) if part or complete else None
+    made = Path(f"{os.fspath(out)}{page.TABLES}")
+    try:
+        files = page.tables(files, made) if complete else files
+    except KeyboardInterrupt:
+        if not made.is_dir():
+            raise
+        say(f"bgfmt: interrupted; what is finished is kept in {made}; the same command goes on", err=True)
+        raise click.exceptions.Exit(130) from None
     with Progress("copying", always=True) as progress:
         size = page.write(
             out, files, links, title=title, force=force, part=part, met=complete, progress=progress
@@ -156,23 +158,6 @@ def site(
     if complete and made.is_dir():
         shutil.rmtree(made)
     click.echo(f"{out}: the page and {many(len(files) + len(links), 'table')}, {size:,} bytes")
-
-
-def _complete(files: list[str], folder: Path) -> list[str]:
-    """The files of a complete site, those that lack made in a folder, from which an interrupted command goes on."""
-
-    @contextmanager
-    def making(what: str) -> Iterator[Progress]:
-        with Progress(what, always=True) as progress, jit.watching(progress.compiling):
-            yield progress
-
-    try:
-        return tables(files, folder, making)
-    except KeyboardInterrupt:
-        if not folder.is_dir():
-            raise
-        say(f"bgfmt: interrupted; what is finished is kept in {folder}; the same command goes on", err=True)
-        raise click.exceptions.Exit(130) from None
 
 
 @click.command()

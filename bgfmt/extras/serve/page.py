@@ -1,4 +1,7 @@
-"""The probe page: its files, its text with their addresses filled in, and a folder of it with tables."""
+"""The probe page: its files, its text with their addresses filled in, and a folder of it with tables.
+
+Of a complete site the tables that are not given are made, and large ones are cut into files that free hosts take.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,25 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
+from bgfmt import jit
+from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.extras.serve import complete
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
-from bgfmt.storage.source import Progress
+from bgfmt.tables import OneSided, TwoSided
 
 FOLDER = Path(__file__).resolve().parent / "web"
 METS = FOLDER.parents[2] / "data" / "met"
@@ -50,6 +56,13 @@ COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTI
 MET_FIELDS = ("name", "digest", "even", "pre", "post")
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
+#: parts begin at a multiple of it, as the reader's pages do, and overlap by it, so that every record lies in one
+GRAIN = 64 << 10
+PART = 100_000_000  # a size of parts that most hosts take
+COPIED = 8 << 20
+MET = "Kazaross-XG2.xml"
+Told = Callable[[int, int], None]  # how many bytes are done, of how many
+TABLES = ".tables"  # what is made lies in OUT.tables until the site is there
 
 
 @cache
@@ -132,7 +145,7 @@ def write(
     force: bool = False,
     part: int | None = None,
     met: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Told = lambda done, total: None,
 ) -> int:
     """Write the folder, which appears whole or not at all; its size in bytes.
 
@@ -158,7 +171,7 @@ def write(
             _fill(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
-                shutil.copyfile(METS / complete.MET, made / "met" / complete.MET)
+                shutil.copyfile(METS / MET, made / "met" / MET)
             _installable(made, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
@@ -178,7 +191,7 @@ def _check_readable(held: Holding) -> None:
 
 
 def _fill(
-    made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Progress
+    made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Told
 ) -> None:
     addresses = [urlsplit(link.url) for link in links]
     origins = tuple(sorted({f"{one.scheme}://{one.netloc}" for one in addresses}))
@@ -193,7 +206,7 @@ def _fill(
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            parts = complete.cut(source, made / "tables", held.name, part, progress)
+            parts = cut(source, made / "tables", held.name, part, progress)
             entries.append(held.entry(None) | parts)
         else:
             shutil.copyfile(source, made / "tables" / held.name)
@@ -225,3 +238,97 @@ def _installable(made: Path, title: str) -> None:
     shell[0] = "./"  # as which the page is asked for
     text = (SITE / "sw.js").read_text("utf-8").replace("@DIGEST@", every.hexdigest()[:16])
     (made / "sw.js").write_text(text.replace("@FILES@", json.dumps(shell)), "utf-8")
+
+
+def part_size(most: int) -> int:
+    """The size of parts of at most that many bytes; CapabilityError where that is less than two pages."""
+    if most < 2 * GRAIN:
+        raise CapabilityError(f"parts have at least {2 * GRAIN:,} bytes, not {most:,}")
+    return most - most % GRAIN
+
+
+def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dict[str, Any]:
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
+    size, parts = source.stat().st_size, list[dict[str, Any]]()
+    with open(source, "rb") as file, system.said_of(folder):
+        for k, start in enumerate(range(0, size, most - GRAIN)):
+            part, left = folder / f"{name}.{k:03}", min(most, size - start)
+            parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
+            file.seek(start)
+            with open(part, "wb") as out:
+                while left:
+                    piece = file.read(min(COPIED, left))
+                    if not piece:
+                        raise OSError("the file became shorter while it was copied")
+                    left -= out.write(piece)
+                    progress(file.tell(), size)
+        file.seek(0)
+        return {"parts": parts, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+# -- the complete table, and what goes with it ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
+    fewest bytes; points of the one-sided table of races outside the home boards."""
+
+    points: int = 6
+    chequers: int = 15
+    few: int = 6
+    far: int = 10
+
+
+COMPLETE = Sizes()
+
+
+def tables(given: list[str], folder: Path) -> list[str]:
+    """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
+    home, most, few, far = COMPLETE.points, COMPLETE.chequers, COMPLETE.few, COMPLETE.far
+    with Holdings.open(given) as holdings:
+        here = [held.table for held in holdings if held.table.points >= home]
+        two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]
+        one = [t for t in here if isinstance(t, OneSided)]
+        wanted: tuple[tuple[str, bool, Callable[..., None], tuple[Any, ...]], ...] = (
+            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _two_sided, (home, most)),
+            ("gnubg_ts0.bd", any(few <= t.chequers < most for t in two), _solved, ("two-sided", home, few)),
+            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solved, ("one-sided", home, 15)),
+            (f"bgfmt_os{far}.bd", any(t.points >= far for t in one), _solved, ("one-sided", far, 15, False)),
+        )
+    made = []
+    for name, there, make, how in wanted:
+        if not there:
+            made.append(folder / name)
+            if not made[-1].exists():
+                folder.mkdir(exist_ok=True)
+                make(made[-1], *how)
+    return [*given, *map(str, made)]
+
+
+@contextmanager
+def _making(what: str) -> Iterator[Progress]:
+    with Progress(what, always=True) as progress, jit.watching(progress.compiling):
+        yield progress
+
+
+def _two_sided(path: Path, points: int, chequers: int) -> None:
+    """Solved into a store, from which an ended run goes on, and packed."""
+    from bgfmt.files.convert import convert
+    from bgfmt.files.solve import solve_table
+    from bgfmt.files.stores import remove
+
+    store = path.with_suffix(".store")
+    with _making("solving") as progress:
+        solve_table("two-sided", points, chequers, store=store, resume=store.exists(), progress=progress)
+    with _making("packing") as progress:
+        convert(store, path, progress=progress)
+    remove(str(store))
+
+
+def _solved(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
+    from bgfmt.files.solve import solve_table
+
+    options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
+    with _making("solving") as progress:
+        solve_table(what, points, chequers, path, progress=progress, **options)
