@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import selectors
+import select
 import shlex
 import subprocess
 import threading
@@ -33,19 +32,16 @@ class Talk:
 
     def __init__(self, command: Sequence[str], **how: Any) -> None:
         try:
-            self.process = subprocess.Popen(command, bufsize=0, **PIPES, **how)
+            self.process: Any = subprocess.Popen(command, bufsize=0, **PIPES, **how)
         except OSError as error:
             raise CapabilityError(f"{command[0]}: cannot be started ({error.strerror})") from None
-        self.waiting, self.held = selectors.DefaultSelector(), b""
-        assert self.process.stdout is not None
-        self.waiting.register(self.process.stdout, selectors.EVENT_READ)
-        self.errors = b""
+        self.held = self.errors = b""
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed
-            while more := self.process.stderr.read(1 << 16):  # type: ignore[union-attr]
+            while more := self.process.stderr.read(1 << 16):
                 self.errors = (self.errors + more)[-TOLD:]
 
     def _ended(self) -> EOFError:
@@ -57,7 +53,6 @@ class Talk:
 
     def say(self, line: str) -> None:
         """One line to the program; EOFError where it has ended."""
-        assert self.process.stdin is not None
         try:
             self.process.stdin.write(f"{line}\n".encode())
         except OSError:
@@ -68,10 +63,9 @@ class Talk:
         if time.monotonic() > until:  # of a program that says line upon line
             raise TimeoutError("no answer in time")
         while b"\n" not in self.held:
-            if not self.waiting.select(max(0.0, until - time.monotonic())):
+            if not select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
                 raise TimeoutError("no answer in time (a program must flush each line)")
-            assert self.process.stdout is not None
-            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            more = self.process.stdout.read(1 << 16)  # what there is
             if not more or len(self.held) > LONGEST:
                 raise self._ended()
             self.held += more
@@ -79,13 +73,11 @@ class Talk:
         return line.decode("utf-8", "replace").strip()
 
     def close(self) -> None:
-        self.waiting.close()
         self.process.kill()
         self.process.wait()
         self.listener.join(1)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(OSError):
-                assert stream is not None
                 stream.close()
 
 

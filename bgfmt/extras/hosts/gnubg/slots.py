@@ -65,7 +65,7 @@ def install(
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
         raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
-    target, finished = where.path(slot), list[str]()
+    target = where.path(slot)
     folder = target.parent
 
     def make(new: Path) -> None:
@@ -73,17 +73,15 @@ def install(
 
     with contextlib.ExitStack() as undo:  # what a failed install has put into a private folder leaves again
         if where.private:
-            with changes.allowed(where.data):
-                if not where.data.is_dir():
-                    undo.callback(_remove_empty, where.data)
-                where.data.mkdir(parents=True, exist_ok=True)
-            with changing(where.data) as lines:
-                finished += lines
-                _prepare(where, undo)
+            with changes.allowed(folder):
+                if not folder.is_dir():
+                    undo.callback(_remove_empty, folder)
+                folder.mkdir(parents=True, exist_ok=True)
         if not folder.is_dir():
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-        with changing(folder) as lines:
-            finished += lines
+        with changing(folder) as finished:
+            if where.private:
+                _prepare(where, undo)
             if target.exists() and os.path.samefile(source, target):
                 before = read_record(folder).get(target.name)
                 if not link or before is None or not before.link or not before.describes(target):
