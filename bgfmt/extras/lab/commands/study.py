@@ -13,6 +13,7 @@ from bgfmt.cli import asking, options
 if TYPE_CHECKING:
     from bgfmt.extras.lab.study.measuring import Section
     from bgfmt.extras.lab.study.tallies import Tally
+    from bgfmt.met.score import Score
 
 #: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
 KINDS = {
@@ -36,15 +37,11 @@ def study() -> None:
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
-@click.option(
-    "--sample",
-    type=click.IntRange(1, 100_000_000),
-    default=200_000,
-    show_default=True,
-    metavar="N",
+@options.number(
+    "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
     help="Pairs to draw where there are more than 12 million.",
-)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draw.")
+)  # fmt: skip
+@options.number("--seed", least=0, default=1, help="Of the draw.")
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated.")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses into FILE."
@@ -77,19 +74,12 @@ def rules(
       bgfmt study rules --chequers 6 --rule keith --rule isight
       bgfmt study rules --away 3-5 --plot rules.svg
     """
-    from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.lab.study.measuring import rule_quality
-    from bgfmt.met import DEFAULT, load
-    from bgfmt.met.score import Score
 
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
-    if away is None and (met is not None or extend_met):
-        raise click.UsageError("a match equity table is for a score: name it with --away")
-    score = None
-    if away is not None:
-        score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0)
+    score = _score(away, met, extend_met, met_player or 0)
     with ExitStack() as stack:
         library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
@@ -105,6 +95,19 @@ def rules(
         options.echo_json({"away": away, "sections": [_as_dict(s) for s in sections]})
     else:
         click.echo("\n\n".join("\n".join(_lines(s)) for s in sections))
+
+
+def _score(away: str | None, met: str | None, extend: bool | None, player: int = 0) -> Score | None:
+    """The score asked about, None for money."""
+    from bgfmt.analysis.questions import parse_away
+    from bgfmt.met import DEFAULT, load
+    from bgfmt.met.score import Score
+
+    if away is not None:
+        return Score(parse_away(away), load(met or DEFAULT, extend=bool(extend)), player=player)
+    if met is not None or extend:
+        raise click.UsageError("a match equity table is for a score: name it with --away")
+    return None
 
 
 def _chequers(text: str | None) -> tuple[int, int] | None:
@@ -277,16 +280,11 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
 )
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "extend_met")
-@click.option(
-    "--numbers", type=click.IntRange(1, 6), default=6, show_default=True, help="Numbers to remember at most."
+@options.number("--numbers", least=1, most=6, default=6, help="Numbers to remember at most.")
+@options.number(
+    "--again", least=1, most=10_000, default=10, metavar="N", help="How often each race is played on."
 )
-@click.option(
-    "--again", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="N",
-    help="How often each race is played on.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the dice and of the halves."
-)
+@options.number("--seed", least=0, default=1, help="Of the dice and of the halves.")
 @options.json_option
 def best_count(
     files: tuple[str, ...],
@@ -311,17 +309,12 @@ def best_count(
       bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
       bgfmt study best-count --away 5-7 matches/*.xg
     """
-    from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.errors import NotCoveredError
     from bgfmt.extras.lab.study import best_count
-    from bgfmt.met import DEFAULT, load
-    from bgfmt.met.score import Score
     from bgfmt.tables import TwoSided, of_kind
 
-    if away is None and (met is not None or extend_met):
-        raise click.UsageError("a match equity table is for a score: name it with --away")
-    score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met))) if away else None
+    score = _score(away, met, extend_met)
     with ExitStack() as stack:
         judge = None
         if table is not None:

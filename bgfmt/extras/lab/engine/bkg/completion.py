@@ -101,11 +101,8 @@ class Completion:
     @cached_property
     def kernel(self) -> Kernel:
         """The same as numbers, with Gillogly's table."""
-        enr, chances = (
-            np.full(board.count(6, MAX_CHEQUERS), np.inf),
-            np.zeros((board.count(6, MAX_CHEQUERS), 8)),
-        )
-        ids, rows = racing.gillogly()
+        (ids, rows), every = racing.gillogly(), board.count(6, MAX_CHEQUERS)
+        enr, chances = np.full(every, np.inf), np.zeros((every, 8))
         enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]
         return Kernel(
             escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
