@@ -154,10 +154,8 @@ def step(
     """
     may, passed, source, add, times = doubling
     first_play, last_play, landed, after = plays.first, plays.last, plays.landed, plays.after
-    hit, places = (
-        sides.hit,
-        sides.places,
-    )  # written out here: a kernel called for each roll takes ten times as long
+    hit, places = sides.hit, sides.places
+    # the rolls are written out here: a kernel called for each of them takes ten times as long
     n, k = len(worth), worth.shape[2]
     total, best, changes = np.empty(k), np.empty(k), np.zeros(4)
     for column in range(1, n, TOGETHER):

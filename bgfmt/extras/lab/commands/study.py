@@ -11,8 +11,7 @@ import click
 from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
-    from bgfmt.extras.lab.study.measuring import Section
-    from bgfmt.extras.lab.study.tallies import Tally
+    from bgfmt.extras.lab.study.measuring import Section, Tally
     from bgfmt.met.score import Score
 
 #: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
