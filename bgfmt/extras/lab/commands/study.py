@@ -132,10 +132,9 @@ def _lines(section: Section) -> list[str]:
     if section.seed is not None:
         lines.append(f"each side drawn evenly among its positions, seed {section.seed}")
     if judge.mean_error and judge.max_error:
-        errs = ", ".join(
-            f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()
-        )
-        lines.append(f"measured errors, greatest and mean, over every pair of up to six chequers: {errs}")
+        both = [f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()]
+        over = "over every pair of up to six chequers"
+        lines.append(f"measured errors, greatest and mean, {over}: {', '.join(both)}")
     certain = section.seed is None and not judge.own_loss
     if not certain:
         about = ["twice the standard error of the sample"] * (section.seed is not None)
@@ -261,10 +260,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     click.echo("rule            count  double from  redouble from  take up to  says")
     for row in rows:
         numbers = [row["count"], *(row["limits"] or [None] * 3)]
-        cells = [
-            "" if number is None else f"{number:g}" if k else f"{number:.2f}"
-            for k, number in enumerate(numbers)
-        ]
+        cells = ["" if n is None else f"{n:g}" if k else f"{n:.2f}" for k, n in enumerate(numbers)]
         first = "redouble" if row["redouble"] else "double" if row["double"] else "no double"
         says = f"{first}, {'take' if row['take'] else 'pass'}"
         click.echo(f"{row['rule']:<12} {cells[0]:>8} {cells[1]:>12} {cells[2]:>14} {cells[3]:>11}  {says}")

@@ -43,9 +43,8 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
-        rows = [
-            [round(BIN * k, 2), int(many), cost] for k, (many, cost) in enumerate(self.by_chance.tolist())
-        ]
+        found = enumerate(self.by_chance.tolist())
+        rows = [[round(BIN * k, 2), int(many), cost] for k, (many, cost) in found]
         return {
             "rule": self.rule, "differs": self.differs, "average_cost": self.cost, "worst": self.worst,
             "worst_at": str(self.worst_at), "by_chance": rows,
@@ -75,9 +74,8 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
         us, them = divmod(int(worst.argmax()), n - 1)
         at = Position(Side.from_number(us + 1, POINTS), Side.from_number(them + 1, POINTS))
         by_chance = np.stack([many, sums / np.maximum(many, 1)], axis=1)
-        qualities.append(
-            Quality(rule, float(wrong.mean() / 36), float(cost.mean()), float(worst.max()), at, by_chance)
-        )
+        differs, average, most = float(wrong.mean() / 36), float(cost.mean()), float(worst.max())
+        qualities.append(Quality(rule, differs, average, most, at, by_chance))
     return qualities
 
 

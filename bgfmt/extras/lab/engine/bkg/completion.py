@@ -124,9 +124,8 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
     >>> int(escapes_table()[0b111111]), int(escapes_table()[0b100001010000])
     (0, 24)
     """
-    table = np.array(
-        [sum(w for a, b, w in ROLLS if _plays(c, a, b, reading)) for c in range(CODES)], np.uint8
-    )
+    rolls = (sum(w for a, b, w in ROLLS if _plays(code, a, b, reading)) for code in range(CODES))
+    table = np.fromiter(rolls, np.uint8)
     table.setflags(write=False)
     return table
 

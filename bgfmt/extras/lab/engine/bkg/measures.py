@@ -29,11 +29,8 @@ OF_ONE_SIDE = ("homblots", "histack", "gap", "expallin", "exploff", "expturns")
 
 def array_of(position: Position) -> NDArray[Any]:
     """(2, 26) int64, as the kernels have boards: the side on roll, then the other; 0 the chequers off, 25 the bar."""
-    rows = [
-        (MAX_CHEQUERS - side.chequers, *side.padded(25)[:24], side.bar)
-        for side in (position.us, position.them)
-    ]
-    return np.array(rows, np.int64)
+    sides = position.us, position.them
+    return np.array([(MAX_CHEQUERS - one.chequers, *one.padded(25)[:24], one.bar) for one in sides], np.int64)
 
 
 class Measures(NamedTuple):

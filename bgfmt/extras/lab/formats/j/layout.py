@@ -114,20 +114,12 @@ def nouns_of(table: MeanRolls | OneSided | Components) -> Sequence[Noun]:
     codes = jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
     if isinstance(table, MeanRolls):
         return [codes, jn.floats(ordered(table.means))]
-    bearoff, gammon = table.bearoff, table.gammon
-    rolls = LazyRows(
-        (order.count,), "f8", lambda a, b: means_of(bearoff[a:b]), lambda k: means_of(bearoff[k])
-    )
+    rows, gammon = table.bearoff, table.gammon
+    rolls = LazyRows((order.count,), "f8", lambda a, b: means_of(rows[a:b]), lambda k: means_of(rows[k]))
     plain = jn.floats if table.exact else jn.integers
-    none = np.zeros((0, *bearoff.shape[1:]), "f8" if table.exact else "i8")
+    none = np.zeros((0, *rows.shape[1:]), "f8" if table.exact else "i8")
     second = none if gammon is None else ordered(gammon)
-    return [
-        codes,
-        jn.floats(ordered(rolls)),
-        plain(ordered(bearoff)),
-        plain(second),
-        jn.text(_describe(table)),
-    ]
+    return [codes, jn.floats(ordered(rolls)), plain(ordered(rows)), plain(second), jn.text(_describe(table))]
 
 
 def _reordered(
@@ -235,9 +227,8 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
     scale = 1 if kind is JType.FLOAT else 65535
     for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
         if words.get(name) != str(value):
-            raise CorruptError(
-                file.name, at, f"{name} {value} in the description", words.get(name, "nothing")
-            )
+            expected = f"{name} {value} in the description"
+            raise CorruptError(file.name, at, expected, words.get(name, "nothing"))
     _check_some(file, size)
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
