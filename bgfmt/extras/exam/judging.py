@@ -131,11 +131,15 @@ class Judged:
         """(N,) bool: at a score."""
         return self.exam.away[:, 0] > 0
 
+    def as_equities(self, differences: Array) -> Array:
+        """(N,) differences of worths as equities: at a score 2 for what the cube at hand is worth."""
+        low, high = self.exam.ends.T
+        return np.where(self.match, 2 * differences / np.where(high > low, high - low, 1), differences)
+
     @cached_property
     def equity(self) -> Array:
-        """(N,) the losses as equities: for money as they are, at a score 2 for what the cube at hand is worth."""
-        low, high = self.exam.ends.T
-        return np.where(self.match, 2 * self.loss / np.where(high > low, high - low, 1), self.loss)
+        """(N,) the losses as equities."""
+        return self.as_equities(self.loss)
 
     @cached_property
     def points(self) -> Array:
@@ -152,13 +156,16 @@ class Judged:
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
-    def off(self) -> tuple[Array, Array]:
-        """(N,) what the equities and the chances to win err by, not a number where none was given."""
-        rows = np.flatnonzero(self.exam.kind == EQUITY)
-        out = np.full((2, len(self.exam)), np.nan)
-        true = self.exam.worths[self.exam.starts[rows][:, None] + np.arange(2)]
-        out[:, rows] = (self.answers.numbers[rows] - true).T
-        return out[0], out[1]
+    def true(self) -> Array:
+        """(N, 2) the true equities and chances to win, not a number for other kinds of questions."""
+        out, rows = np.full((len(self.exam), 2), np.nan), np.flatnonzero(self.exam.kind == EQUITY)
+        out[rows] = self.exam.worths[self.exam.starts[rows][:, None] + np.arange(2)]
+        return out
+
+    @cached_property
+    def off(self) -> Array:
+        """(2, N) what the equities and the chances to win err by, not a number where none was given."""
+        return (self.answers.numbers - self.true).T
 
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:

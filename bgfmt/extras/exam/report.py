@@ -67,7 +67,6 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
 
 def calibration(judged: Judged) -> dict[str, Any]:
     """How far equities and chances to win are from the true ones."""
-    exam = judged.exam
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
         for where, mask in (("money", ~judged.match), ("score", judged.match)):
@@ -80,7 +79,7 @@ def calibration(judged: Judged) -> dict[str, Any]:
                     "greatest_error": float(np.abs(off).max()),
                 }  # fmt: skip
     if "equity, money" in out:
-        rows = (exam.kind == EQUITY) & ~np.isnan(judged.off[0]) & ~judged.match
+        rows = ~np.isnan(judged.off[0]) & ~judged.match
         said, off = judged.answers.numbers[rows, 0], judged.off[0][rows]
         place = np.clip(np.floor((said + 1) * 5), 0, 9).astype(int)
         out["bins"] = [

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import ge
 
 from bgfmt.errors import CapabilityError, FormatError, PositionError
-from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
-from bgfmt.extras.matches.plays import read_play
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.plays import read_play, signed_position
+from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded, printable
-from bgfmt.game.moves import BAR, OFF
+from bgfmt.game.moves import BAR, OFF, Board
+from bgfmt.game.state import as_state, signed
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
@@ -117,32 +118,24 @@ def _split(text: str) -> list[_Text]:
 
 def _match(text: _Text, name: str) -> Match:
     headers = {key.lower(): value for key, value in text.headers.items()}
-    rules = _rules(headers, name)
-    games: list[Game] = []
-    players: tuple[str, str] | None = None
-    crawford_seen = not rules.crawford
-    records = 0
+    event, place, date, round_ = (headers.get(key, "") for key in ("event", "site", "eventdate", "round"))
+    match = Match(
+        ("", ""), text.length, rules=_rules(headers, name), event=event, place=place, date=date, round=round_,
+        headers=dict(text.headers), format=NAME, unit="line",
+    )  # fmt: skip
+    walks, records, crawford_seen, scores = list[GameWalk](), 0, not match.rules.crawford, (0, 0)
     for number, lines in text.games:
-        at, heading = _heading(lines, players, headers)
-        if heading is None:
-            heading = (players or ("", "")), (games[-1].scores if games else (0, 0)), USUAL_COLUMN
-        names, scores, column = heading
-        players = players or names
+        at, heading = _heading(lines, match.players if walks else None, headers)
+        names, scores, column = heading or (("", ""), scores, USUAL_COLUMN)
+        match = match if walks else replace(match, players=names)
         crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
-        walk = GameWalk(
-            players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
-        )
-        games.append(_game(walk, lines[at:], column))
-        records += len(games[-1].records)
+        walks.append(GameWalk(match, number=number, scores=scores, crawford=crawford))
+        _game(walks[-1], lines[at:], column)
+        records += len(walks[-1].records)
         if records > model.MOST_RECORDS:
             raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
-    assert players is not None
-    return Match(
-        players, text.length, tuple(games), rules,
-        event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
-        round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
-    )  # fmt: skip
+    return walked(match, walks)
 
 
 def _rules(headers: dict[str, str], name: str) -> Rules:
@@ -210,7 +203,7 @@ def _name(text: str) -> str:
 # -- the rows --------------------------------------------------------------------------------------------
 
 
-def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
+def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
     rows = []
     for number, line in lines:
         head = _ROW.match(line)
@@ -233,7 +226,6 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
             players = [_whose(walk, cells[0], more, column, loser)]
         for cell, player in zip(cells, players, strict=True):
             _tell(walk, cell, player, number)
-    return walk.finish()
 
 
 def _whose(walk: GameWalk, cell: _Cell, more: bool, column: int, loser: int | None) -> int:
@@ -323,16 +315,16 @@ def _fibs_board(text: str, before: Position) -> Position:
     the board before is taken.
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
-    mine, theirs = plays.board(before.us), plays.board(before.them)
+    mine, theirs = Board.of(before)
     best, distance = None, MOST_MOVED + 1
     for begin in range(len(numbers) - BAR):
         points = numbers[begin : begin + BAR + 1]
         for counts in (points, points[::-1], [-n for n in points], [-n for n in reversed(points)]):
             try:
-                position = plays.signed_position(counts)
+                position = signed_position(counts)
             except PositionError:
                 continue
-            after, others = plays.board(position.us), plays.board(position.them)
+            after, others = Board.of(position)
             # the other side changes by chequers sent to its bar only
             possible = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
             apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))
@@ -426,6 +418,5 @@ def _cell(record: Record, cube: int) -> str:
         )
     if record.after == record.position or record.after is None:
         return f"{dice}:"
-    mine, theirs = plays.board(record.after.us), plays.board(record.after.them)
-    board = [-theirs[BAR], *(mine[p] - theirs[BAR - p] for p in range(1, BAR)), mine[BAR]]
+    board = signed(as_state(record.after))
     return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"
