@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +31,7 @@ def sit(
 
     part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it.
     """
-    answers = Answers.empty(exam.kind)
+    answers = Answers(exam.kind)
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
         out = None
@@ -43,18 +42,14 @@ def sit(
             for row in rows:
                 if row[1] not in (LATE, DIED):  # these get another chance
                     answers.set(*row)
-        done, told = len(exam) - len(answers.missing), time.monotonic()
-        for question, said, seconds in _asked(make, first, exam, answers.missing, threads, timeout):
-            row = answers.put(question, said, seconds)
+        left = answers.missing
+        replies = _asked(make, first, exam, left, threads, timeout)
+        for done, reply in enumerate(replies, len(exam) - len(left) + 1):
+            row = answers.put(*reply)
             if out is not None:
-                out.write(json.dumps(row) + "\n")
-            done += 1
-            if time.monotonic() - told > 0.5:
-                told = time.monotonic()
-                if out is not None:
-                    out.flush()
-                if progress is not None:
-                    progress(done, len(exam))
+                print(json.dumps(row), file=out, flush=True)
+            if progress is not None:
+                progress(done, len(exam))
     return answers
 
 
