@@ -65,7 +65,6 @@ class Judgement:
         and no error.
     source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
         known. gammons : "none", "counted" or "ignored".
-    method : how the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs".
     ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
     action : of a cube decision, what was right for both sides, such as "No double, take".
@@ -95,7 +94,6 @@ class Judgement:
     max_error: Mapping[str, float] | None = None
     gammons: str = "none"
     note: str = ""
-    method: Method = "exact"
     ends: tuple[float, float] | None = None
     cube: tuple[float, float, float] | None = None
     action: str = ""
@@ -122,6 +120,11 @@ class Judgement:
         if self.loss <= ERROR:
             return "right"
         return "close" if self.close else "error"
+
+    @property
+    def method(self) -> Method:
+        """How the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs"."""
+        return "play-outs" if self.source == PLAYED else "estimated" if self.approximate else "exact"
 
     @property
     def play(self) -> bool:
@@ -379,48 +382,36 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
 
 
 def _origin(
-    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, sign: int = 1
+    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, *, on_roll: bool = True
 ) -> dict[str, Any]:
     """Where the numbers of an answer come from, what they say of gammons, and the ends of their scale.
 
-    sign : -1 where the side that is not on roll decides.
+    on_roll : whether the side on roll decides.
     """
-    ends = None
-    if not state.money:
-        score = advisor.score(state)
-        lost, won = score.after(0, -score.cube), score.after(0, score.cube)
-        ends = (lost, won) if sign > 0 else (1 - won, 1 - lost)
+    ends = None if state.money else advisor.score(state).ends
+    gammons = "ignored" if answer.source == TwoSided.kind else "counted"
+    if answer.source != HYPERGAMMON and not state.position.gammons:
+        gammons = "none"
     return {
         "approximate": answer.approximate,
         "source": answer.source,
         "table": answer.table,
-        "gammons": _gammons(state.position, answer.source),
-        "method": "play-outs" if answer.source == PLAYED else "estimated" if answer.approximate else "exact",
-        "ends": ends,
+        "gammons": gammons,
+        "ends": ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0]),
     }
-
-
-def _gammons(position: Position, source: Source) -> str:
-    if source == HYPERGAMMON:
-        return "counted"
-    if 15 not in (position.us.chequers, position.them.chequers):
-        return "none"
-    return "ignored" if source == TwoSided.kind else "counted"
 
 
 # -- the cube --------------------------------------------------------------------------------------------
 
 
 def _cube(decision: Decision, advisor: Advisor) -> Judgement:
-    state = decision.state
-    doubling = decision.kind in DOUBLING
+    state, did, doubling = decision.state, decision.kind, decision.kind in DOUBLING
     action = advisor.cube(state if doubling else replace(state, doubled=True))
-    sign, decided = (1 if doubling else -1), action.match
-    note, error = "", None if action.error is None else {"equity": action.error}
+    decided, note, error = action.match, "", None if action.error is None else {"equity": action.error}
     if decided is None:
         numbers = action.no_double, action.double_take, action.double_pass
         sure = action.sure_double if doubling else action.sure_take
-        if decision.kind == "take" and action.beavers:
+        if did == "take" and action.beavers:
             note = "a beaver, where they are played, would gain more"
     else:
         mwc, note = _chances(state, decided, advisor)
@@ -428,12 +419,12 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         numbers = emg(mwc[0]), emg(mwc[1]), emg(mwc[2])
         error = error and error | {"mwc": decided.mwc_error}
     worth = _choices(numbers, doubling)
-    if decision.kind == "beaver":
+    if did == "beaver":
         worth["beaver"] = -2 * action.double_take
-    did = decision.kind
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
-    more = _origin(state, action, advisor, sign) | {"choices": len(worth), "note": note, "cube": numbers}
+    more = _origin(state, action, advisor, on_roll=doubling)
+    more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
     if decided is not None:
         chances = _choices(mwc, doubling, 1.0)
         one, other = chances.values()
@@ -442,9 +433,8 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         more["measure"] = "match"
     if loss <= ERROR:
         best = did
-    more["close"] = loss > ERROR and not sure and action.error is not None
-    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and action.error is not None)
-    more["action"] = action.action
+    more["close"] = loss > ERROR and not sure and error is not None
+    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and error is not None)
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 
 
