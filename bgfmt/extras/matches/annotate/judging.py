@@ -261,8 +261,6 @@ class Judge(AbstractContextManager["Judge"]):
         what: Calculate = "all" if calculate else "nothing"
         self.met_player, self.records = met_player, records
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, oracle=oracle, progress=progress)
-        #: the last state before a roll, and its worth
-        self._before: tuple[GameState | None, float] = (None, 0.0)
 
     def __exit__(self, *error: object) -> None:
         self.advisor.close()
@@ -282,22 +280,16 @@ class Judge(AbstractContextManager["Judge"]):
             one = replace(one, insight=insight(decision.state, self.advisor))
         if self.records:
             one = replace(one, **_for_records(one, self.advisor))
-        if decision.kind == "no double" and one.bounded and one.cube is not None:
-            self._before = decision.state, one.cube[0]
         return one
 
     def _luck(self, one: Judgement) -> float | None:
         """The best equity after the roll less that before it, which is the mean of all rolls."""
         state = one.decision.state.before_roll()
-        before, mean = self._before
-        if before != state:
-            if state.money and not state.cube_in_use:
-                mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
-            else:
-                mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
-            if not known:
-                return None
-        return None if one.best_equity is None else one.best_equity - mean
+        if state.money and not state.cube_in_use:
+            mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
+        else:
+            mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
+        return one.best_equity - mean if known and one.best_equity is not None else None
 
 
 def judge(decision: Decision, advisor: Advisor) -> Judgement:
