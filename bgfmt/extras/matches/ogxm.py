@@ -83,9 +83,13 @@ class Ply:
     points: int = 0
 
 
-def position(board: bytes) -> Position:
-    """A board of 26 signed counts, White's positive, White first."""
-    return signed_position(struct.unpack("26b", board)[::-1])
+def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
+    """A board of 26 signed counts, White's positive, White first; None where the walk stops at it."""
+    try:
+        return signed_position(struct.unpack("26b", board)[::-1])
+    except PositionError as error:
+        walk.stop(at, str(error))
+        return None
 
 
 def tell(walk: GameWalk, ply: Ply, at: int) -> None:
@@ -110,10 +114,8 @@ def tell(walk: GameWalk, ply: Ply, at: int) -> None:
 
 
 def _set(walk: GameWalk, ply: Ply, at: int) -> None:
-    try:
-        board = None if ply.board is None else position(ply.board)
-    except PositionError as error:
-        walk.stop(at, str(error))
+    board = None if ply.board is None else _position(ply.board, walk, at)
+    if board is None and ply.board is not None:
         return
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
         walk.played_to(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
@@ -214,8 +216,8 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
     if winner in (0, 1):
         walk.result = Result(winner, points)
     start = chunk.take(2, "a start")
-    if start != b"\xff\xff":
-        _begin(walk, (start + chunk.take(25, "a start"))[:26])
+    if start != b"\xff\xff" and (board := _position((start + chunk.take(25, "a start"))[:26], walk, 0)):
+        walk.begin(board)
     for at in range(1, count + 1):
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
@@ -233,13 +235,6 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
 def _dice_of(action: int) -> int:
     """How many dice a roll has: four of a double."""
     return 4 if ROLLS[action][0] == ROLLS[action][1] else 2
-
-
-def _begin(walk: GameWalk, board: bytes) -> None:
-    try:
-        walk.begin(position(board))
-    except PositionError as error:
-        walk.stop(0, str(error))
 
 
 # -- version 2 -------------------------------------------------------------------------------------------
@@ -308,8 +303,8 @@ def _second_game(section: Source, walk: GameWalk) -> None:
     points = fields.varint() if mask & 2 else 0
     if winner in (0, 1):
         walk.result = Result(winner, min(points, 99_999))
-    if mask & 8:
-        _begin(walk, fields.take(26, "a board"))
+    if mask & 8 and (board := _position(fields.take(26, "a board"), walk, 0)):
+        walk.begin(board)
     value = fields.varint() if mask & 16 else None
     owner = fields.varint() if mask & 32 else None
     automatic = fields.varint() if mask & 64 else 0
