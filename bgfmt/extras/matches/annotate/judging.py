@@ -53,26 +53,19 @@ class FileAnalysis:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One decision and its price.
+    """One decision and its price. Most fields are those of a decision in docs/json.md.
 
-    did, best : what was done and what was best, in words.
     equity, best_equity, loss : of what was done, of the best, and the difference, never negative; None for an
         illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
-    choices : how many different ones there were.
     close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
         are estimated or played out. Where no bound of their error is known, either, the verdict is "approximate",
-        and no error.
-    source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
-        known. gammons : "none", "counted" or "ignored".
+        and no error. max_error : how far `equity` and `mwc` may err, None where it is not known.
     ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
-    action : of a cube decision, what was right for both sides, such as "No double, take".
-    file : what the file's own analysis says of the same decision.
-    insight : what lies behind a wrong cube decision, where its numbers are exact.
+    file, insight : what the file's own analysis says; what lies behind a wrong cube decision with exact numbers.
     ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
     cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
-    luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
     """
 
     decision: Decision
