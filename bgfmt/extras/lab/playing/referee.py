@@ -236,9 +236,8 @@ class Turn:
 
 def sample_game() -> Match:
     """Berliner against BKG, from section IX of the paper; the mark of a hit that is missing there is a problem."""
-    return matches.read(
-        (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes(), "BKG's sample game"
-    )[0]
+    text = (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes()
+    return matches.read(text, "BKG's sample game")[0]
 
 
 def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
