@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from bgfmt.game.state import GameState
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore, Table, TwoSided, of_kind
+from bgfmt.tables.match_score import ScoreFacts
 
 #: own and the other's points to go: even and odd, leads and trails, after the Crawford game
 SCORES = (
@@ -85,12 +86,13 @@ class Judge:
     """
 
     def __init__(self, table: TwoSided | MatchScore, roller: int = 0, money: Judge | None = None) -> None:
-        self.table, self.roller, self.money = table, roller, money
+        self.table, self.roller, self.money = cast(Any, table), roller, money
         self.points, self.chequers = table.points, min(table.chequers, MAX_CHEQUERS - 1)
-        if isinstance(table, MatchScore):
-            self.met, self.away, error = table.score.met, table.score.away[:: -1 if roller else 1], 2e-7
+        self.score: ScoreFacts | None = getattr(table, "score", None)
+        if self.score is not None:
+            self.met, self.away, error = self.score.met, self.score.away[:: -1 if roller else 1], 2e-7
         else:
-            self.met, self.away, error = "", (0, 0), 2 * float(table.known_errors.max())
+            self.met, self.away, error = "", (0, 0), 2 * float(self.table.known_errors.max())
         self.error = 0.0 if table.exact else error
 
     @property
@@ -100,16 +102,16 @@ class Judge:
 
     def ends(self, value: int) -> tuple[float, float]:
         """What losing and winning a cube of that value is worth."""
-        if isinstance(self.table, TwoSided):
+        if self.score is None:
             return -1.0, 1.0
-        lose, win = ((1 + self.table.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
+        lose, win = ((1 + self.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
         return lose, win
 
     def may_double(self, cube: Cube) -> bool:
         """Whether the player on roll may double, to some purpose."""
-        if isinstance(self.table, TwoSided) or cube.owner == "none":
+        if self.score is None or cube.owner == "none":
             return cube.owner in ("centered", "owned")
-        return self.table.score.may_double(self.roller, self._state(cube))
+        return self.score.may_double(self.roller, self._state(cube))
 
     def _state(self, cube: Cube) -> CubeState:
         owners = {"owned": self.roller, "opponent": 1 - self.roller}
@@ -117,10 +119,10 @@ class Judge:
 
     def rolling(self, us: Array, them: Array, cube: Cube) -> Array:
         """(M,) worth to the player on roll who does not double; NotCoveredError for a cube that cannot come up."""
-        if isinstance(self.table, TwoSided):
+        if self.score is None:
             column = ("none", "owned", "centered", "opponent").index(cube.owner)
             return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
-        facts, state, live = self.table.score, self._state(cube), cube.owner != "none"
+        facts, state, live = self.score, self._state(cube), cube.owner != "none"
         found = facts.found_in(self.roller, state) if live else None
         if cube.value not in facts.results or (live and facts.live(state) and found is None):
             raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
@@ -131,7 +133,7 @@ class Judge:
 
     def taken(self, us: Array, them: Array, cube: Cube) -> Array:
         """(M,) worth of a double that is taken."""
-        if isinstance(self.table, TwoSided):
+        if self.score is None:
             return 2 * self.rolling(us, them, Cube("opponent"))
         return self.rolling(us, them, Cube("opponent", 2 * cube.value))
 

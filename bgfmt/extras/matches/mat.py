@@ -18,7 +18,7 @@ from bgfmt.extras.matches.plays import read_play, signed_position
 from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded, printable
-from bgfmt.game.moves import BAR, OFF, Board
+from bgfmt.game.moves import BAR, OFF, Counts
 from bgfmt.game.state import as_state, signed
 
 NAME = "mat"
@@ -303,7 +303,7 @@ def _fibs_board(text: str, before: Position) -> Position:
     the board before is taken.
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
-    mine, theirs = Board.of(before)
+    mine, theirs = Counts.of(before)
     best, distance = None, MOST_MOVED + 1
     for begin in range(len(numbers) - BAR):
         points = numbers[begin : begin + BAR + 1]
@@ -312,7 +312,7 @@ def _fibs_board(text: str, before: Position) -> Position:
                 position = signed_position(counts)
             except PositionError:
                 continue
-            after, others = Board.of(position)
+            after, others = Counts.of(position)
             # the other side changes by chequers sent to its bar only
             possible = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
             apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))

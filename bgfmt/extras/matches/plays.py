@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import BAR, OFF, Board, Move, Play, legal_plays
+from bgfmt.game.moves import BAR, OFF, Counts, Move, Play, legal_plays
 from bgfmt.game.state import full, side_of
 
 Hop = tuple[int, int]
@@ -41,7 +41,7 @@ def signed_position(counts: Sequence[int]) -> Position:
 
 def can_move(before: Position, dice: tuple[int, int]) -> bool:
     """Whether a roll allows any move."""
-    return any(True for die in dice for _ in Board.of(before).steps(die))
+    return any(True for die in dice for _ in Counts.of(before).steps(die))
 
 
 def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: int = 0) -> WrittenPlay | str:
@@ -49,7 +49,7 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
     marks : points at which hits are marked.
     """
-    board = Board.of(before)
+    board = Counts.of(before)
     written = _written(board, hops)
     if isinstance(written, str):
         return written
@@ -72,19 +72,19 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
     """The play that turns one board into another; without moves where plain moves cannot."""
-    mine, others = Board.of(before).mine, Board.of(after).mine
+    mine, others = Counts.of(before).mine, Counts.of(after).mine
     starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - others[p])]
     ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
     if starts and len(ends) <= len(starts) <= MOST_HOPS:
         hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-        written, play = _written(Board.of(before), hops), find(before, dice, hops)
+        written, play = _written(Counts.of(before), hops), find(before, dice, hops)
         sound = not isinstance(written, str) and written[1].position() == after
         if sound and not isinstance(play, str) and play.result == after:
             return play
     return WrittenPlay((), after, False)
 
 
-def _written(board: Board, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Board] | str:
+def _written(board: Counts, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Counts] | str:
     """The hops as moves and the board after them; no rule of the dice is looked at."""
     if len(hops) > MOST_HOPS:
         return f"a play of {len(hops)} moves"
@@ -109,7 +109,7 @@ def _name(point: int) -> str:
     return "the bar" if point == BAR else "off" if point == OFF else str(point)
 
 
-def _way(board: Board, dice: tuple[int, ...], target: Board) -> tuple[Move, ...] | None:
+def _way(board: Counts, dice: tuple[int, ...], target: Counts) -> tuple[Move, ...] | None:
     """A way to the target by all of these dice in this order."""
     if not dice:
         return () if board == target else None

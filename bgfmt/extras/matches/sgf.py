@@ -16,7 +16,7 @@ from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, endin
 from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
-from bgfmt.game.moves import BAR, OFF, Board, Move
+from bgfmt.game.moves import BAR, OFF, Counts, Move
 from bgfmt.game.state import side_of
 
 NAME = "sgf"
@@ -244,7 +244,7 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
     """The board that AE, AW and AB leave, White first."""
-    sides = [list(side) for side in Board.of(before)]
+    sides = [list(side) for side in Counts.of(before)]
     for letter in _each(properties.get("AE", [])):
         for player in (0, 1):
             sides[player][_point(letter, player)] = 0
@@ -450,7 +450,7 @@ def _letters(moves: Iterable[Move], player: int) -> bytes:
 def _board_node(position: Position, first: int) -> bytes:
     """AE, AW and AB of a board whose first side is player `first`'s."""
     out = b"AE[a:y]"
-    for player, side in enumerate(Board.of(position)[:: -1 if first else 1]):
+    for player, side in enumerate(Counts.of(position)[:: -1 if first else 1]):
         points = [point for point, count in enumerate(side) for _ in range(count)]
         if points:
             out += b"AW" if player == 0 else b"AB"
