@@ -54,9 +54,10 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         CLIENT.set(client_of((scope.get("client") or ("127.0.0.1",))[0]))
-        answer = _Answer(send, self._headers(scope))
+        headers = self._headers(scope)
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
-            answer.close()  # where such a body ends is not known to `Watch`
+            headers = [*headers, (b"connection", b"close")]  # where such a body ends is not known to `Watch`
+        answer = _Answer(send, headers)
         self.metrics.in_flight(1)
         try:
             self._check_host(scope)
@@ -130,10 +131,6 @@ class _Answer:
     def __init__(self, send: Send, headers: Headers) -> None:
         self._send, self._headers = send, headers
         self.status = self.sent = 0
-
-    def close(self) -> None:
-        """End the connection after this answer."""
-        self._headers = [*self._headers, (b"connection", b"close")]
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
