@@ -114,7 +114,10 @@ class Server:
     # -- one connection ----------------------------------------------------------------------------------
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._make_room()
+        while len(self._open) >= self._places:  # one that never asked gives way, else the longest silent
+            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
+            self._open.discard(leaving)
+            leaving.writer.transport.abort()
         connection = _Connection(Session(self._player, self._log), writer)
         self._open.add(connection)
         try:
@@ -128,13 +131,6 @@ class Server:
             self._open.discard(connection)
             with contextlib.suppress(OSError, RuntimeError):
                 writer.close()
-
-    def _make_room(self) -> None:
-        """Close a connection that never asked, else the one that has been silent longest."""
-        while len(self._open) >= self._places:
-            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
-            self._open.discard(leaving)
-            leaving.writer.transport.abort()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         session, loop = connection.session, asyncio.get_running_loop()

@@ -298,11 +298,8 @@ class Answers:
         """The table that answers for a side or a position; which it is depends on their sizes alone."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
         size = tuple((side.highest, side.chequers) for side in sides)
-        if size not in self._by_size:
-            self._by_size[size] = self._first_best(asked, sides)
-        return self._by_size[size]
-
-    def _first_best(self, asked: Side | Position, sides: tuple[Side, ...]) -> Holding:
+        if size in self._by_size:
+            return self._by_size[size]
         tables = [one.table for one in self.holdings]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
@@ -316,7 +313,8 @@ class Answers:
                     f"{asked} is one side; these tables need both, the side on roll first: side / side"
                 )
             raise choose.not_covered(tables, *sides, wanted="anything of it")
-        return next(one for one in self.holdings if one.table is best)
+        self._by_size[size] = next(one for one in self.holdings if one.table is best)
+        return self._by_size[size]
 
     def _text(self, asked: Question) -> str:
         """The position as text: an identifier mended, a position number replaced by the counts it stands for."""

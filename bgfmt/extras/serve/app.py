@@ -278,11 +278,12 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 def send(request: Request, held: Holding) -> Response:
     """The answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
+    name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
         "Accept-Ranges": "bytes",
         "ETag": tag,
         "Cache-Control": "public, max-age=3600, no-transform",
-        "Content-Disposition": f'attachment; filename="{_ascii(held.name)}"',
+        "Content-Disposition": f'attachment; filename="{name}"',
     }
     if (same := unchanged(request, headers)) is not None:
         return same
@@ -329,10 +330,6 @@ def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
     same = headers["ETag"] in tags or header.strip() == "*"
     return Response(status_code=304, headers=headers) if same else None
-
-
-def _ascii(name: str) -> str:
-    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
 
 
 def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 import time
@@ -23,6 +24,8 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"Content-Type, Range, If-None-Match, If-Range"),
     (b"access-control-max-age", b"86400"),
 ]
+METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")  # others are counted together
+HOST = re.compile(r"\[[^]]*\]|[^:]*")  # the name in a Host header, without the port
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -76,9 +79,10 @@ class Door:
             self.metrics.in_flight(-1)
             seconds = time.perf_counter() - begun
             route = scope.get("bgfmt.route", "other")
-            self.metrics.answered(route, _method(scope), answer.status, seconds, answer.sent)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.answered(route, method, answer.status, seconds, answer.sent)
             if self.log is not None and scope["path"] not in ("/healthz", "/readyz"):
-                self.log(_line(scope, answer, seconds))
+                self.log(_line(scope, method, answer, seconds))
 
     async def _failed(self, answer: _Answer) -> None:
         number = secrets.token_hex(4)
@@ -89,8 +93,9 @@ class Door:
         await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
 
     def _check_host(self, scope: Scope) -> None:
-        said = [value for name, value in scope["headers"] if name == b"host"]
-        if self.hosts is not None and (len(said) != 1 or _host(said[0]) not in self.hosts):
+        headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        said = [HOST.findall(value.strip().lower())[0] for value in headers]
+        if self.hosts is not None and (len(said) != 1 or said[0] not in self.hosts):
             raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
 
     def _shared(self, scope: Scope) -> bool:
@@ -117,14 +122,6 @@ def _not_there(scope: Scope, error: HTTPException) -> Refusal:
     return Refusal("no_such_route", "there is no such route; /openapi.json lists them")
 
 
-def _host(header: bytes) -> str:
-    """The name in a Host header, lower case, without port."""
-    text = header.decode("latin-1").strip().lower()
-    if text.startswith("["):
-        return text[: text.find("]") + 1]
-    return text.partition(":")[0]
-
-
 class _Answer:
     """Sends on, with the common headers, and remembers status and bytes."""
 
@@ -148,19 +145,14 @@ class _Answer:
         await self.plain(refusal.status, *refusal.response())
 
 
-def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
-    return scope["method"] if scope["method"] in known else "other"
-
-
-def _line(scope: Scope, answer: _Answer, seconds: float) -> str:
+def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
     client = scope.get("client")
     query = scope.get("query_string", b"")
     target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
     who = client[0] if client else "-"
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{stamp} {who} {_method(scope)} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
+    return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, float("inf"))

@@ -132,8 +132,11 @@ class OneAtATime:
         try:
             return exact()
         finally:
-            seconds = time.monotonic() - begun
-            self._spend(client, seconds)
+            now = time.monotonic()
+            seconds, taken = now - begun, max(self._taken.pop(client, 0.0), now)
+            self._taken[client] = taken + seconds * 60 / (self.seconds or CALCULATION)
+            while len(self._taken) > 10_000:
+                del self._taken[next(iter(self._taken))]
             self.told("done", seconds)
             self._lock.release()
 
@@ -144,9 +147,3 @@ class OneAtATime:
             with contextlib.suppress(ValueError):
                 limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION
         return 0.0 if limit is None else self._taken.get(client, 0.0) - 60 - time.monotonic()
-
-    def _spend(self, client: str, seconds: float) -> None:
-        begun = max(self._taken.pop(client, 0.0), time.monotonic())
-        self._taken[client] = begun + seconds * 60 / (self.seconds or CALCULATION)
-        while len(self._taken) > 10_000:
-            del self._taken[next(iter(self._taken))]
