@@ -49,20 +49,12 @@ class Answers:
 
     settle : most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands
         do.
-    calculation, told : seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has
-        them.
     """
 
-    def __init__(
-        self,
-        holdings: Holdings,
-        settle: int | None = None,
-        calculation: int | None = None,
-        told: Callable[[str, float], None] = lambda *_: None,
-    ) -> None:
+    def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
-        self._one = OneAtATime(calculation, told)
+        self._one = one or OneAtATime()
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}

@@ -26,7 +26,7 @@ from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import Workers, compiling
+from bgfmt.extras.serve.work import OneAtATime, Workers, compiling
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
@@ -44,7 +44,8 @@ class Service:
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings, self.settings = holdings, settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
-        self.answers = Answers(holdings, settings.settle, settings.calculation, self.metrics.calculated)
+        one = OneAtATime(settings.calculation, self.metrics.calculated)
+        self.answers = Answers(holdings, settings.settle, one)
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
@@ -240,7 +241,7 @@ class Service:
         }
         routes += [_route(path, answer) for path, answer in others.items()]
         inner = Router(routes, redirect_slashes=False)
-        return Door(inner, self.metrics, hosts=self.settings.hosts, origins=self.settings.origins, log=log)
+        return Door(inner, self.metrics, self.settings, log)
 
 
 def _route(path: str, get: Ask, post: Ask | None = None) -> Route:

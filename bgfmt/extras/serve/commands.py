@@ -103,7 +103,7 @@ def serve(
         raise NotCoveredError("there is no table here, and none can be kept: name one")
     with Holdings.open(files, format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
-        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet, workers=workers)
+        server.serve(holdings, told, host=host, port=port, quiet=quiet, workers=workers)
 
 
 @click.command()

@@ -14,6 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.extras.serve.work import CLIENT, client_of
 
@@ -32,22 +33,14 @@ Headers = list[tuple[bytes, bytes]]
 class Door:
     """The outermost application.
 
-    hosts : names that a Host header may say, without port; None for every one. origins : those that other pages may
-    ask from, "*" for all; none for no CORS. log : takes one line a request, or None.
+    log : takes one line a request, or None.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        metrics: Metrics,
-        *,
-        hosts: Iterable[str] | None,
-        origins: Iterable[str] = (),
-        log: Callable[[str], None] | None = None,
+        self, app: ASGIApp, metrics: Metrics, settings: Settings, log: Callable[[str], None] | None = None
     ) -> None:
         self.app, self.metrics, self.log = app, metrics, log
-        self.hosts = None if hosts is None else {host.lower() for host in hosts}
-        self.origins = set(origins)
+        self.hosts, self.origins = settings.hosts, set(settings.origins)
         self._common: Headers = [
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
