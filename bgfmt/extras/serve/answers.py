@@ -98,13 +98,9 @@ class Answers:
             asked, lambda adviser: questions.race(adviser, about), lambda _: True, match=False
         )
 
-    def cube(self, asked: Question) -> tuple[Plain, bool]:
-        """The cube action, or those at all scores, and whether it is settled."""
-        state = questions.state_of(asked.position, **asked.around)
-        return self.cube_of(state, asked)
-
-    def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
-        """The same for a state."""
+    def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
+        """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
+        state = state or questions.state_of(asked.position, **asked.around)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from bgfmt.extras.serve.refusals import RETRY, Refusal
@@ -25,7 +24,6 @@ PATIENCE = 1.0  # seconds to wait for the one calculation under way
 CALCULATION = 30  # seconds of calculation a minute for a client that is not on this machine
 
 
-@lru_cache(1000)
 def client_of(address: str) -> str:
     """Whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
     with contextlib.suppress(ValueError):
