@@ -102,11 +102,11 @@ def bkg_rows() -> Callable[[Any], Any]:
     """The proof's numbers of BKG's tables, which depend on no file, each calculated once for a process."""
     import numpy as np
 
-    from bgfmt.extras.lab.proofs import rows_of_millionths
+    from bgfmt.extras.lab.proofs import rows_of
 
     @cache
     def rows(ids: bytes) -> Any:
-        return rows_of_millionths(np.frombuffer(ids, np.int64))
+        return rows_of(np.frombuffer(ids, np.int64))
 
     return lambda ids: rows(ids.tobytes())
 
@@ -114,7 +114,7 @@ def bkg_rows() -> Callable[[Any], Any]:
 @pytest.fixture
 def bkg_once(bkg_rows: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs of BKG's tables take the right numbers from `bkg_rows`."""
-    monkeypatch.setattr("bgfmt.extras.lab.proofs.rows_of_millionths", bkg_rows)
+    monkeypatch.setattr("bgfmt.extras.lab.proofs.rows_of", bkg_rows)
 
 
 @pytest.fixture(scope="module")

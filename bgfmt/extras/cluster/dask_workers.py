@@ -155,9 +155,8 @@ class DaskWorkers(Workers):
             raise error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
         if job.status == "cancelled":
             raise ClusterError(self.address, "the cluster was lost")
-        return job.result(
-            timeout=STARTING
-        )  # a worker that ended with it is replaced by one that makes it again
+        # a worker that ended with it is replaced by one that makes it again
+        return job.result(timeout=STARTING)
 
     def _check_installed(self) -> None:
         """RuntimeError where a worker has no bgfmt, if it is installed here: its first task would end the worker."""

@@ -62,7 +62,7 @@ class DeviceHands(Hands):
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         if not stored.size:
             return
-        from bgfmt.extras.cluster import cuda_tiles as kernels
+        from bgfmt.extras.cluster import kernels_cuda as kernels
 
         if isinstance(stored, np.ndarray):
             stored = cuda().to_device(np.ascontiguousarray(stored))
@@ -83,7 +83,7 @@ class DeviceHands(Hands):
         low, high = sides
         if us[0] >= us[1] or low >= high:
             return
-        from bgfmt.extras.cluster import cuda_tiles as kernels
+        from bgfmt.extras.cluster import kernels_cuda as kernels
 
         width = min(kernels.THREADS, high - low)
         grid = -(-(high - low) // width), us[1] - us[0]

@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.cli import asking, options
+from bgfmt.cli.verify import RUNGS
+from bgfmt.extras.hosts.gnubg import check as gnubg_check
+from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
+from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.engines import Decider
 
 F = TypeVar("F", bound=Callable[..., Any])
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
@@ -57,22 +60,17 @@ def check(file: str, until: str, as_json: bool) -> int:
     Example:
       bgfmt gnubg check ts_3x10.bd
     """
-    from bgfmt.extras.hosts.gnubg import check as gnubg_check
-
     examination = gnubg_check.examine(file, until=until)
     if as_json:
         options.echo_json(examination.as_dict())
         return examination.exit_code
     click.echo(f"{file}: {examination.title}")
-    for reason in examination.refusals:
-        click.echo(f"  refused   {reason}")
-    if examination.slots:
-        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in examination.slots)}")
-    click.echo(f"  verified  {examination.verdict}")
-    for note in examination.warnings:
-        click.echo(f"  note      {note}")
-    for host, verdict in examination.hosts.items():
-        click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
+    rows = [("refused", reason) for reason in examination.refusals]
+    rows += [("slot", ", or ".join(SLOTS[slot] for slot in examination.slots))] * bool(examination.slots)
+    rows += [("verified", examination.verdict), *(("note", note) for note in examination.warnings)]
+    rows += [(host, f"{verdict} ({HOSTS[host]})") for host, verdict in examination.hosts.items()]
+    for label, text in rows:
+        click.echo(f"  {label:<9} {text}")
     return examination.exit_code
 
 
@@ -91,8 +89,6 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
       sudo bgfmt gnubg install ts_6x8.bd
       bgfmt gnubg install ts_6x8.bd --user
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     with _hints(where):
         done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
     for line in done.finished:
@@ -123,8 +119,6 @@ def uninstall(slot: str | None, force: bool, **where: Any) -> int:
     Example:
       bgfmt gnubg uninstall ts
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     with _hints(where):
         lines = gnubg_slots.uninstall(_place(**where), slot, force=force)
     for line in lines:
@@ -143,40 +137,29 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
     Example:
       bgfmt gnubg where
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     place = _place(**where)
-    waiting = _finish(place)
-    rows = list(gnubg_slots.installed(place, until=until))
-    wrong = {slot: exam is not None and slot not in (exam.slots or (slot,)) for slot, _, exam, _ in rows}
-    bad = waiting or any(wrong[slot] or not (exam is None or exam.ok) for slot, _, exam, _ in rows)
-    start = gnubg_slots.how_to_start(place)
-    if as_json:
-        slots = {}
-        for slot, path, exam, ours in rows:
-            facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong[slot]}
-            slots[slot] = facts | {"check": exam.as_dict() if exam else None}
-        options.echo_json({"host": place.host, "start": start, "slots": slots})
-        return int(bad)
-    click.echo(HOSTS[place.host])
-    for slot, path, exam, ours in rows:
+    bad, slots, lines = _finish(place), dict[str, Any](), [HOSTS[place.host]]
+    for slot, path, exam, ours in gnubg_slots.installed(place, until=until):
+        wrong = exam is not None and slot not in (exam.slots or (slot,))
+        bad |= wrong or not (exam is None or exam.ok)
+        facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong}
+        slots[slot] = facts | {"check": exam and exam.as_dict()}
         what = "none" if exam is None else f"{exam.title}{' (put there by bgfmt)' if ours else ''}"
-        click.echo(f"  {slot:<7} {path}: {what}")
-        more = ["wrong type for this slot: gnubg ignores it"] if wrong[slot] else []
+        lines.append(f"  {slot:<7} {path}: {what}")
+        more = ["wrong type for this slot: gnubg ignores it"] if wrong else []
         if exam is not None:
             more += [f"wrong: {reason}" for reason in exam.refusals] + [exam.verdict] * bool(exam.verified)
-        for line in more:
-            click.echo(f"          {line}")
-    for command in start:
-        click.echo(f"  start with: {command}")
+        lines += [f"          {line}" for line in more]
+    start = gnubg_slots.how_to_start(place)
+    if as_json:
+        options.echo_json({"host": place.host, "start": start, "slots": slots})
+    else:
+        click.echo("\n".join([*lines, *(f"  start with: {command}" for command in start)]))
     return int(bad)
 
 
 def _finish(place: Place) -> bool:
     """Settle what a killed process left; whether something is left because this user may not."""
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
-
     try:
         for line in gnubg_slots.finish(place):
             asking.note(printable(line, 1000))
@@ -189,8 +172,6 @@ def _finish(place: Place) -> bool:
 @contextlib.contextmanager
 def _hints(where: dict[str, Any]) -> Iterator[None]:
     """Add to a refusal which option helps."""
-    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
-
     try:
         yield
     except gnubg_folders.InstallError as error:
@@ -284,12 +265,8 @@ def gnubg_external(
 @asking.engine_options
 @options.as_option
 def ubgi(
-    databases: tuple[str, ...],
-    engine: str | None,
-    check: str | None,
-    described: str | None,
-    **calculation: Any,
-) -> int:
+    databases: tuple[str, ...], engine: str | None, check: str | None, described: str | None, **calculation: Any,
+) -> int:  # fmt: skip
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the

@@ -230,33 +230,54 @@ def hypergammon_met(
     out of range;
     OutputExistsError for a file that is there, unless `force`.
     """
-    if exact:
-        if table is not None or live is not None:
-            raise SolverError(
-                "an exact match equity table is made of no table, and its cube has no efficiency"
-            )
-        return _exact(
-            Path(path), points, chequers, length, resume, force, threads, progress, sweeping, solving
-        )
-    if resume:
+    if exact and (table is not None or live is not None):
+        raise SolverError("an exact match equity table is made of no table, and its cube has no efficiency")
+    if resume and not exact:
         raise SolverError("only an exact match equity table is made in parts that another run can go on from")
     live = LIVE if live is None else live
     solver = HypergammonSolver(points, chequers, recipe="exact", sweeping=sweeping)
     check_output(path, force=force)
     make(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
-    known = solver.solve(threads=threads) if table is None else load(table)
-    if not isinstance(known, Hypergammon | ExactHypergammon):
-        raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon one")
-    wins = opening(known).wins
-    title = f"Hypergammon, {known.chequers} chequer{'s'[: known.chequers > 1]}"
-    met = make(length, wins, name=Path(path).stem, title=title, live=live)
-    description = (
-        f"bgfmt, from a {known.kind} table: {wins.gammon:.6f} of wins are gammons, "
-        f"{wins.backgammon:.6f} backgammons; cube efficiency {live:.3f}"
-    )
+    name, kept = Path(path).stem, Path(f"{path}.scores")
+    if exact:
+        from bgfmt.extras.lab.hypergammon_score import Scores
+
+        made, lines = _begun(kept, chequers, length, resume)
+        total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
+        with Scores(chequers, threads) as scores:
+            for words, score, chances, key in made.left():
+                if solving is not None:
+                    solving(words)
+                found = scores.solve(score, sweeping)
+                chances[key] = found.chance
+                lines.append(
+                    f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}"
+                )
+                with create(kept, force=True) as sink:
+                    sink.write("\n".join([*lines, ""]).encode())
+                if progress is not None:
+                    progress(len(lines) - 1, total)
+        met = made.met(name, f"{_title(chequers)}, exact")
+        description = "bgfmt, every score solved with its cube, by no model"
+    else:
+        known = solver.solve(threads=threads) if table is None else load(table)
+        if not isinstance(known, Hypergammon | ExactHypergammon):
+            raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon one")
+        wins = opening(known).wins
+        met = make(length, wins, name=name, title=_title(known.chequers), live=live)
+        description = (
+            f"bgfmt, from a {known.kind} table: {wins.gammon:.6f} of wins are gammons, "
+            f"{wins.backgammon:.6f} backgammons; cube efficiency {live:.3f}"
+        )
     with create(path, force=force) as sink:
         sink.write(gnubg_xml.write(met, description))
+    if exact:
+        kept.unlink(missing_ok=True)
     return met
+
+
+def _title(chequers: int) -> str:
+    return f"Hypergammon, {chequers} chequer{'s'[: chequers > 1]}"
 
 
 class Solving(Making):
@@ -285,51 +306,14 @@ class Solving(Making):
                     yield f"{a}-away {total - a}-away", Score(pair, self.met("")), self.pre, pair
 
 
-def _exact(
-    path: Path,
-    points: int,
-    chequers: int,
-    length: int,
-    resume: bool,
-    force: bool,
-    threads: int | None,
-    progress: Callable[[int, int], None] | None,
-    sweeping: Callable[[int, float], None] | None,
-    solving: Callable[[str], None] | None,
-) -> Met:
-    from bgfmt.extras.lab.hypergammon_score import Scores
-
-    HypergammonSolver(points, chequers, recipe="exact")  # refuses sizes
-    make(length, Wins(0, 0), name="")  # and lengths
-    check_output(path, force=force)
-    kept = Path(f"{path}.scores")
-    made, lines = Solving(length), [f"bgfmt hypergammon-met {chequers}"]
-    if resume:
-        lines = _resumed(kept, made, lines[0])
-    elif kept.exists():
-        message = f"{kept}: holds the scores of an ended run, and going on from it was not asked for"
-        raise OutputExistsError(message, replaceable=False)
-    total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
-    with Scores(chequers, threads) as scores:
-        for name, score, chances, key in made.left():
-            if solving is not None:
-                solving(name)
-            found = scores.solve(score, sweeping)
-            chances[key] = found.chance
-            lines.append(f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}")
-            with create(kept, force=True) as sink:
-                sink.write("\n".join([*lines, ""]).encode())
-            if progress is not None:
-                progress(len(lines) - 1, total)
-    met = made.met(path.stem, f"Hypergammon, {chequers} chequer{'s'[: chequers > 1]}, exact")
-    with create(path, force=force) as sink:
-        sink.write(gnubg_xml.write(met, "bgfmt, every score solved with its cube, by no model"))
-    kept.unlink(missing_ok=True)
-    return met
-
-
-def _resumed(kept: Path, made: Solving, first: str) -> list[str]:
-    """The lines of scores that are solved, which go into `made`; SolverError where they are not of this table."""
+def _begun(kept: Path, chequers: int, length: int, resume: bool) -> tuple[Solving, list[str]]:
+    """The table with what an ended run has solved, and the lines of its file; SolverError for those of another."""
+    made, first = Solving(length), f"bgfmt hypergammon-met {chequers}"
+    if not resume:
+        if kept.exists():
+            message = f"{kept}: holds the scores of an ended run, and going on from it was not asked for"
+            raise OutputExistsError(message, replaceable=False)
+        return made, [first]
     lines = kept.read_text("ascii", "replace").splitlines()
     if lines[:1] != [first]:
         raise SolverError(f"{kept}: expected scores of {first!r}, found {lines[:1]}")
@@ -342,4 +326,4 @@ def _resumed(kept: Path, made: Solving, first: str) -> list[str]:
             made.pre[int(match[1]), int(match[2])] = chance
         else:
             made.post[int(match[1])] = chance
-    return lines
+    return made, lines

@@ -74,9 +74,8 @@ class Scores:
         kept = columns.for_match(score, gammons=True)
         worth, steps, change = self.worth(kept, stepping)
         if self._first is None:
-            self._first = worth[..., :1].copy() / np.abs(
-                worth[0, 0, 1, 0]
-            )  # chances, to begin other scores with
+            # chances, to begin other scores with
+            self._first = worth[..., :1].copy() / np.abs(worth[0, 0, 1, 0])
         place = kept.states.index(CubeState(1, NOBODY))
         return SolvedScore(float(1 + self.opening(worth)[place]) / 2, steps, change)
 
@@ -112,9 +111,8 @@ class Scores:
                 size = self._changed(worth, before)
                 np.copyto(before, worth)
             elif steps % CYCLE == 0 and size > 0:
-                factor = round(
-                    (self._changed(worth, before) / size) ** 0.5, 3
-                )  # no more than all machines agree on
+                # no more digits than all machines agree on
+                factor = round((self._changed(worth, before) / size) ** 0.5, 3)
                 if factor < STEADY:
                     self._each(partial(stretch, worth, before, kinds, factor), rows)
         raise SolverError(f"numbers still change by {change:g} after {MOST_STEPS} steps")
@@ -128,9 +126,8 @@ class Scores:
             some = slice(plays.first[us, blocked, roll], plays.last[us, blocked, roll])
             met = plays.landed[some, None] >> places & 1
             hit = sides.hit[us, met @ np.array([1, 2, 4], met.dtype)]
-            total += worth[0, plays.after[some], hit].max(axis=0) - worth[1, plays.after[some], hit].max(
-                axis=0
-            )
+            ours, theirs = (worth[side, plays.after[some], hit].max(axis=0) for side in (0, 1))
+            total += ours - theirs
         return np.asarray(total / 30)
 
     def _changed(self, worth: Array, before: Array) -> float:
@@ -157,10 +154,8 @@ def step(
     """
     may, passed, source, add, times = doubling
     first_play, last_play, landed, after = plays.first, plays.last, plays.landed, plays.after
-    hit, places = (
-        sides.hit,
-        sides.places,
-    )  # written out here: a kernel called for each roll takes ten times as long
+    hit, places = sides.hit, sides.places
+    # the rolls are written out here: a kernel called for each of them takes ten times as long
     n, k = len(worth), worth.shape[2]
     total, best, changes = np.empty(k), np.empty(k), np.zeros(4)
     for column in range(1, n, TOGETHER):

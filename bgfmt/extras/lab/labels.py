@@ -73,9 +73,8 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
         try:
             values: dict[str, float | None]
             if score is None:
-                answer = ondemand.solve_money(
-                    state.position, jacoby=bool(state.jacoby), limit=settings.limit, threads=1
-                )
+                jacoby = bool(state.jacoby)
+                answer = ondemand.solve_money(state.position, jacoby=jacoby, limit=settings.limit, threads=1)
                 values = {name: answer.equity(name) for name in MONEY}
             else:
                 cube = ondemand.solve_match(state.position, score, limit=settings.limit, threads=1).cube

@@ -14,10 +14,11 @@ from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, of_floats
 from bgfmt.verifier.recurrence import floats, means, plays
 
 LONGEST = 16  # rolls of the longest bear-off in BKG's table
+MAKER = "bgfmt solve expected-points"
 EXACT = "float64 throughout, nothing rounded"
 
 
@@ -36,29 +37,24 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     if table.exact:  # minus nought is not nought
         differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
     bad = np.flatnonzero(differ.any(axis=1))
-    if not len(bad):
-        return Outcome(len(stored), len(numbers), "exact" if table.exact else recipe)
-    largest = float(gap.max())
-    outcome = Outcome(len(stored), len(numbers), failing=len(bad), largest=largest / scale, unit="apart")
-    if largest <= 1 and not table.exact and len(bad) > max(20, len(numbers) // 50):
-        return replace(outcome, systematic=True, likely=Likely(Cause.OTHER_ROUNDING))
     findings = []
     for k in bad[:KEPT].tolist():
         number, column = int(numbers[k]), int(gap[k].argmax())
         found, expected = ours[k, column] / scale, rule[k, column] / scale
         findings.append(request.entry(table, number, found, expected, table.columns[-1].unit, ("", column)))
-    return replace(outcome, findings=tuple(findings))
+    name, rounding = ("exact", -np.inf) if table.exact else (recipe, 1.0)
+    largest = float(gap.max(initial=0.0))
+    outcome = of_floats(table, len(numbers), name, len(bad), largest / scale, findings, rounding / scale)
+    return replace(outcome, likely=Likely(Cause.OTHER_ROUNDING)) if outcome.systematic else outcome
 
 
 class ExpectedPointsProof(Proof[ExpectedPoints]):
     """Expected points: the cubeless equities of both sides."""
 
     recipes = (
-        KnownRecipe(
-            "points", "the 2011 blog's expected points, to six decimals", "bgfmt solve expected-points", plain=True
-        ),
-        KnownRecipe("exact", EXACT, "bgfmt solve expected-points --recipe exact", plain=True),
-    )  # fmt: skip
+        KnownRecipe("points", "the 2011 blog's expected points, to six decimals", MAKER, plain=True),
+        KnownRecipe("exact", EXACT, f"{MAKER} --recipe exact", plain=True),
+    )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
         right = floats.remade(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
@@ -75,32 +71,16 @@ class GilloglyProof(Proof[Gillogly]):
     )
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:
-        rows_of = nearest_rows_of if table.exact else rows_of_millionths
         right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 
 
-def _means_of(ids: Array) -> Array:
-    """(54264,) float64 mean rolls of these sides, among which every play stays; 0 of others."""
-    return means.means_among(POINTS, board.MAX_CHEQUERS, ids)
+def rows_of(ids: Array) -> Array:
+    """(m, 9) float64, ENR and P(1)..P(8) of the sides with these position numbers, among which every play stays.
 
-
-def rows_of_millionths(ids: Array) -> Array:
-    """(m, 9) float64, ENR and P(1)..P(8) of the sides with these gnubg position numbers."""
-    mean = _means_of(ids)
-    keys, chances = np.zeros((len(mean), 2)), np.zeros((len(mean), 1 + ROLLS))
-    keys[:, 0], chances[0, 0] = mean, 1
-    none = np.zeros((0, 1 + ROLLS))
-    for some in plays.by_pips(POINTS, board.MAX_CHEQUERS, ids[ids > 0]):
-        out, unused = np.zeros((len(some), 1 + ROLLS)), np.zeros((len(some), 1 + ROLLS))
-        means.float64_rows(plays.numbering(POINTS), some, keys, chances, none, len(mean), out, unused)
-        chances[some] = out
-    return np.concatenate([mean[ids, None], chances[ids, 1:]], axis=1)
-
-
-def nearest_rows_of(ids: Array) -> Array:
-    """The same, every number the double nearest to the exact one: ways are counted in whole numbers, divided once."""
-    mean = _means_of(ids)
+    Every number is the double nearest to the exact one: ways are counted in whole numbers, divided once.
+    """
+    mean = means.means_among(POINTS, board.MAX_CHEQUERS, ids)
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
 
     def best(roll: int) -> int:

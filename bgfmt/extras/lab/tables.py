@@ -74,9 +74,8 @@ class Millionths(Table):
             places = np.searchsorted(self.ids, numbers).clip(max=self.positions - 1)
             outside = self.ids[places] != numbers
         if outside.any():
-            raise NotCoveredError(
-                f"row {int(outside.argmax())} is outside the {self.points}x{self.chequers} table"
-            )
+            row, size = int(outside.argmax()), f"{self.points}x{self.chequers}"
+            raise NotCoveredError(f"row {row} is outside the {size} table")
         return places
 
 
@@ -211,9 +210,8 @@ class Gillogly(Millionths, OfOneSide):
         good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
         yield Breach("finite", np.asarray(~good), "a number is negative or no number")
         total = rows[:, 1:].sum(axis=1)
-        yield Breach(
-            "sum of chances", np.asarray(~(total <= 1 + ROLLS / MILLION)), "its chances add up to more than 1"
-        )
+        more = ~(total <= 1 + ROLLS / MILLION)
+        yield Breach("sum of chances", np.asarray(more), "its chances add up to more than 1")
         least = (rows[:, 1:] * np.arange(1, ROLLS + 1)).sum(axis=1)
         wrong = rows[:, 0] < least - ROLLS * ROLLS / MILLION
         yield Breach("mean", wrong, "its ENR is less than its chances say")
@@ -302,6 +300,5 @@ class ExpectedPoints(Millionths, OfRaces):
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         worth = self.decoded(block["worth"])
-        yield Breach(
-            "bounds", np.asarray(~(np.abs(worth) <= 1).all(axis=1)), "a value is not between -1 and 1"
-        )
+        beyond = ~(np.abs(worth) <= 1).all(axis=1)
+        yield Breach("bounds", np.asarray(beyond), "a value is not between -1 and 1")

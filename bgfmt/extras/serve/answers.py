@@ -26,6 +26,7 @@ from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
+from bgfmt.game.moves import parse_roll
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
@@ -40,10 +41,7 @@ class Named(Library):
 
     def __init__(self, held: list[Holding]) -> None:
         super().__init__([one.database for one in held])
-        self._served = {id(one.table): one.name for one in held}
-
-    def name(self, table: Table) -> str:
-        return self._served.get(id(table)) or super().name(table)
+        self._names = {id(one.table): one.name for one in held}
 
 
 class Answers:
@@ -51,20 +49,12 @@ class Answers:
 
     settle : most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands
         do.
-    calculation, told : seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has
-        them.
     """
 
-    def __init__(
-        self,
-        holdings: Holdings,
-        settle: int | None = None,
-        calculation: int | None = None,
-        told: Callable[[str, float], None] = lambda *_: None,
-    ) -> None:
+    def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
-        self._one = OneAtATime(calculation, told)
+        self._one = one or OneAtATime()
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
@@ -88,7 +78,9 @@ class Answers:
 
     def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        one = _side_or_position(asked.position)
+        one, text = questions.one_or_two(asked.position), asked.position
+        if isinstance(one, Side) and ("/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))):
+            one = parse_position(text)  # whose other side is empty
         holding = self._best(one) if asked.table is None else self.named(asked.table)
         sides: dict[str, Side | Position] = {"": one}
         if isinstance(one, Position) and holding.table.sides == 1:
@@ -106,13 +98,9 @@ class Answers:
             asked, lambda adviser: questions.race(adviser, about), lambda _: True, match=False
         )
 
-    def cube(self, asked: Question) -> tuple[Plain, bool]:
-        """The cube action, or those at all scores, and whether it is settled."""
-        state = questions.state_of(asked.position, **asked.around)
-        return self.cube_of(state, asked)
-
-    def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
-        """The same for a state."""
+    def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
+        """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
+        state = state or questions.state_of(asked.position, **asked.around)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
@@ -138,7 +126,7 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, roll = questions.one_or_two(asked.position), asked.roll
+        one, roll = questions.one_or_two(asked.position), asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
@@ -146,11 +134,13 @@ class Answers:
             missing["cube"] = "the cube needs both sides"
         else:
             us, state = one.check().us, questions.state_of(asked.position, **asked.around)
-            roll = roll or (state.dice and "{}{}".format(*state.dice)) or None
+            roll = roll or (state.dice and "{}{}".format(*state.dice))
             sections = {"cube": self.cube} | sections
         if not us.chequers:
             raise PositionError(f"{one}: the game is over, one side has no chequers left")
+        dice = parse_roll(roll) if roll and roll != "all" else None
         if roll:
+            roll = "{}{}".format(*dice) if dice else roll
             sections["play"] = self.play
         answers: dict[str, Any] = dict.fromkeys(("cube", "race", "play"))
         settled = True
@@ -163,14 +153,13 @@ class Answers:
         if not any(answers.values()):
             raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
         usual = "mean" if isinstance(one, Side) else "money" if state.money else "match"
-        roll = _roll(roll)
         owner = asked.cube or state.owner
         question = ProbeQuestion(
             position=asked.position, roll=roll, cube=owner, measure=asked.measure or usual, table=asked.table
         )
         told = GameState.of(
             state.position,
-            None if roll in (None, "all") else (int(roll[0]), int(roll[1])),
+            dice,
             cube=owner,
             **{name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")},
             beavers=state.beavers is not False,  # as they are played where nothing is said
@@ -240,14 +229,11 @@ class Answers:
         Beside it, whether it is as good as it can be.
         """
 
-        def quick() -> T:
-            return answer(self._adviser(asked))
-
         wanted = self.settle != 0 and asked.settle is not False
         refused: NotCoveredError | None = None
         if not match or not wanted:
             try:
-                stored = quick()
+                stored = answer(self._adviser(asked))
                 if not wanted or sure(stored):
                     return stored, True
             except NotCoveredError as error:
@@ -255,15 +241,12 @@ class Answers:
                     raise
                 refused = error
         try:
-            exact = self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)))
-            return exact, True
+            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match))), True
         except Refusal as refusal:
-            if refusal.code != "busy":
-                raise
-            try:
-                return quick(), False
-            except NotCoveredError:
-                raise refusal from None
+            if refusal.code == "busy":
+                with contextlib.suppress(NotCoveredError):
+                    return answer(self._adviser(asked)), False
+            raise
         except TooMuchWorkError:  # which names the work and the limit
             raise
         except NotCoveredError as error:
@@ -278,12 +261,12 @@ class Answers:
         if key not in self._advisers:
             if asked.met is not None and asked.met not in mets.names():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
-            table = asked.met and mets.load(asked.met)
-            if asked.extend_met:
-                table = mets.load(asked.met or mets.DEFAULT, extend=True)
+            met = None
+            if asked.met or asked.extend_met:
+                met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
             self._advisers[key] = Advisor(
                 Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
-                met=table or None,
+                met=met,
                 met_player=asked.met_player or 0,
                 calculate="all" if calculate else "nothing",
                 limit=limit,
@@ -303,11 +286,8 @@ class Answers:
         """The table that answers for a side or a position; which it is depends on their sizes alone."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
         size = tuple((side.highest, side.chequers) for side in sides)
-        if size not in self._by_size:
-            self._by_size[size] = self._first_best(asked, sides)
-        return self._by_size[size]
-
-    def _first_best(self, asked: Side | Position, sides: tuple[Side, ...]) -> Holding:
+        if size in self._by_size:
+            return self._by_size[size]
         tables = [one.table for one in self.holdings]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
@@ -321,7 +301,8 @@ class Answers:
                     f"{asked} is one side; these tables need both, the side on roll first: side / side"
                 )
             raise choose.not_covered(tables, *sides, wanted="anything of it")
-        return next(one for one in self.holdings if one.table is best)
+        self._by_size[size] = next(one for one in self.holdings if one.table is best)
+        return self._by_size[size]
 
     def _text(self, asked: Question) -> str:
         """The position as text: an identifier mended, a position number replaced by the counts it stands for."""
@@ -344,26 +325,12 @@ def _sure_cube(answer: Plain) -> bool:
     return False
 
 
-def _roll(text: str | None) -> str | None:
-    """A roll as answers write it, the larger die first."""
-    if text is None or text.lower() == "all":
-        return text and "all"
-    return "".join(sorted(re.sub(r"[-, /]", "", text), reverse=True))
-
-
 def _mended(text: str) -> str:
     """A position as it was before its way through a URL: blanks in an ID were "+", "-" and "_" stand for "+/"."""
     form = r"([A-Za-z0-9+/ _-]{14})(:[A-Za-z0-9+/ _-]{12})?"
     if not re.fullmatch(form, text) or re.fullmatch(r"[\d\s-]+", text):
         return text
     return text.replace(" ", "+").replace("-", "+").replace("_", "/")
-
-
-def _side_or_position(text: str) -> Side | Position:
-    """A side, or a position, which may have an empty side."""
-    one = questions.one_or_two(text)
-    two = "/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))
-    return parse_position(text) if two and isinstance(one, Side) else one
 
 
 def _state_in(text: str) -> GameState | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -18,16 +21,17 @@ from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door, Metrics, packed
+from bgfmt.extras.serve.door import Door, Metrics
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import Workers, compiling
+from bgfmt.extras.serve.work import OneAtATime, Workers, compiling
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
 PIECE = 256 << 10
+PACKED_FROM = 1024  # bytes that are worth packing
 RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 BINARY = ("table", "column", "rows")
 NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
@@ -40,10 +44,12 @@ class Service:
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings, self.settings = holdings, settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
-        self.answers = Answers(holdings, settings.settle, settings.calculation, self.metrics.calculated)
+        one = OneAtATime(settings.calculation, self.metrics.calculated)
+        self.answers = Answers(holdings, settings.settle, one)
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
-        self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
+        tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
+        self._stamp = f"{__version__} {tables} {settings.settle}"
 
     async def _reply(
         self, request: Request, asked: str, answer: Callable[[], Awaitable[tuple[Any, bool]]]
@@ -63,22 +69,18 @@ class Service:
 
     # -- questions ---------------------------------------------------------------------------------------
 
-    def asking(self, route: str) -> Ask:
+    async def asking(self, route: str, request: Request) -> Response:
         """GET of a question, the position as parameter or in the path."""
-
-        async def ask(request: Request) -> Response:
-            given = from_query(request.scope["query_string"], QUESTIONS[route])
-            if "position" in request.path_params:
-                if "position" in given:
-                    twice = "position is given twice, in the path and as a parameter"
-                    raise Refusal("bad_parameter", twice, "position")
-                given["position"] = request.path_params["position"]
-            if "position" not in given:
-                raise Refusal("bad_parameter", "position is missing", "position")
-            text, asked = given["position"], question(given)
-            return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
-
-        return ask
+        given = from_query(request.scope["query_string"], QUESTIONS[route])
+        if "position" in request.path_params:
+            if "position" in given:
+                twice = "position is given twice, in the path and as a parameter"
+                raise Refusal("bad_parameter", twice, "position")
+            given["position"] = request.path_params["position"]
+        if "position" not in given:
+            raise Refusal("bad_parameter", "position is missing", "position")
+        text, asked = given["position"], question(given)
+        return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
@@ -95,22 +97,19 @@ class Service:
         answer["question"]["position"] = text
         return answer, settled
 
-    def bulk(self, route: str) -> Ask:
-        async def ask(request: Request) -> Response:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind == BYTES and route == "lookup":
-                return await self._binary(request)
-            if kind not in (JSON, LINES):
-                offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
-                raise Refusal("unsupported_type", f"the body is one of {offered}")
-            lines = kind == LINES
-            known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
-            common = question(from_query(request.scope["query_string"], known))
-            data = await bulk.body_of(request, self.settings.max_body)
-            body = await self.many(route, data, common, lines)
-            return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
-
-        return ask
+    async def bulk(self, route: str, request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == BYTES and route == "lookup":
+            return await self._binary(request)
+        if kind not in (JSON, LINES):
+            offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
+            raise Refusal("unsupported_type", f"the body is one of {offered}")
+        lines = kind == LINES
+        known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
+        common = question(from_query(request.scope["query_string"], known))
+        data = await bulk.body_of(request, self.settings.max_body)
+        body = await self.many(route, data, common, lines)
+        return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
@@ -140,7 +139,7 @@ class Service:
         rows = await self.workers.run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
         self.metrics.asked("/v1/lookup", rows.rows, rows.not_covered)
         headers = {
-            "Content-Length": str(rows.size),
+            "Content-Length": str(rows.rows * len(rows.columns) * 4),
             "Cache-Control": "no-store",
             "Bgfmt-Rows": str(rows.rows),
             "Bgfmt-Columns": ",".join(rows.columns),
@@ -153,46 +152,40 @@ class Service:
     async def listed(self, request: Request) -> Response:
         from_query(request.scope["query_string"], ())
 
-        def url(held: Holding) -> str | None:
-            return f"/tables/{quote(held.name)}" if self._handed_out(held) else None
+        features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
+        entries = [held.entry(self._url(held)) for held in self.holdings]
+        found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
+        return _stored(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
 
-        async def tables() -> tuple[dict[str, Any], bool]:
-            features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-            entries = [held.entry(url(held)) for held in self.holdings]
-            mets = list(met.names())
-            return {"version": __version__, "features": features, "mets": mets, "tables": entries}, True
-
-        return await self._reply(request, "", tables)
-
-    def _handed_out(self, held: Holding) -> bool:
-        return held.fd is not None and self.settings.download
+    def _url(self, held: Holding) -> str | None:
+        """Where the file of a table is, None where it is not handed out."""
+        return f"/tables/{quote(held.name)}" if held.fd is not None and self.settings.download else None
 
     async def table(self, request: Request) -> Response:
         held = self.holdings.by_name.get(request.path_params["name"])
-        if held is None or not self._handed_out(held):
+        if held is None or self._url(held) is None:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return send(request, held)
 
-    def foreign(self, answer: Callable[..., Any], known: tuple[str, ...]) -> Ask:
-        async def ask(request: Request) -> Response:
-            route = request.scope["bgfmt.route"]
-            try:
-                given = from_query(request.scope["query_string"], known)
+    async def foreign(self, answer: Callable[..., Any], known: tuple[str, ...], request: Request) -> Response:
+        route = request.scope["bgfmt.route"]
+        try:
+            given = from_query(request.scope["query_string"], known)
 
-                async def found() -> tuple[Any, bool]:
-                    value, settled = await self.workers.run(answer, self.answers, given)
-                    self.metrics.asked(route, 1)
-                    return value, settled
+            async def found() -> tuple[Any, bool]:
+                value, settled = await self.workers.run(answer, self.answers, given)
+                self.metrics.asked(route, 1)
+                return value, settled
 
-                return await self._reply(request, repr(sorted(given.items())), found)
-            except (Refusal, BgfmtError) as error:
-                refusal = error if isinstance(error, Refusal) else refusal_of(error)
-                if refusal.status == 503:
-                    raise refusal from None
-                self.metrics.asked(route, 1, refusal.code == "not_covered")
-                return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)
-
-        return ask
+            return await self._reply(request, repr(sorted(given.items())), found)
+        except (Refusal, BgfmtError) as error:
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            if refusal.status == 503:
+                raise refusal from None
+            self.metrics.asked(route, 1, refusal.code == "not_covered")
+            body = refusal.body()
+            said = {"message": body["error"]["message"], **body}  # as wildbg has it
+            return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
 
     async def health(self, _: Request) -> Response:
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
@@ -221,7 +214,7 @@ class Service:
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
         caching = "public, max-age=31536000, immutable"
-        return _stored(request, page.assets()[name], page.media_type(name), caching)
+        return _stored(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
     def close(self) -> None:
         self.workers.close()
@@ -230,14 +223,14 @@ class Service:
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
         routes = []
         for name in QUESTIONS:
-            ask = self.asking(name)
-            routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else self.bulk(name)))
+            ask = partial(self.asking, name)
+            routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else partial(self.bulk, name)))
             routes.append(_route(f"/v1/{name}/{{position:path}}", ask))
-        for path, answer in {
+        others: dict[str, Ask] = {
             "/v1/tables": self.listed,
             "/tables/{name}": self.table,
-            "/eval": self.foreign(wildbg.evaluate, wildbg.EVAL),
-            "/move": self.foreign(wildbg.moves, wildbg.MOVE),
+            "/eval": partial(self.foreign, wildbg.evaluate, wildbg.EVAL),
+            "/move": partial(self.foreign, wildbg.moves, wildbg.MOVE),
             "/healthz": self.health,
             "/readyz": self.ready,
             "/metrics": self.counters,
@@ -245,10 +238,10 @@ class Service:
             "/v1/openapi.json": self.description,
             "/": self.front,
             "/assets/{hash}/{name}": self.asset,
-        }.items():
-            routes.append(_route(path, answer))
+        }
+        routes += [_route(path, answer) for path, answer in others.items()]
         inner = Router(routes, redirect_slashes=False)
-        return Door(inner, self.metrics, hosts=self.settings.hosts, origins=self.settings.origins, log=log)
+        return Door(inner, self.metrics, self.settings, log)
 
 
 def _route(path: str, get: Ask, post: Ask | None = None) -> Route:
@@ -270,9 +263,14 @@ def _stored(request: Request, data: bytes, kind: str, caching: str = "no-cache",
 
 
 def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
-    small = packed(data, request.headers.get("accept-encoding"))
-    coding = {} if small is None else {"Content-Encoding": "gzip"}
-    return Response(data if small is None else small, 200, {**headers, **coding, "Content-Type": kind})
+    """The data, packed by gzip where that is accepted and worth it."""
+    accepted = request.headers.get("accept-encoding", "") if len(data) > PACKED_FROM else ""
+    for one in accepted.lower().split(","):
+        coding, _, weight = one.replace(" ", "").partition(";")
+        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
+            data, headers = gzip.compress(data, 5, mtime=0), {**headers, "Content-Encoding": "gzip"}
+            break
+    return Response(data, 200, {**headers, "Content-Type": kind})
 
 
 # -- the tables themselves: whole, or one byte range, in pieces, whatever the size --------------------------
@@ -281,20 +279,18 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 def send(request: Request, held: Holding) -> Response:
     """The answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
+    name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
         "Accept-Ranges": "bytes",
         "ETag": tag,
         "Cache-Control": "public, max-age=3600, no-transform",
-        "Content-Disposition": f'attachment; filename="{_ascii(held.name)}"',
+        "Content-Disposition": f'attachment; filename="{name}"',
     }
     if (same := unchanged(request, headers)) is not None:
         return same
-    asked = request.headers.get("range")
-    if asked is not None and request.headers.get("if-range", tag).strip() != tag:
-        asked = None
+    asked = request.headers.get("range", "") if request.headers.get("if-range", tag).strip() == tag else ""
     first, last, status = 0, held.size - 1, 200
-    found = None if asked is None else byte_range(asked, held.size)
-    if found is not None:
+    if (found := byte_range(asked, held.size)) is not None:
         (first, last), status = found, 206
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
@@ -335,10 +331,6 @@ def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
     same = headers["ETag"] in tags or header.strip() == "*"
     return Response(status_code=304, headers=headers) if same else None
-
-
-def _ascii(name: str) -> str:
-    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
 
 
 def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:

@@ -14,12 +14,13 @@ from bgfmt.extras.serve.refusals import STATUSES
 if TYPE_CHECKING:
     from bgfmt.extras.serve.parameters import Settings
 
-SUMMARIES = {
-    "lookup": "What a table says of a position",
-    "race": "Rolls, effective pips and wastage",
-    "cube": "Whether to double, and whether to take",
-    "play": "The plays of a roll, ranked",
-    "probe": "All of it for one position",
+#: of each question what it says, and the shapes of its answers, which have `asked` beside them but that of a probe
+ROUTES = {
+    "lookup": ("What a table says of a position", "Lookup"),
+    "race": ("Rolls, effective pips and wastage", "SideRace", "TwoRaces"),
+    "cube": ("Whether to double, and whether to take", "CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
+    "play": ("The plays of a roll, ranked", "PlayAnswer"),
+    "probe": ("All of it for one position", "ProbeAnswer"),
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -29,16 +30,8 @@ WHOLE: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
 TRUTH: Schema = {"type": "boolean"}
 #: by parameter; a test asks every route by them
-EXAMPLES = {
-    "position": "0,1,0,0,1/0,1,1",
-    "roll": "61",
-    "die1": 6,
-    "die2": 1,
-    "p2": 1,
-    "p5": 1,
-    "p22": -1,
-    "p23": -1,
-}
+EXAMPLES: Schema = {"position": "0,1,0,0,1/0,1,1", "roll": "61", "die1": 6, "die2": 1}
+EXAMPLES |= {"p2": 1, "p5": 1, "p22": -1, "p23": -1}
 BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
@@ -66,6 +59,8 @@ _TABLE |= dict.fromkeys(("points", "chequers", "positions", "size"), WHOLE)
 _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern": "^[0-9a-f]{32}$"}}
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
 _ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT}
+_CUBE = shape({"double": TRUTH, "accept": TRUTH})
+_EQUITY = shape({"cubeless": NUMBER, "centered": NUMBER})
 _STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
 SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
     "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
@@ -76,28 +71,14 @@ SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().ite
     "Table": shape(_TABLE, dict.fromkeys(("cubeful", "gammon", "compressed"), TRUTH)),
     "Health": shape({"status": TEXT, "version": TEXT, "tables": WHOLE}),
     "Chances": shape(dict.fromkeys(("win", "winG", "winBg", "loseG", "loseBg"), NUMBER)),
-    "Eval": shape(
-        {
-            "cube": shape({"double": TRUTH, "accept": TRUTH}),
-            "equity": shape({"cubeless": NUMBER, "centered": NUMBER}),
-            "probabilities": ref("Chances"),
-        }
-    ),
+    "Eval": shape({"cube": _CUBE, "equity": _EQUITY, "probabilities": ref("Chances")}),
     "Moves": shape({"moves": array(shape({"play": _STEPS, "probabilities": ref("Chances")}))}),
     "Foreign": shape({"message": TEXT, "error": {"type": "object"}}),
-}
-#: the shapes of the answers of each question, which all have `asked` beside them but that of a probe
-ANSWERS = {
-    "lookup": ("Lookup",),
-    "race": ("SideRace", "TwoRaces"),
-    "cube": ("CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
-    "play": ("PlayAnswer",),
-    "probe": ("ProbeAnswer",),
 }
 
 
 def _answer(route: str) -> Schema:
-    several = [ref(name) for name in ANSWERS[route]]
+    several = [ref(name) for name in ROUTES[route][1:]]
     one = several[0] if len(several) == 1 else {"anyOf": several}
     return one if route == "probe" else {"allOf": [one, shape({"asked": TEXT})]}
 
@@ -108,14 +89,10 @@ def _content(schemas: Schema) -> Schema:
 
 
 def _responses(
-    content: Schema | None,
-    *statuses: int,
-    kept: bool = False,
-    about: str = "The answer",
-    errors: str = "Error",
+    schemas: Schema, *statuses: int, kept: bool = False, about: str = "The answer", errors: str = "Error"
 ) -> Schema:
     """An answer, whether 304 may stand for it, and the errors of a route."""
-    out: Schema = {"200": {"description": about} | ({"content": content} if content else {})}
+    out: Schema = {"200": {"description": about} | ({"content": _content(schemas)} if schemas else {})}
     if kept:
         out["304"] = {"description": "Unchanged (If-None-Match)"}
     for status in sorted({*EVERYWHERE, *statuses}):
@@ -142,13 +119,13 @@ def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
     """The paths of a question, whose position goes into the query or the path."""
     position, *others = _parameters(QUESTIONS[route])
     get: Schema = {
-        "summary": SUMMARIES[route],
+        "summary": ROUTES[route][0],
         "operationId": route,
         "parameters": [position, *others],
-        "responses": _responses(_content({JSON: _answer(route)}), 400, 404, kept=True),
+        "responses": _responses({JSON: _answer(route)}, 400, 404, kept=True),
     }
     yield f"/v1/{route}", {"get": get} | ({} if route == "probe" else {"post": _many(route, settings)})
-    summary = f"{SUMMARIES[route]}, the position in the path (it may contain /)"
+    summary = f"{ROUTES[route][0]}, the position in the path (it may contain /)"
     parameters = [{**position, "in": "path"}, *others]
     in_path = {"summary": summary, "operationId": f"{route}_in_path", "parameters": parameters}
     yield f"/v1/{route}/{{position}}", {"get": get | in_path}
@@ -164,16 +141,15 @@ def _many(route: str, settings: Settings) -> Schema:
     binary = {BYTES: BINARY} if route == "lookup" else {}
     parameters = _parameters(names)
     if binary:
-        known = {"rows": ("What the bytes are.", "counts numbers")}
-        known["column"] = ("Which distribution.", "bearoff gammon")
-        for name, (about, words) in known.items():
-            schema = {**TEXT, "enum": words.split()}
+        bytes_are = ("rows", "What the bytes are.", ["counts", "numbers"])
+        for name, about, words in (bytes_are, ("column", "Which distribution.", ["bearoff", "gammon"])):
+            schema = {**TEXT, "enum": words}
             parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
     one_body = shape(positions, {n: options()[n].schema for n in names})
     example = {"positions": [EXAMPLES["position"]]} | ({"roll": EXAMPLES["roll"]} if "roll" in names else {})
-    content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
+    answers = {JSON: shape({"results": array(entry)}), LINES: TEXT, **binary}
     return {
-        "summary": f"{SUMMARIES[route]}, many at once",
+        "summary": f"{ROUTES[route][0]}, many at once",
         "description": f"At most {settings.max_rows:,} items and {settings.max_body:,} bytes. Parameters in the "
         "query are for lines and bytes; an object of JSON has its own.",
         "operationId": f"{route}_many",
@@ -182,7 +158,7 @@ def _many(route: str, settings: Settings) -> Schema:
             "required": True,
             "content": _content({JSON: one_body | {"examples": [example]}, LINES: lines, **binary}),
         },
-        "responses": _responses(content, 400, 404, 413, 415, about="An entry an item, in order"),
+        "responses": _responses(answers, 400, 404, 413, 415, about="An entry an item, in order"),
     }
 
 
@@ -195,20 +171,20 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
 
     for route in QUESTIONS:
         paths |= dict(_question(route, settings))
-    add("/v1/tables", "The tables", _responses(_content({JSON: ref("Tables")}), 400, kept=True))
-    add("/healthz", "Whether it serves", _responses(_content({JSON: ref("Health")})))
-    add("/readyz", "Whether all that answers is compiled", _responses(_content({JSON: ref("Health")})))
-    add("/metrics", "Counters for Prometheus", _responses(_content({"text/plain": TEXT})))
+    add("/v1/tables", "The tables", _responses({JSON: ref("Tables")}, 400, kept=True))
+    add("/healthz", "Whether it serves", _responses({JSON: ref("Health")}))
+    add("/readyz", "Whether all that answers is compiled", _responses({JSON: ref("Health")}))
+    add("/metrics", "Counters for Prometheus", _responses({"text/plain": TEXT}))
     for path in ("/openapi.json", "/v1/openapi.json"):
-        add(path, "This document", _responses(_content({JSON: {"type": "object"}}), kept=True))
-    add("/", "The probe page", _responses(_content({"text/html": TEXT}), kept=True))
+        add(path, "This document", _responses({JSON: {"type": "object"}}, kept=True))
+    add("/", "The probe page", _responses({"text/html": TEXT}, kept=True))
     named: Schema = {"name": "name", "in": "path", "required": True, "schema": TEXT}
-    file = _responses(_content({BYTES: BINARY}), 404, 416, kept=True, about="The file")
+    file = _responses({BYTES: BINARY}, 404, 416, kept=True, about="The file")
     file["206"] = {**file["200"], "description": "The range"}
     table = {**named, "schema": {**TEXT, "examples": list(names)}}
     ranges = {"name": "Range", "in": "header", "schema": TEXT}
     add("/tables/{name}", "A table's file, whole or one byte range", file, table, ranges)
-    asset = _responses(None, 404, about="The file")
+    asset = _responses({}, 404, about="The file")
     add("/assets/{hash}/{name}", "A file of the page", asset, {**named, "name": "hash"}, named)
     point = {**WHOLE, "minimum": -15, "maximum": 15}
     board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
@@ -219,7 +195,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     die = {"in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
     dice = [{"name": one, **die} | _example(one) for one in ("die1", "die2")]
     for path, answer, asked in (("/eval", "Eval", counts), ("/move", "Moves", [*dice, *counts])):
-        responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
+        responses = _responses({JSON: ref(answer)}, 400, 404, kept=True, errors="Foreign")
         add(path, "wildbg's question of that name", responses, *asked)
     limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
     limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MOST_TEXT}

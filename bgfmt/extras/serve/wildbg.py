@@ -33,7 +33,7 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
     """`/eval`: the action of `/v1/cube` with a centered cube, the mover's chances, its equities without a cube and
     with the right action; whether it is settled."""
     state = GameState.of(_position(given), away=_away(given))
-    answer, settled = answers.cube_of(state, ASKED)
+    answer, settled = answers.cube(ASKED, state)
     action: Any = answer.action  # type: ignore[attr-defined]
     if isinstance(answer, MatchCubeAnswer):
         chances = _named(action.match.mwc.no_double, 0.0, 0.0)
@@ -141,8 +141,3 @@ def _whole(text: str | None, name: str, least: int, most: int) -> int:
     if text is None or not re.fullmatch(r"[-+]?\d{1,3}", text) or not least <= int(text) <= most:
         raise Refusal("bad_parameter", f"{name} is a whole number from {least} to {most}", name)
     return int(text)
-
-
-def refused(refusal: Refusal) -> dict[str, Any]:
-    """An error as these two routes say it."""
-    return {"message": refusal.body()["error"]["message"], **refusal.body()}

@@ -17,9 +17,8 @@ from bgfmt.analysis.library import Library
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.extras.lab.study import counts, judges, measuring
-from bgfmt.extras.lab.study.measuring import Section, rule_quality
+from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
 from bgfmt.extras.lab.study.rules import RULES, Pairs, chosen
-from bgfmt.extras.lab.study.tallies import Tally
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score

@@ -54,7 +54,7 @@ def test_words() -> None:
 )
 def test_a_hit_is_where_it_is_written(written: str, hit: int) -> None:
     """With 56 both bar/20*/14 and bar/19*/14 bring the same chequer to 14 with one hit: the written stop decides."""
-    walk = GameWalk(("a", "b"))
+    walk = GameWalk(Match(("a", "b")))
     walk.begin(
         Position(Side(0, 0, 0, 0, 0, 2, bar=1), Side(2, 0, 0, 0, 1, 1, 2))
     )  # blots on White's 20 and 19
@@ -373,7 +373,15 @@ def test_nackgammon_and_others() -> None:
         match_of(" 1) 31: 8/5 6/5", head=head.replace("Nackgammon", "Hyper"))
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b" 5 point match\n", b"\0\0\0\0", b"Game", b"31: 8/5 6/5"])
+#: they were taken for money
+ODD_LENGTHS = [
+    b" %s point match\n\n Game 1\n A : 0  B : 0\n 1) 31: 8/5 6/5\n" % n for n in (b"-5", b"9" * 20)
+]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"hello", b" 5 point match\n", b"\0\0\0\0", b"Game", b"31: 8/5 6/5", *ODD_LENGTHS]
+)
 def test_what_is_no_match_is_refused(data: bytes) -> None:
     with pytest.raises((FormatError, UnknownFormatError)) as error:
         read(data)
@@ -406,7 +414,7 @@ def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> No
 
 
 def test_a_board_that_the_file_gives_is_known_again() -> None:
-    walk = GameWalk(("A", "B"))
+    walk = GameWalk(Match(("A", "B")))
     walk.lost(0, (3, 1), 1, "not written")
     walk.roll(1, (4, 2), [(8, 4), (6, 4)], 1)
     walk.played_to(0, (3, 1), walk.position(0), 2)

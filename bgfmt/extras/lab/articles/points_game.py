@@ -30,16 +30,10 @@ def _results(side: Side) -> tuple[tuple[int, frozenset[Side]], ...]:
 
 @cache
 def _value(us: Side, them: Side, gammons: bool) -> Fraction:
-    total = Fraction(0)
-    for weight, results in _results(us):
-        best = max(
-            -_value(them, s, gammons)
-            if s.chequers
-            else Fraction(2 if gammons and them.chequers == MAX_CHEQUERS else 1)
-            for s in results
-        )
-        total += weight * best
-    return total / 36
+    if not them.chequers:  # the game is over
+        return Fraction(-2 if gammons and us.chequers == MAX_CHEQUERS else -1)
+    parts = (weight * max(-_value(them, s, gammons) for s in results) for weight, results in _results(us))
+    return Fraction(sum(parts), 36)
 
 
 def expected_points(position: Position, *, gammons: bool = False) -> Fraction:

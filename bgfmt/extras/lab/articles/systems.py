@@ -59,10 +59,8 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
     side = _side(counts)
     if side.bar:
         raise PositionError(f"{side}: Rolls is defined for chequers on points")
-    if exact:
-        return _mean(side)
-    if side.chequers <= 3:
-        return float(_mean(side))
+    if exact or side.chequers <= 3:
+        return _mean(side) if exact else float(_mean(side))
     points = max(6, side.highest)
     chequers = MAX_CHEQUERS if points == 6 else side.chequers
     if (positions := count(points, chequers)) > MOST_POSITIONS:
@@ -84,11 +82,8 @@ def _means(points: int, chequers: int) -> Any:
 def _mean(side: Side) -> Fraction:
     if not side.chequers:
         return Fraction(0)
-    total = sum(
-        (weight * min(_mean(after) for after in side_plays(side, (a, b))) for a, b, weight in ROLLS),
-        Fraction(0),
-    )
-    return 1 + total / 36
+    parts = (weight * min(map(_mean, side_plays(side, (a, b)))) for a, b, weight in ROLLS)
+    return 1 + Fraction(sum(parts), 36)
 
 
 @cache

@@ -11,8 +11,8 @@ import click
 from bgfmt.cli import asking, options
 
 if TYPE_CHECKING:
-    from bgfmt.extras.lab.study.measuring import Section
-    from bgfmt.extras.lab.study.tallies import Tally
+    from bgfmt.extras.lab.study.measuring import Section, Tally
+    from bgfmt.met.score import Score
 
 #: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
 KINDS = {
@@ -36,15 +36,11 @@ def study() -> None:
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
-@click.option(
-    "--sample",
-    type=click.IntRange(1, 100_000_000),
-    default=200_000,
-    show_default=True,
-    metavar="N",
+@options.number(
+    "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
     help="Pairs to draw where there are more than 12 million.",
-)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the draw.")
+)  # fmt: skip
+@options.number("--seed", least=0, default=1, help="Of the draw.")
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated.")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses into FILE."
@@ -77,19 +73,12 @@ def rules(
       bgfmt study rules --chequers 6 --rule keith --rule isight
       bgfmt study rules --away 3-5 --plot rules.svg
     """
-    from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.lab.study.measuring import rule_quality
-    from bgfmt.met import DEFAULT, load
-    from bgfmt.met.score import Score
 
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
-    if away is None and (met is not None or extend_met):
-        raise click.UsageError("a match equity table is for a score: name it with --away")
-    score = None
-    if away is not None:
-        score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met)), player=met_player or 0)
+    score = _score(away, met, extend_met, met_player or 0)
     with ExitStack() as stack:
         library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
@@ -105,6 +94,19 @@ def rules(
         options.echo_json({"away": away, "sections": [_as_dict(s) for s in sections]})
     else:
         click.echo("\n\n".join("\n".join(_lines(s)) for s in sections))
+
+
+def _score(away: str | None, met: str | None, extend: bool | None, player: int = 0) -> Score | None:
+    """The score asked about, None for money."""
+    from bgfmt.analysis.questions import parse_away
+    from bgfmt.met import DEFAULT, load
+    from bgfmt.met.score import Score
+
+    if away is not None:
+        return Score(parse_away(away), load(met or DEFAULT, extend=bool(extend)), player=player)
+    if met is not None or extend:
+        raise click.UsageError("a match equity table is for a score: name it with --away")
+    return None
 
 
 def _chequers(text: str | None) -> tuple[int, int] | None:
@@ -130,10 +132,9 @@ def _lines(section: Section) -> list[str]:
     if section.seed is not None:
         lines.append(f"each side drawn evenly among its positions, seed {section.seed}")
     if judge.mean_error and judge.max_error:
-        errs = ", ".join(
-            f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()
-        )
-        lines.append(f"measured errors, greatest and mean, over every pair of up to six chequers: {errs}")
+        both = [f"{n} {worst:.4f} and {judge.mean_error[n]:.5f}" for n, worst in judge.max_error.items()]
+        over = "over every pair of up to six chequers"
+        lines.append(f"measured errors, greatest and mean, {over}: {', '.join(both)}")
     certain = section.seed is None and not judge.own_loss
     if not certain:
         about = ["twice the standard error of the sample"] * (section.seed is not None)
@@ -259,10 +260,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     click.echo("rule            count  double from  redouble from  take up to  says")
     for row in rows:
         numbers = [row["count"], *(row["limits"] or [None] * 3)]
-        cells = [
-            "" if number is None else f"{number:g}" if k else f"{number:.2f}"
-            for k, number in enumerate(numbers)
-        ]
+        cells = ["" if n is None else f"{n:g}" if k else f"{n:.2f}" for k, n in enumerate(numbers)]
         first = "redouble" if row["redouble"] else "double" if row["double"] else "no double"
         says = f"{first}, {'take' if row['take'] else 'pass'}"
         click.echo(f"{row['rule']:<12} {cells[0]:>8} {cells[1]:>12} {cells[2]:>14} {cells[3]:>11}  {says}")
@@ -277,16 +275,11 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
 )
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "extend_met")
-@click.option(
-    "--numbers", type=click.IntRange(1, 6), default=6, show_default=True, help="Numbers to remember at most."
+@options.number("--numbers", least=1, most=6, default=6, help="Numbers to remember at most.")
+@options.number(
+    "--again", least=1, most=10_000, default=10, metavar="N", help="How often each race is played on."
 )
-@click.option(
-    "--again", type=click.IntRange(1, 10_000), default=10, show_default=True, metavar="N",
-    help="How often each race is played on.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the dice and of the halves."
-)
+@options.number("--seed", least=0, default=1, help="Of the dice and of the halves.")
 @options.json_option
 def best_count(
     files: tuple[str, ...],
@@ -311,17 +304,12 @@ def best_count(
       bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
       bgfmt study best-count --away 5-7 matches/*.xg
     """
-    from bgfmt.analysis.questions import parse_away
     from bgfmt.cli.terminal import Progress
     from bgfmt.errors import NotCoveredError
     from bgfmt.extras.lab.study import best_count
-    from bgfmt.met import DEFAULT, load
-    from bgfmt.met.score import Score
     from bgfmt.tables import TwoSided, of_kind
 
-    if away is None and (met is not None or extend_met):
-        raise click.UsageError("a match equity table is for a score: name it with --away")
-    score = Score(parse_away(away), load(met or DEFAULT, extend=bool(extend_met))) if away else None
+    score = _score(away, met, extend_met)
     with ExitStack() as stack:
         judge = None
         if table is not None:

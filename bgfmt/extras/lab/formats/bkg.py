@@ -75,10 +75,8 @@ class BkgText(SixDecimals[Gillogly]):
         line = header_line(source, offset)
         domain = next((d for d in DOMAINS if _header(d) == line), None)
         if domain is None:
-            expected = _header("union").decode().strip()
-            raise HeaderError(
-                source.name, "header line", offset, f"{expected!r} or that of the intersection", line
-            )
+            expected = f"{_header('union').decode().strip()!r} or that of the intersection"
+            raise HeaderError(source.name, "header line", offset, expected, line)
         form = _form(domain)
         source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
         data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
@@ -106,10 +104,8 @@ class BkgText(SixDecimals[Gillogly]):
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
         form, header = _form(table.domain), _header(table.domain)
-        regions = (
-            Region("header", 0, len(header)),
-            Region("rows", len(header), len(form.text) - len(header)),
-        )
+        start, end = len(header), len(form.text)
+        regions = Region("header", 0, start), Region("rows", start, end - start)
         return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
 
 

@@ -47,9 +47,8 @@ class ExactBearoff(Format[FineTwoSided]):
         if not 1 <= header.bottom <= board.MAX_CHEQUERS:
             raise HeaderError(source.name, "bottom", offset + 8, "1 to 15 chequers", header.bottom)
         if header.top != header.bottom:
-            raise HeaderError(
-                source.name, "top", offset + 12, f"{header.bottom}, as of the other", header.top
-            )
+            same = f"{header.bottom}, as of the other"
+            raise HeaderError(source.name, "top", offset + 12, same, header.top)
         n = board.count(POINTS, header.bottom)
         what = f"{POINTS}x{header.bottom} two-sided table"
         records = source.array("u1", (n, n, RECORD), offset + SIZE, what)

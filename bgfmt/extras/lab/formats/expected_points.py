@@ -81,10 +81,8 @@ class _Lines:
         good &= ~((sign == MINUS) & (numbers == 0))  # minus nought is no canonical value
         if not good.all():
             row = int((~good).argmax())
-            text = lines[row].tobytes()
-            raise CorruptError(
-                name, offset + row * self.width, "two sides and a value such as +0.123456", repr(text)
-            )
+            expected = "two sides and a value such as +0.123456"
+            raise CorruptError(name, offset + row * self.width, expected, repr(lines[row].tobytes()))
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
@@ -95,9 +93,8 @@ class _Lines:
         if np.array_equal(labels, known):
             return np.arange(len(known))
         order = np.argsort(known)
-        places: NDArray[np.int64] = order[
-            np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)
-        ]
+        found = np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)
+        places: NDArray[np.int64] = order[found]
         if (strange := known[places] != labels).any():
             row = int(strange.argmax())
             raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
@@ -169,11 +166,8 @@ def _rows(source: Source, start: int, lines: _Lines) -> Any:
             out[row - first] = lines.values(data, source.name, at)
             wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
             if wrong.any():
-                bad = int(wrong.argmax())
-                raise CorruptError(
-                    source.name, at + bad * lines.width, "the entries in order (larger files are not sorted)",
-                    repr(data[bad].tobytes()),
-                )  # fmt: skip
+                bad, expected = int(wrong.argmax()), "the entries in order (larger files are not sorted)"
+                raise CorruptError(source.name, at + bad * lines.width, expected, repr(data[bad].tobytes()))
         return out
 
     return LazyRows((n, n), "i4", fetch)

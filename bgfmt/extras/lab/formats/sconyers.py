@@ -75,13 +75,11 @@ class Sconyers(Format[FineTwoSided]):
                 raise FormatError(f"{source.name}: no folder of such files (bg15_1.dat, ...)")
             chequers = int(first.group(1))
             for name, size in _files(chequers):
-                actual = source.files[name].size
-                if actual < size:
-                    raise TruncatedError(source.files[name].name, size, actual)
-                if actual > size:
-                    raise CorruptError(
-                        source.files[name].name, size, "the end of the file", f"{actual:,} bytes"
-                    )
+                file = source.files[name]
+                if file.size < size:
+                    raise TruncatedError(file.name, size, file.size)
+                if file.size > size:
+                    raise CorruptError(file.name, size, "the end of the file", f"{file.size:,} bytes")
         rows = _rows(chequers)
         what = f"{POINTS}x{chequers} two-sided table"
         equities = _framed(source.array("<f4", (rows, rows, 4), offset, what))
@@ -104,9 +102,8 @@ class Sconyers(Format[FineTwoSided]):
         for part, block in table.blocks():
             rows = block["equities"]
             if (rows[: 1 if part.start == 0 else 0] != 1).any() or (rows[part.start == 0 :, 0] != -1).any():
-                raise CapabilityError(
-                    f"{self.name} leaves out sides without chequers; theirs are not 1 and -1"
-                )
+                left_out = f"{self.name} leaves out sides without chequers"
+                raise CapabilityError(f"{left_out}; theirs are not 1 and -1")
             sink.write(np.ascontiguousarray(rows[part.start == 0 :, 1:], "<f4"))
 
     def layout(self, table: FineTwoSided, **options: Any) -> Layout:
@@ -129,10 +126,8 @@ def _rows(chequers: int) -> int:
 def _files(chequers: int) -> list[tuple[str, int]]:
     """Names and sizes of the files of a table."""
     rows = _rows(chequers)
-    return [
-        (f"bg{chequers}_{k // ROWS + 1}.dat", RECORD * rows * min(ROWS, rows - k))
-        for k in range(0, rows, ROWS)
-    ]
+    firsts = enumerate(range(0, rows, ROWS), 1)
+    return [(f"bg{chequers}_{k}.dat", RECORD * rows * min(ROWS, rows - first)) for k, first in firsts]
 
 
 def _framed(inner: Rows) -> PairRows:

@@ -76,9 +76,8 @@ class Listed(Dice):
         for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
             for word in line.partition("#")[0].split():
                 if not re.fullmatch(r"[1-6][-,]?[1-6]", word):
-                    raise FormatError(
-                        f"{path}, line {number}: expected a roll such as 61 or 6-1, found {word!r:.40}"
-                    )
+                    expected = "expected a roll such as 61 or 6-1"
+                    raise FormatError(f"{path}, line {number}: {expected}, found {word!r:.40}")
                 rolls.append((int(word[0]), int(word[-1])))
         return cls(rolls, str(path))
 

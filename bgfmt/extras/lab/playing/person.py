@@ -94,9 +94,8 @@ class Person:
     def accept(self, state: GameState) -> bool:
         """Ask whether to accept a resignation."""
         games = ("a game", "a gammon", "a backgammon")[state.resigned - 1]
-        return self._yes(
-            f"{state.names[state.turn]} resigns {games}. {state.names[1 - state.turn]}, accept? "
-        )
+        mine, other = state.names[state.turn], state.names[1 - state.turn]
+        return self._yes(f"{mine} resigns {games}. {other}, accept? ")
 
     # -- words -------------------------------------------------------------------------------------------
 
@@ -110,9 +109,8 @@ class Person:
     def _drawn(self, state: GameState) -> str:
         owner = "centered" if state.cube_owner is None else state.names[state.cube_owner]
         where = f" cube {state.cube_value} ({owner})" if state.cube_in_use else ""
-        score = f" score {state.scores[0]}-{state.scores[1]}" + (
-            f" to {state.length}" if state.length else ""
-        )
+        length = f" to {state.length}" if state.length else ""
+        score = f" score {state.scores[0]}-{state.scores[1]}{length}"
         return f"{draw(state.position)}\n X is {state.names[state.turn]}.{where}{score}"
 
     def _answer(self, prompt: str) -> str:
@@ -180,9 +178,8 @@ def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: 
         highest = max(p for p in range(BAR + 1) if us[p])
         if end == OFF:
             if highest > 6:
-                return (
-                    f"no chequer is borne off while one stands on {'the bar' if highest == BAR else highest}"
-                )
+                behind = "the bar" if highest == BAR else highest
+                return f"no chequer is borne off while one stands on {behind}"
             if max(dice) < start:
                 return f"no die of {rolled} bears off from point {start}"
             if start not in dice and highest > start and dice[0] != dice[1]:
@@ -197,9 +194,8 @@ def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: 
     played = sum(start - end for start, end in hops)
     if most == 1:
         die = plays[0].moves[0].start - plays[0].moves[0].end
-        return (
-            f"only one die can be played, and it must be {die}" if played != die else "that cannot be played"
-        )
+        must = f"only one die can be played, and it must be {die}"
+        return must if played != die else "that cannot be played"
     if played < sum(dice) and all(end != OFF for _, end in hops):
         return f"{most} dice of {rolled} can be played, and must be"
     return f"{rolled} does not give that play; points on the way may be held, or dice must be used otherwise"

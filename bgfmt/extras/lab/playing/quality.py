@@ -43,9 +43,8 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
-        rows = [
-            [round(BIN * k, 2), int(many), cost] for k, (many, cost) in enumerate(self.by_chance.tolist())
-        ]
+        found = enumerate(self.by_chance.tolist())
+        rows = [[round(BIN * k, 2), int(many), cost] for k, (many, cost) in found]
         return {
             "rule": self.rule, "differs": self.differs, "average_cost": self.cost, "worst": self.worst,
             "worst_at": str(self.worst_at), "by_chance": rows,
@@ -58,8 +57,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
     starts, results = of_rolls(singles(POINTS, np.arange(n), np.arange(n)))
-    ids, all_rows = racing.gillogly()
-    rows = all_rows[np.searchsorted(ids, np.arange(n))]
+    rows = racing.gillogly()[1][:n]  # it holds all of them
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
     workers = threads or os.cpu_count() or 1
@@ -76,9 +74,8 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
         us, them = divmod(int(worst.argmax()), n - 1)
         at = Position(Side.from_number(us + 1, POINTS), Side.from_number(them + 1, POINTS))
         by_chance = np.stack([many, sums / np.maximum(many, 1)], axis=1)
-        qualities.append(
-            Quality(rule, float(wrong.mean() / 36), float(cost.mean()), float(worst.max()), at, by_chance)
-        )
+        differs, average, most = float(wrong.mean() / 36), float(cost.mean()), float(worst.max())
+        qualities.append(Quality(rule, differs, average, most, at, by_chance))
     return qualities
 
 

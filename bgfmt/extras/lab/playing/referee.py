@@ -130,9 +130,8 @@ def play_game(
     Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """
-    walk = GameWalk(
-        setting.names, setting.length, setting.rules, number=number, scores=scores, crawford=crawford
-    )
+    match = Match(setting.names, setting.length, rules=setting.rules)
+    walk = GameWalk(match, number=number, scores=scores, crawford=crawford)
     table = _Table(players, setting, walk, dice, tell)
     dice.begin(number - 1)
     turn, rolled = setting.first, None
@@ -155,7 +154,7 @@ def play_game(
             except Undo:
                 turn, rolled = table.undo(turn)
     except Quit as end:
-        end.match = Match(setting.names, setting.length, (table.walk.finish(),), setting.rules)
+        end.match = replace(match, games=(table.walk.finish(),))
         raise
     game = table.walk.finish()
     ending = outcome(game)
@@ -237,9 +236,8 @@ class Turn:
 
 def sample_game() -> Match:
     """Berliner against BKG, from section IX of the paper; the mark of a hit that is missing there is a problem."""
-    return matches.read(
-        (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes(), "BKG's sample game"
-    )[0]
+    text = (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes()
+    return matches.read(text, "BKG's sample game")[0]
 
 
 def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:

@@ -30,9 +30,8 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
 from bgfmt.extras.lab.study import kernels_search as kernels
 from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
-from bgfmt.extras.lab.study.judges import TIE, by_equities, may_double
+from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double
 from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
-from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.extras.matches.decisions import state
 from bgfmt.game import board
 from bgfmt.game.board import Position
@@ -253,9 +252,8 @@ class Counted:
     def __str__(self) -> str:
         terms = "".join(f", {weight:+} for each {TERMS[name].words}" for name, weight in self.weights)
         part = f"1/{self.part} of the own count added; " if self.part else ""
-        return (
-            f"pips{terms}; {part}double {self.double:+}, redouble {self.redouble:+}, take up to {self.take:+}"
-        )
+        doubles = f"double {self.double:+}, redouble {self.redouble:+}"
+        return f"pips{terms}; {part}{doubles}, take up to {self.take:+}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,12 +285,9 @@ def part(sample: Sample, worths: Worths, rows: Array) -> Part:
     redouble, retaken = np.zeros_like(double), worths.taken
     if worths.owned is not None and worths.retaken is not None:
         redouble, retaken = np.minimum(worths.retaken, 1.0) - worths.owned, worths.retaken
-    gain, taken = np.where(sample.owned, redouble, double), np.where(sample.owned, retaken, worths.taken)
-    kinds = [
-        np.where(sample.owned, 0, gain),
-        np.where(sample.owned, gain, 0),
-        np.where(gain > TIE, taken - 1, 0),
-    ]
+    owned = sample.owned
+    gain, taken = np.where(owned, redouble, double), np.where(owned, retaken, worths.taken)
+    kinds = np.where(owned, 0, gain), np.where(owned, gain, 0), np.where(gain > TIE, taken - 1, 0)
     gains = np.stack(kinds, axis=1)[rows]
     gains[np.abs(gains) <= TIE] = 0
     wrong = np.stack([np.maximum(gains, 0), np.maximum(-gains, 0)], axis=2) * sample.share[rows, None, None]
@@ -364,11 +359,7 @@ def study(
         row |= dict(zip(("double", "redouble", "take"), kinds.sum(axis=0).tolist(), strict=True))
         row |= {"share": share, "share_error": held.spread(losses - share * isight) / whole}
         if name in rules:
-            row |= {
-                "words": str(rule),
-                "numbers": rule.numbers,
-                "searched": found[k][1],
-                "bound": floor[k][1],
-            }
+            row |= {"words": str(rule), "numbers": rule.numbers}
+            row |= {"searched": found[k][1], "bound": floor[k][1]}
         answers.append(row)
     return answers

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from bgfmt.analysis.answers import Source
 from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
-from bgfmt.extras.lab.study.tallies import Worths
 from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances
 from bgfmt.met.score import NOBODY, Score
 from bgfmt.met.score import CubeState as Cube
@@ -31,6 +31,19 @@ WORST_EQUITY, MEAN_EQUITY = 0.3723, 0.0347
 #: what the estimate's own decisions lose on average over these pairs, redoubles most: it cannot tell rules apart
 #: that are nearer to each other
 OWN_LOSS = 0.0016
+
+
+class Worths(NamedTuple):
+    """What N positions are worth to the side on roll, for a cube now at 1, a double passed being worth 1.
+
+    centered, owned : rolling on with a centered, an own cube. taken, retaken : a double, a redouble
+    that is taken. owned and retaken are None where there is no redouble at the score.
+    """
+
+    centered: Floats
+    owned: Floats | None
+    taken: Floats
+    retaken: Floats | None
 
 
 @dataclass(frozen=True, eq=False)

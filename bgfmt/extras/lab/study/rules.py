@@ -85,10 +85,9 @@ class Thresholds:
 
     def __call__(self, pairs: Pairs) -> Decisions:
         """What the rule decides."""
-        scores, part = self.score(pairs), self.part
-        return Decisions(
-            scores >= part * self.double, scores >= part * self.redouble, scores <= part * self.take
-        )
+        scores = self.score(pairs)
+        double, redouble, take = (self.part * limit for limit in (self.double, self.redouble, self.take))
+        return Decisions(scores >= double, scores >= redouble, scores <= take)
 
 
 def _count(
@@ -100,20 +99,16 @@ def _count(
 
 def _by_win(zone: doubling.Zone) -> Any:
     def decide(p: Pairs) -> Decisions:
-        double, redouble = (
-            doubling.doubles(p.win, p.our_rolls, owned=owned, zone=zone) for owned in (False, True)
-        )
-        return Decisions(double, redouble, doubling.takes(p.win))
+        doubles = partial(doubling.doubles, p.win, p.our_rolls, zone=zone)
+        return Decisions(doubles(), doubles(owned=True), doubling.takes(p.win))
 
     return decide
 
 
 def _by_acount(rounding: counting.Rounding) -> Any:
     def decide(p: Pairs) -> Decisions:
-        double, redouble = (
-            counting.doubles(p.us, p.them, owned=owned, rounding=rounding) for owned in (False, True)
-        )
-        return Decisions(double, redouble, counting.takes(p.us, p.them, rounding=rounding))
+        doubles = partial(counting.doubles, p.us, p.them, rounding=rounding)
+        return Decisions(doubles(), doubles(owned=True), counting.takes(p.us, p.them, rounding=rounding))
 
     return decide
 

@@ -101,11 +101,8 @@ class Completion:
     @cached_property
     def kernel(self) -> Kernel:
         """The same as numbers, with Gillogly's table."""
-        enr, chances = (
-            np.full(board.count(6, MAX_CHEQUERS), np.inf),
-            np.zeros((board.count(6, MAX_CHEQUERS), 8)),
-        )
-        ids, rows = racing.gillogly()
+        (ids, rows), every = racing.gillogly(), board.count(6, MAX_CHEQUERS)
+        enr, chances = np.full(every, np.inf), np.zeros((every, 8))
         enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]
         return Kernel(
             escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
@@ -127,9 +124,8 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
     >>> int(escapes_table()[0b111111]), int(escapes_table()[0b100001010000])
     (0, 24)
     """
-    table = np.array(
-        [sum(w for a, b, w in ROLLS if _plays(c, a, b, reading)) for c in range(CODES)], np.uint8
-    )
+    rolls = (sum(w for a, b, w in ROLLS if _plays(code, a, b, reading)) for code in range(CODES))
+    table = np.fromiter(rolls, np.uint8)
     table.setflags(write=False)
     return table
 

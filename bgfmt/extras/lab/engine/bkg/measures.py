@@ -29,11 +29,8 @@ OF_ONE_SIDE = ("homblots", "histack", "gap", "expallin", "exploff", "expturns")
 
 def array_of(position: Position) -> NDArray[Any]:
     """(2, 26) int64, as the kernels have boards: the side on roll, then the other; 0 the chequers off, 25 the bar."""
-    rows = [
-        (MAX_CHEQUERS - side.chequers, *side.padded(25)[:24], side.bar)
-        for side in (position.us, position.them)
-    ]
-    return np.array(rows, np.int64)
+    sides = position.us, position.them
+    return np.array([(MAX_CHEQUERS - one.chequers, *one.padded(25)[:24], one.bar) for one in sides], np.int64)
 
 
 class Measures(NamedTuple):
@@ -129,10 +126,10 @@ def racing(engine: Bkg, state: GameState) -> Racing:
     """What BKG goes by in a race."""
     kernel, position, rounding = engine.completion.kernel, state.position, engine.completion.rounding
     board, pair = array_of(position), (position.us, position.them)
-    sides = [side.padded(24) for side in pair]
+    sides = np.array([side.padded(24) for side in pair])
     rows = [running.row(kernel, side) for side in board]
     numbers = [running.number(kernel, side) for side in board]
-    turns = [turns_of(side) for side in pair]
+    first, second = (turns_of(side) for side in pair)
     full = None
     if min(numbers) >= 0:
         chances = thumb_racing.distributions()[1]
@@ -141,17 +138,14 @@ def racing(engine: Bkg, state: GameState) -> Racing:
         enr=(running.expected_rolls(kernel, board[0]), running.expected_rolls(kernel, board[1])),
         win=running.win_chance(kernel, *rows) if min(rows) >= 0 else None,
         win_full=full,
-        acount=(
-            int(counting.adjusted_thirds(sides[0], sides[1])) / 3,
-            int(counting.adjusted_thirds(sides[1], sides[0])) / 3,
-        ),
+        acount=tuple((counting.adjusted_thirds(sides, sides[::-1]) / 3).tolist()),
         by_count=(
             bool(counting.doubles(*sides, rounding=rounding)),
             bool(counting.doubles(*sides, owned=True, rounding=rounding)),
             bool(counting.takes(*sides, rounding=rounding)),
         ),
-        minturns=(turns[0].least, turns[1].least),
-        maxturns=(turns[0].most, turns[1].most),
+        minturns=(first.least, second.least),
+        maxturns=(first.most, second.most),
         doubles=choosing.doubles(kernel, board, False),
         redoubles=choosing.doubles(kernel, board, True),
         takes=choosing.takes(kernel, board),

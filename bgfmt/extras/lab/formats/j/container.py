@@ -156,9 +156,8 @@ class Container(Sequence[Noun]):
         head, size = self.header, len(self.view)
         faults = []
         if head.length != size:
-            faults.append(
-                f"the header says {head.length:,} bytes, the file has {size:,}: changing it would damage it"
-            )
+            said = f"the header says {head.length:,} bytes, the file has {size:,}"
+            faults.append(f"{said}: changing it would damage it")
         if head.directory[1] % (2 * head.version.word):
             faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
         try:
@@ -202,14 +201,11 @@ class Container(Sequence[Noun]):
             names = ", ".join(f"{v.number} ({v.name})" for v in NUMBERS.values())
             raise HeaderError(self.name, "v", noun.data.place(0), f"one of {names}", number[0])
         if components[0] < 0 or min(directory) < 0:
-            raise HeaderError(
-                self.name, "c or d", noun.data.place(2), "no negative number", components + directory
-            )
+            numbers = components + directory
+            raise HeaderError(self.name, "c or d", noun.data.place(2), "no negative number", numbers)
         calls = values[6][0] if len(values) > 6 else None
-        (d, size), (f, room) = directory, free
-        return Header(
-            version, form, first[0], components[0], length[0], (d, size), (f, room), calls, noun.count
-        )
+        pairs = (directory[0], directory[1]), (free[0], free[1])
+        return Header(version, form, first[0], components[0], length[0], *pairs, calls, noun.count)
 
     def _item(self, noun: Noun, k: int, name: str) -> list[int]:
         """Item k of the header: one whole number, two for d and f; the library floors floats, so do we."""
@@ -224,9 +220,8 @@ class Container(Sequence[Noun]):
         (start, size), count = self.header.directory, self.header.components
         needed = count * 2 * version.word
         if needed > size:
-            raise CorruptError(
-                self.name, start, f"a directory with room for {count:,} entries", f"{size:,} bytes"
-            )
+            room = f"a directory with room for {count:,} entries"
+            raise CorruptError(self.name, start, room, f"{size:,} bytes")
         if start + needed > len(self.view):
             raise TruncatedError(self.name, start + needed, len(self.view), "directory")
         flat = np.frombuffer(self.view[start : start + needed], version.dtype)
@@ -252,10 +247,8 @@ class Container(Sequence[Noun]):
             at, long = int(position[k]), int(length[k])
             if min(at, long) >= 0 and at + long <= self.header.length:
                 raise TruncatedError(self.name, at + long, total, f"block of component {k}")
-            where = start + k * entry
-            raise CorruptError(
-                self.name, where, f"a block inside the file for component {k}", f"{long} at {at}"
-            )
+            inside = f"a block inside the file for component {k}"
+            raise CorruptError(self.name, start + k * entry, inside, f"{long} at {at}")
         if self.header.length > total and not self.tiles():
             raise TruncatedError(self.name, self.header.length, total, "component file")
         if start + size > total:

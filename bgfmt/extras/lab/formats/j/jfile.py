@@ -179,16 +179,13 @@ class JFile(base.Format[Kind]):
             ]
             at = start + size
         regions.append(base.Region("container", at, end - at))
-        order = Peelle(table.points, table.chequers) if table.arrays() else None
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(own))
             k = own[name]
-            assert order is not None
-            row = int(order.rows(np.array([entry]))[0])
-            return int(
-                spans[name][0] + forms[k].size(nouns[k].type) * (row * prod(nouns[k].shape[1:]) + item)
-            )
+            row = int(Peelle(table.points, table.chequers).rows(np.array([entry]))[0])
+            atoms = row * prod(nouns[k].shape[1:]) + item
+            return int(spans[name][0] + forms[k].size(nouns[k].type) * atoms)
 
         return base.Layout(b"", tuple(regions), place)
 

@@ -48,7 +48,7 @@ class Components(Table):
 
     kind: ClassVar[str] = "components"
     columns = ()
-    nouns: Listing
+    nouns: Container
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
@@ -102,70 +102,46 @@ class JLayout(Record):
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def nouns_of(table: Table) -> Sequence[Noun]:
+def nouns_of(table: MeanRolls | OneSided | Components) -> Sequence[Noun]:
     """The components that hold a table."""
-    nouns: Sequence[Noun] = NOUNS[table.kind](table)
-    return nouns
+    if isinstance(table, Components):
+        return table.nouns
+    order = Peelle(table.points, table.chequers)
+
+    def ordered(rows: Rows) -> LazyRows:
+        return _reordered(order.numbers, rows.__getitem__, rows.shape, "f8", table.release)
+
+    codes = jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
+    if isinstance(table, MeanRolls):
+        return [codes, jn.floats(ordered(table.means))]
+    rows, gammon = table.bearoff, table.gammon
+    rolls = LazyRows((order.count,), "f8", lambda a, b: means_of(rows[a:b]), lambda k: means_of(rows[k]))
+    plain = jn.floats if table.exact else jn.integers
+    none = np.zeros((0, *rows.shape[1:]), "f8" if table.exact else "i8")
+    second = none if gammon is None else ordered(gammon)
+    return [codes, jn.floats(ordered(rolls)), plain(ordered(rows)), plain(second), jn.text(_describe(table))]
 
 
 def _reordered(
-    order: Peelle,
-    rows: Any,
+    others: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+    make: Callable[[NDArray[np.int64]], Any],
+    shape: tuple[int, ...],
     dtype: str,
     release: Callable[[], None] | None,
-    of_file: bool,
-    take: Callable[[NDArray[np.int64]], Any] | None = None,
 ) -> LazyRows:
-    """Rows in the other order: those of a table in J's, or, with `of_file`, those of a file by position number.
-
-    `take`, where given, makes rows from their numbers in place of `rows[numbers]`.
-    """
-    shape = tuple(rows.shape[1:])
-    make = take or (lambda numbers: rows[numbers])
+    """Rows in the other order: `others` are the numbers there of some rows, of which `make` makes them."""
 
     def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Made some hundred at a time: such rows lie far apart, and each maps its own pages."""
-        others = order.rows(numbers) if of_file else order.numbers(numbers)
-        out = np.empty((len(numbers), *shape), dtype)
+        there, out = others(numbers), np.empty((len(numbers), *shape[1:]), dtype)
         for start in range(0, len(numbers), SCATTERED):
             part = slice(start, start + SCATTERED)
-            out[part] = make(others[part])
+            out[part] = make(there[part])
             if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
                 release()
         return out
 
-    return LazyRows((order.count, *shape), dtype, lambda a, b: pick(np.arange(a, b)), pick)
-
-
-def _codes(order: Peelle) -> Noun:
-    return jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
-
-
-def _of_means(table: MeanRolls) -> Sequence[Noun]:
-    order = Peelle(table.points, table.chequers)
-    return [_codes(order), jn.floats(_reordered(order, table.means, "f8", table.release, False))]
-
-
-def _of_distributions(table: OneSided) -> Sequence[Noun]:
-    order = Peelle(table.points, table.chequers)
-    bearoff, gammon = table.bearoff, table.gammon
-    rolls = LazyRows(
-        (order.count,), "f8", lambda a, b: means_of(bearoff[a:b]), lambda k: means_of(bearoff[k])
-    )
-    plain = jn.floats if table.exact else jn.integers
-    ns, first = (_reordered(order, rows, "f8", table.release, False) for rows in (rolls, bearoff))
-    second: Any = np.zeros((0, *bearoff.shape[1:]), "f8" if table.exact else "i8")
-    if gammon is not None:
-        second = _reordered(order, gammon, "f8", table.release, False)
-    return [_codes(order), jn.floats(ns), plain(first), plain(second), jn.text(_describe(table))]
-
-
-#: how the components of each kind of table are made
-NOUNS: dict[str, Callable[[Any], Sequence[Noun]]] = {
-    MeanRolls.kind: _of_means,
-    OneSided.kind: _of_distributions,
-    Components.kind: lambda table: table.nouns,
-}
+    return LazyRows(shape, dtype, lambda a, b: pick(np.arange(a, b)), pick)
 
 
 def _describe(table: OneSided) -> str:
@@ -251,9 +227,8 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
     scale = 1 if kind is JType.FLOAT else 65535
     for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
         if words.get(name) != str(value):
-            raise CorruptError(
-                file.name, at, f"{name} {value} in the description", words.get(name, "nothing")
-            )
+            expected = f"{name} {value} in the description"
+            raise CorruptError(file.name, at, expected, words.get(name, "nothing"))
     _check_some(file, size)
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
@@ -300,15 +275,13 @@ def _ordered(
 ) -> LazyRows:
     """The rows of a component in order of position number: floats, or parts of 65535 in 16 bits.
 
-    Of a large table the ncodes of all rows that are read are compared; those of a small one were, by `_check_some`.
+    Their ncodes are compared with what they must be.
     """
-    order, data = Peelle(*size), noun.data
-    small = order.count <= EAGER
+    order = Peelle(*size)
 
     def take(rows: NDArray[np.int64]) -> NDArray[Any]:
-        if not small:
-            _check_codes(file, order, rows)
-        values = data[rows]
+        _check_codes(file, order, rows)
+        values = noun.data[rows]
         if noun.type is JType.INTEGER and values.size and (values.min() < 0 or values.max() > 65535):
             wrong = (values < 0) | (values > 65535)
             k = int(wrong.any(axis=1).argmax())
@@ -317,4 +290,4 @@ def _ordered(
             raise CorruptError(file.name, where, "parts of 65535", int(values[k][wrong[k]][0]), number)
         return np.asarray(values)
 
-    return _reordered(order, data, "f8" if noun.type is JType.FLOAT else "u2", release, True, take)
+    return _reordered(order.rows, take, noun.shape, "f8" if noun.type is JType.FLOAT else "u2", release)

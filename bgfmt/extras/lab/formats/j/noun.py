@@ -445,12 +445,8 @@ def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
 
 SHOWN = 8
 ENCODINGS = {JType.LITERAL: "utf-8", JType.UNICODE: "utf-16-le", JType.UNICODE4: "utf-32-le"}
-NAMES = {
-    JType.UNICODE: "codeunits",
-    JType.UNICODE4: "codepoints",
-    JType.FLOAT: "hexfloat",
-    JType.COMPLEX: "hexfloat",
-}
+NAMES = {JType.UNICODE: "codeunits", JType.UNICODE4: "codepoints"}
+NAMES |= dict.fromkeys((JType.FLOAT, JType.COMPLEX), "hexfloat")
 
 
 def as_json(noun: Noun) -> dict[str, Any]:

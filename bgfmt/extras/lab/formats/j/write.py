@@ -120,9 +120,8 @@ class Writer:
         if position is None:
             position, self.length = self.length, self.length + size
             if self.length >= 1 << (8 * self.version.word - 1):
-                raise CapabilityError(
-                    f"{self.version.name} files end at 2 GiB; container=v64b has no such end"
-                )
+                name = self.version.name
+                raise CapabilityError(f"{name} files end at 2 GiB; container=v64b has no such end")
         if self.store is not None:
             if new:
                 self.store.skip(size)
@@ -186,9 +185,8 @@ def compact(
     Two large nouns give the same bytes as `jcreate` and two `jappend`.
     """
     if not len(nouns) and version is not V64B:
-        raise CapabilityError(
-            f"J's library cannot go on with a {version.name} file without components; container=v64b is safe"
-        )
+        empty = f"a {version.name} file without components"
+        raise CapabilityError(f"J's library cannot go on with {empty}; container=v64b is safe")
     writer = Writer.create(store, version, form, len(nouns))
     if release is not None:
         writer.release = release

@@ -12,19 +12,10 @@ from typing import Any
 
 from numba import int16, int32, uint16
 
+Decorator = Callable[[Callable[..., Any]], Any]
 cuda: Any = import_module("numba.cuda")
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compiled when it is first launched."""
-    return cuda.jit(function)
-
-
-def inline(function: Callable[..., Any]) -> Any:
-    """Called by kernels."""
-    return cuda.jit(device=True)(function)
-
-
+kernel: Decorator = cuda.jit  # compiled when it is first launched
+inline: Decorator = cuda.jit(device=True)  # called by kernels
 THREADS = 128
 
 
