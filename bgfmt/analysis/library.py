@@ -249,7 +249,7 @@ def _default(name: str, kind: str, points: int, called: str, say: Say) -> Databa
     options: dict[str, Any] = {"compressed": False, "gammon": False} if far else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        form = "npz" if kind == MeanRolls.kind else formats.home(table).name
+        form = formats.home(table).name if path.suffix == ".bd" else None
         save(table, path, format=form, force=True, **options)
         return open_database(path)
     except OSError:
