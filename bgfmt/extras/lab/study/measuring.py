@@ -227,8 +227,8 @@ def rule_quality(
         judged = rules
         if judge.source != OneSided.kind and not names:
             judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
-        rows = _rows(table if table is not None else _distributions(last))
-        sections.append(_section(judge, score, (first, last), rows, judged, sample, seed, progress))
+        rolls = table if table is not None else _distributions(last)
+        sections.append(_section(judge, score, (first, last), rolls, judged, sample, seed, progress))
     return sections
 
 
@@ -237,8 +237,8 @@ def _judges(
 ) -> Iterator[tuple[Judge, OneSided | None]]:
     if databases is not None:
         for table in databases.tables:
-            ones = of_kind([table], OneSided)
-            yield judges.of_table(table, databases.name(table), score), ones[0] if ones else None
+            one = table if isinstance(table, OneSided) else None
+            yield judges.of_table(table, databases.name(table), score), one
         return
     if chequers is None or chequers[1] <= CHEQUERS:
         yield judges.of_table(_exact(score), None, score), None
@@ -265,21 +265,17 @@ def _distributions(chequers: int) -> OneSided:
     return of_kind([table], OneSided)[0]
 
 
-def _rows(table: OneSided) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+def _chances(table: OneSided, counts: NDArray[Any]) -> Floats:
     """Chances to need exactly 1, 2, ... rolls of sides as counts."""
-
-    def rows(counts: NDArray[Any]) -> NDArray[np.float64]:
-        stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
-        return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
-
-    return rows
+    stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
+    return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
 
 
 def _section(
     judge: Judge,
     score: Score | None,
     chequers: tuple[int, int],
-    rows: Callable[[NDArray[Any]], NDArray[np.float64]],
+    rolls: OneSided,
     rules: tuple[Rule, ...],
     sample: int,
     seed: int,
@@ -297,10 +293,9 @@ def _section(
     results = {rule: Tallies() for rule in rules}
     for start in range(0, len(us), CHUNK):
         part = slice(start, start + CHUNK)
-        sides = [
-            np.pad(board.unrank_array(k[part], points), ((0, 0), (0, POINTS - points))) for k in (us, them)
-        ]
-        pairs = Pairs(sides[0], sides[1], rows(sides[0]), rows(sides[1]))
+        counts = (board.unrank_array(k[part], points) for k in (us, them))
+        ours, theirs = (np.pad(one, ((0, 0), (0, POINTS - points))) for one in counts)
+        pairs = Pairs(ours, theirs, _chances(rolls, ours), _chances(rolls, theirs))
         worths = judge.worths(pairs)
         for rule, tallies in results.items():
             tallies.add(rule.decide(pairs), worths, judge.ties, start)
