@@ -21,7 +21,6 @@ import numpy as np
 
 import bgfmt
 from bgfmt.extras.serve import page
-from bgfmt.extras.serve.complete import PART, part_size
 
 HERE = Path(__file__).resolve().parent
 
@@ -61,7 +60,7 @@ def main() -> None:
     """Lay out, serve, ask and compare."""
     table = Path(sys.argv[1])
     words = dict(enumerate(sys.argv[2:]))
-    many, delay, most = (int(words.get(k, default)) for k, default in enumerate((500, 50, PART)))
+    many, delay, most = (int(words.get(k, default)) for k, default in enumerate((500, 50, page.PART)))
     tables = [str(table), *sys.argv[5:]]
     random = np.random.default_rng(24)
     with bgfmt.open(table) as db:
@@ -70,7 +69,7 @@ def main() -> None:
         expected = db.lookup_many(us, them)
     with tempfile.TemporaryDirectory(dir=table.parent) as folder:
         site = Path(folder) / "site"
-        page.write(site, tables, part=part_size(most))
+        page.write(site, tables, part=page.part_size(most))
         (site / "whole.bgts").symlink_to(table.resolve())
         asked = {"numbers": (us * n + them).tolist(), "values": expected.astype(float).tolist()}
         (site / "asked.json").write_text(json.dumps(asked))

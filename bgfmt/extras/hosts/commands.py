@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.cli import asking, options
+from bgfmt.cli.verify import RUNGS
+from bgfmt.extras.hosts.gnubg import check as gnubg_check
+from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
+from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.engines import Decider
 
 F = TypeVar("F", bound=Callable[..., Any])
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 
 
 def _where_options(function: F) -> F:
@@ -57,22 +60,17 @@ def check(file: str, until: str, as_json: bool) -> int:
     Example:
       bgfmt gnubg check ts_3x10.bd
     """
-    from bgfmt.extras.hosts.gnubg import check as gnubg_check
-
     examination = gnubg_check.examine(file, until=until)
     if as_json:
         options.echo_json(examination.as_dict())
         return examination.exit_code
     click.echo(f"{file}: {examination.title}")
-    for reason in examination.refusals:
-        click.echo(f"  refused   {reason}")
-    if examination.slots:
-        click.echo(f"  slot      {', or '.join(SLOTS[slot] for slot in examination.slots)}")
-    click.echo(f"  verified  {examination.verdict}")
-    for note in examination.warnings:
-        click.echo(f"  note      {note}")
-    for host, verdict in examination.hosts.items():
-        click.echo(f"  {host:<9} {verdict} ({HOSTS[host]})")
+    rows = [("refused", reason) for reason in examination.refusals]
+    rows += [("slot", ", or ".join(SLOTS[slot] for slot in examination.slots))] * bool(examination.slots)
+    rows += [("verified", examination.verdict), *(("note", note) for note in examination.warnings)]
+    rows += [(host, f"{verdict} ({HOSTS[host]})") for host, verdict in examination.hosts.items()]
+    for label, text in rows:
+        click.echo(f"  {label:<9} {text}")
     return examination.exit_code
 
 
@@ -91,8 +89,6 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
       sudo bgfmt gnubg install ts_6x8.bd
       bgfmt gnubg install ts_6x8.bd --user
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     with _hints(where):
         done = gnubg_slots.install(file, _place(**where), slot, until=until, link=link)
     for line in done.finished:
@@ -123,8 +119,6 @@ def uninstall(slot: str | None, force: bool, **where: Any) -> int:
     Example:
       bgfmt gnubg uninstall ts
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     with _hints(where):
         lines = gnubg_slots.uninstall(_place(**where), slot, force=force)
     for line in lines:
@@ -143,8 +137,6 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
     Example:
       bgfmt gnubg where
     """
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-
     place = _place(**where)
     waiting = _finish(place)
     rows = list(gnubg_slots.installed(place, until=until))
@@ -174,9 +166,6 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
 
 def _finish(place: Place) -> bool:
     """Settle what a killed process left; whether something is left because this user may not."""
-    from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
-    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
-
     try:
         for line in gnubg_slots.finish(place):
             asking.note(printable(line, 1000))
@@ -189,8 +178,6 @@ def _finish(place: Place) -> bool:
 @contextlib.contextmanager
 def _hints(where: dict[str, Any]) -> Iterator[None]:
     """Add to a refusal which option helps."""
-    from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
-
     try:
         yield
     except gnubg_folders.InstallError as error:

@@ -29,14 +29,12 @@ VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 class Reply:
     """An answer and where it came from.
 
-    text : the line to send. source : as of an answer of the adviser. value : equity of the choice for the
-    player asked, where one is known. left : after a play, the side of the player who made it. offer : points
-    offered to be resigned.
+    text : the line to send. source : as of an answer of the adviser. left : after a play, the side of the player
+    who made it. offer : points offered to be resigned.
     """
 
     text: str
     source: Source
-    value: float | None = None
     left: Side | None = None
     offer: int = 0
 
@@ -56,12 +54,11 @@ class Player:
         over = not position.us.chequers or not position.them.chequers
         if over and state.kind != "resignation":
             text = {"take": "take", "cube": "roll", "play": ""}[state.kind]
-            return Reply(text, "forced", None, position.us)
+            return Reply(text, "forced", position.us)
         if self.resign and state.kind in ("play", "cube"):
             offer = self.advisor.resignation(state)
             if offer.offer:
-                text = f"resign {RESIGNATIONS[offer.offer - 1]}"
-                return Reply(text, offer.source, offer.worth, offer=offer.offer)
+                return Reply(f"resign {RESIGNATIONS[offer.offer - 1]}", offer.source, offer=offer.offer)
         return self.play_on(state)
 
     def play_on(self, state: GameState) -> Reply:
@@ -70,7 +67,7 @@ class Player:
         if decision.act == "play":
             result = state.position if decision.play is None else decision.play.result
             left = result.us if isinstance(result, Position) else result
-        return Reply(spoken(decision), decision.source, decision.value, left)
+        return Reply(spoken(decision), decision.source, left)
 
 
 def spoken(decision: Decision) -> str:
@@ -121,7 +118,10 @@ class Session:
         except Exception as error:  # an answer must come: gnubg waits for one line
             return self._mistake(f"{type(error).__name__}: {error}")
         self.asked += 1
-        self._remember(state, answer)
+        if state.kind == "cube":
+            self._offered = state.position
+        elif state.kind == "play":
+            self._offered, self._left = None, answer.left if state.may_double else None
         if self.log is not None:
             names = " v ".join(printable(state.names[k], 30) for k in (state.turn, 1 - state.turn))
             words = f"{state.position} {state.kind} {state.dice or (0, 0)}"
@@ -149,20 +149,11 @@ class Session:
         """
         if state.kind in ("cube", "take"):
             self.cube_in_use = True
-            return
-        if state.kind != "play" or not state.money or not state.may_double:
-            return
-        if self._offered == state.position:
-            self.cube_in_use = True
-        elif self._left is not None and state.position.us == self._left:
-            self.cube_in_use = False
-
-    def _remember(self, state: GameState, answer: Reply) -> None:
-        if state.kind == "cube":
-            self._offered = state.position
-        elif state.kind == "play":
-            self._offered = None
-            self._left = answer.left if state.may_double else None
+        elif state.kind == "play" and state.money and state.may_double:
+            if self._offered == state.position:
+                self.cube_in_use = True
+            elif self._left is not None and state.position.us == self._left:
+                self.cube_in_use = False
 
     def _command(self, text: str) -> str:
         word = text.lower().split(" ", 1)[0]

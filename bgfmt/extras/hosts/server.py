@@ -49,11 +49,6 @@ class _Connection:
     writer: asyncio.StreamWriter
     last: float = field(default_factory=time.monotonic)
 
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """Which connection gives way first: one that never asked, then the longest silent."""
-        return self.session.asked > 0, self.last
-
 
 class Server:
     """Listens on one address and answers.
@@ -95,9 +90,8 @@ class Server:
         server = await asyncio.start_server(
             self._serve_one, self.host, self.port, limit=self.limits.line, backlog=max(1, spare // 2)
         )
-        self.port = server.sockets[0].getsockname()[1]
         if ready is not None:
-            ready(self.port)
+            ready(server.sockets[0].getsockname()[1])
         try:
             await stop.wait()
         finally:
@@ -126,6 +120,8 @@ class Server:
         try:
             _set_up(writer, self.limits.line)
             await self._converse(connection, reader)
+        except asyncio.IncompleteReadError:
+            pass  # the client has said all
         except (TimeoutError, OSError, asyncio.CancelledError):
             writer.transport.abort()  # gone, too slow, or we are closing: in each case there is nobody to tell
         finally:
@@ -134,8 +130,9 @@ class Server:
                 writer.close()
 
     def _make_room(self) -> None:
+        """Close a connection that never asked, else the one that has been silent longest."""
         while len(self._open) >= self._places:
-            leaving = min(self._open, key=lambda connection: connection.rank)
+            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
             self._open.discard(leaving)
             leaving.writer.transport.abort()
 
@@ -148,8 +145,6 @@ class Server:
                 long = external.error_line(f"a line of more than {self.limits.line} bytes")
                 await self._send(connection, long)
                 return
-            if line is None:
-                return
             connection.last, text = time.monotonic(), line.decode("utf-8", "replace")
             if self._pool is None:
                 answer = session.reply(text)
@@ -159,17 +154,14 @@ class Server:
             if not session.closing:
                 await self._send(connection, answer)
 
-    async def _line(self, reader: asyncio.StreamReader) -> bytes | None:
-        """The next line, None at the end. Its first byte may be long in coming, the rest may not."""
-        while (first := await reader.read(1)) == b"\0":  # what gnubg sends after a line feed
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        """The next line; IncompleteReadError at the end. Its first byte may be long in coming, the rest may not."""
+        while (first := await reader.readexactly(1)) == b"\0":  # what gnubg sends after a line feed
             pass
-        if first in (b"", b"\n"):
-            return None if first == b"" else b""
-        try:
-            async with asyncio.timeout(self.limits.unfinished):
-                return first + await reader.readuntil(b"\n")
-        except asyncio.IncompleteReadError:
-            return None
+        if first == b"\n":
+            return b""
+        async with asyncio.timeout(self.limits.unfinished):
+            return first + await reader.readuntil(b"\n")
 
     async def _send(self, connection: _Connection, text: str) -> None:
         connection.writer.write(text.encode("utf-8", "replace") + b"\n")
@@ -185,8 +177,6 @@ def _set_up(writer: asyncio.StreamWriter, size: int) -> None:
         transport.max_size = size  # bytes read at once; asyncio's own choice is 256 KiB
     transport.set_write_buffer_limits(high=4 * size)
     sock = writer.get_extra_info("socket")
-    if sock is None:
-        return
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -8,7 +8,8 @@ leaves none set.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, Any
 
@@ -48,7 +49,7 @@ class Engine:
             return []
         try:
             if words[0].startswith(("board:", "XGID=")):
-                return [self._act(_state(parse, line), "turn").partition(" ")[2]]
+                return [self._act(parse(line.strip()), "turn").partition(" ")[2]]
             word = words[0].lower()
             if word in ("isready", "stop"):
                 return ["readyok"] if word == "isready" else []
@@ -58,6 +59,8 @@ class Engine:
             return list(command(words[1:]))
         except Refused as error:
             return [f"error {error}"]
+        except BgfmtError as error:
+            return [f"error bad_position {_plain(str(error))}"]
 
     def run(self, read: IO[bytes], write: Callable[[str], None]) -> None:
         """Answer commands until `quit` or the end of the input."""
@@ -89,27 +92,22 @@ class Engine:
         return []
 
     def do_newsession(self, words: list[str]) -> list[str]:
-        lower = [word.lower() for word in words]
-        if lower and (len(lower) != 2 or lower[0] != "length" or not re.fullmatch(r"\d{1,2}", lower[1])):
-            raise Refused("bad_argument expected newsession or newsession length N")
-        self.state, self.session = None, {"length": int(lower[1])} if lower else {}
+        said = _matched(r"(?:length (\d{1,2}))?", words, "newsession or newsession length N", re.IGNORECASE)
+        self.state, self.session = None, {"length": int(said[1])} if said[1] else {}
         return []
 
     def do_score(self, words: list[str]) -> list[str]:
-        if len(words) != 2 or not all(re.fullmatch(r"\d{1,2}", word) for word in words):
-            raise Refused("bad_argument expected score A B")
-        return self._set(score=(int(words[0]), int(words[1])))
+        said = _matched(r"(\d{1,2}) (\d{1,2})", words, "score A B")
+        return self._set(score=(int(said[1]), int(said[2])))
 
     def do_cube(self, words: list[str]) -> list[str]:
-        value, owner = words[0] if words else "", words[1:] or ["centered"]
-        if not value.isdecimal() or owner not in (["centered"], ["owned"], ["opponent"]):
-            raise Refused("bad_argument expected cube VALUE centered, owned or opponent")
-        return self._set(cube=(int(value), owner[0]))
+        form = r"(\d+)(?: (centered|owned|opponent))?"
+        said = _matched(form, words, "cube VALUE centered, owned or opponent")
+        return self._set(cube=(int(said[1]), said[2] or "centered"))
 
     def do_crawford(self, words: list[str]) -> list[str]:
-        if words not in (["on"], ["off"]):
-            raise Refused("bad_argument expected crawford on or crawford off")
-        return self._set(crawford=words == ["on"])
+        said = _matched("on|off", words, "crawford on or crawford off")
+        return self._set(crawford=said[0] == "on")
 
     @property
     def here(self) -> GameState:
@@ -126,14 +124,12 @@ class Engine:
         state = self.here.before_roll()
         if not isinstance(self.advisor, Advisor):
             raise Refused("unsupported_feature eval")
-        try:
+        with _covered(state):
             if not state.money:
                 match = self.advisor.cube(state).match
                 assert match is not None
                 return [f"eval mwc {match.mwc.best!r} equity {match.emg.best!r}"]
             equities, best = self.advisor.equities(state), self.advisor.cube(state).best
-        except BgfmtError as error:
-            raise Refused(_refusal(state, error)) from None
         win = "" if equities.win is None else f" win {float(equities.win)!r}"
         return [f"eval{win} cubeless {float(equities.cubeless)!r} equity {float(best)!r}"]
 
@@ -168,14 +164,9 @@ class Engine:
         if len(words) < 2 or words[0].lower() not in readers:
             raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
         self.state, text = None, " ".join(words[1:])
-        state = _state(readers[words[0].lower()], text)
+        state = readers[words[0].lower()](text)
         alone = words[0].lower() == "gnubgid" and ":" not in text and len(words) == 2
-        if alone and self.session:
-            try:
-                state = self._placed(state)
-            except BgfmtError as error:
-                raise Refused(f"bad_position {_plain(str(error))}") from None
-        self.state = state
+        self.state = self._placed(state) if alone and self.session else state
         return []
 
     def do_dice(self, words: list[str]) -> list[str]:
@@ -186,14 +177,18 @@ class Engine:
         return []
 
     def do_setoption(self, words: list[str]) -> list[str]:
-        lower = [word.lower() for word in words]
-        if lower[:3] == ["name", "info", "value"] and lower[3:] in (["on"], ["off"]) and not self.name:
-            self.info = lower[3:] == ["on"]
-            return []
-        wrong = lower[:3] != ["name", "outside", "value"] or lower[3:] not in (["rule"], ["refuse"])
-        if wrong or not isinstance(self.advisor, Outside):
+        said = re.fullmatch(r"name (info|outside) value (\w+)", " ".join(words).lower())
+        if said and said[1] == "info" and said[2] in ("on", "off") and not self.name:
+            self.info = said[2] == "on"
+        elif (
+            said
+            and said[1] == "outside"
+            and said[2] in ("rule", "refuse")
+            and isinstance(self.advisor, Outside)
+        ):
+            self.advisor.outside = said[2]
+        else:
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
-        self.advisor.outside = "rule" if lower[3] == "rule" else "refuse"
         return []
 
     def do_go(self, words: list[str]) -> list[str]:
@@ -230,37 +225,36 @@ class Engine:
         if not position.us.chequers or not position.them.chequers:
             raise Refused("bad_position the game is over")
         if role == "chequer" or (role == "turn" and state.kind == "play"):
-            return f"{'bestmove' if role == 'chequer' else 'bestturn'} {self._play(state)}"
+            if state.dice is None:
+                raise Refused("no_dice say dice first")
+            move = self._decide(state.rolled(state.dice)) or "none"
+            return f"{'bestmove' if role == 'chequer' else 'bestturn'} {move}"
         text = self._decide(replace(state, dice=None, resigned=0))
         if role == "turn":
             return f"bestturn {text}"
         return f"bestcube {'nodouble' if text == 'roll' else text}"
 
-    def _play(self, state: GameState) -> str:
-        if state.dice is None:
-            raise Refused("no_dice say dice first")
-        return self._decide(state.rolled(state.dice)) or "none"
-
     def _decide(self, state: GameState) -> str:
-        try:
-            decision = self.advisor.decide(state)
-        except BgfmtError as error:
-            raise Refused(_refusal(state, error)) from None
-        return spoken(decision)
+        with _covered(state):
+            return spoken(self.advisor.decide(state))
 
 
-def _state(read: Callable[[str], GameState], text: str) -> GameState:
+@contextmanager
+def _covered(state: GameState) -> Iterator[None]:
+    """Say in the protocol's words why nothing covers a position."""
     try:
-        return read(text.strip())
-    except BgfmtError as error:
-        raise Refused(f"bad_position {_plain(str(error))}") from None
+        yield
+    except NotCoveredError:
+        where = "the sides have not passed each other" if state.position.contact else "no table covers it"
+        raise Refused(f"not_covered {where}") from None
 
 
-def _refusal(state: GameState, error: BgfmtError) -> str:
-    if not isinstance(error, NotCoveredError):
-        return f"bad_position {_plain(str(error))}"
-    where = "the sides have not passed each other" if state.position.contact else "no table covers it"
-    return f"not_covered {where}"
+def _matched(form: str, words: list[str], expected: str, flags: int = 0) -> re.Match[str]:
+    """The arguments of a command, in one text of this form."""
+    said = re.fullmatch(form, " ".join(words), flags)
+    if said is None:
+        raise Refused(f"bad_argument expected {expected}")
+    return said
 
 
 def _plain(text: str) -> str:

@@ -26,6 +26,7 @@ from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.extras.serve.work import OneAtATime
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse, parse_position
+from bgfmt.game.moves import parse_roll
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
@@ -40,10 +41,7 @@ class Named(Library):
 
     def __init__(self, held: list[Holding]) -> None:
         super().__init__([one.database for one in held])
-        self._served = {id(one.table): one.name for one in held}
-
-    def name(self, table: Table) -> str:
-        return self._served.get(id(table)) or super().name(table)
+        self._names = {id(one.table): one.name for one in held}
 
 
 class Answers:
@@ -88,7 +86,9 @@ class Answers:
 
     def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        one = _side_or_position(asked.position)
+        one, text = questions.one_or_two(asked.position), asked.position
+        if isinstance(one, Side) and ("/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))):
+            one = parse_position(text)  # whose other side is empty
         holding = self._best(one) if asked.table is None else self.named(asked.table)
         sides: dict[str, Side | Position] = {"": one}
         if isinstance(one, Position) and holding.table.sides == 1:
@@ -138,7 +138,7 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, roll = questions.one_or_two(asked.position), asked.roll
+        one, roll = questions.one_or_two(asked.position), asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
@@ -146,11 +146,13 @@ class Answers:
             missing["cube"] = "the cube needs both sides"
         else:
             us, state = one.check().us, questions.state_of(asked.position, **asked.around)
-            roll = roll or (state.dice and "{}{}".format(*state.dice)) or None
+            roll = roll or (state.dice and "{}{}".format(*state.dice))
             sections = {"cube": self.cube} | sections
         if not us.chequers:
             raise PositionError(f"{one}: the game is over, one side has no chequers left")
+        dice = parse_roll(roll) if roll and roll != "all" else None
         if roll:
+            roll = "{}{}".format(*dice) if dice else roll
             sections["play"] = self.play
         answers: dict[str, Any] = dict.fromkeys(("cube", "race", "play"))
         settled = True
@@ -163,14 +165,13 @@ class Answers:
         if not any(answers.values()):
             raise NotCoveredError(missing["cube" if isinstance(one, Position) else "race"])
         usual = "mean" if isinstance(one, Side) else "money" if state.money else "match"
-        roll = _roll(roll)
         owner = asked.cube or state.owner
         question = ProbeQuestion(
             position=asked.position, roll=roll, cube=owner, measure=asked.measure or usual, table=asked.table
         )
         told = GameState.of(
             state.position,
-            None if roll in (None, "all") else (int(roll[0]), int(roll[1])),
+            dice,
             cube=owner,
             **{name: getattr(state, name) for name in ("cube_value", "away", "crawford", "jacoby")},
             beavers=state.beavers is not False,  # as they are played where nothing is said
@@ -240,14 +241,11 @@ class Answers:
         Beside it, whether it is as good as it can be.
         """
 
-        def quick() -> T:
-            return answer(self._adviser(asked))
-
         wanted = self.settle != 0 and asked.settle is not False
         refused: NotCoveredError | None = None
         if not match or not wanted:
             try:
-                stored = quick()
+                stored = answer(self._adviser(asked))
                 if not wanted or sure(stored):
                     return stored, True
             except NotCoveredError as error:
@@ -255,15 +253,12 @@ class Answers:
                     raise
                 refused = error
         try:
-            exact = self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match)))
-            return exact, True
+            return self._one.do(lambda: answer(self._adviser(asked, calculate=True, match=match))), True
         except Refusal as refusal:
-            if refusal.code != "busy":
-                raise
-            try:
-                return quick(), False
-            except NotCoveredError:
-                raise refusal from None
+            if refusal.code == "busy":
+                with contextlib.suppress(NotCoveredError):
+                    return answer(self._adviser(asked)), False
+            raise
         except TooMuchWorkError:  # which names the work and the limit
             raise
         except NotCoveredError as error:
@@ -278,12 +273,12 @@ class Answers:
         if key not in self._advisers:
             if asked.met is not None and asked.met not in mets.names():
                 raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
-            table = asked.met and mets.load(asked.met)
-            if asked.extend_met:
-                table = mets.load(asked.met or mets.DEFAULT, extend=True)
+            met = None
+            if asked.met or asked.extend_met:
+                met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
             self._advisers[key] = Advisor(
                 Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
-                met=table or None,
+                met=met,
                 met_player=asked.met_player or 0,
                 calculate="all" if calculate else "nothing",
                 limit=limit,
@@ -344,26 +339,12 @@ def _sure_cube(answer: Plain) -> bool:
     return False
 
 
-def _roll(text: str | None) -> str | None:
-    """A roll as answers write it, the larger die first."""
-    if text is None or text.lower() == "all":
-        return text and "all"
-    return "".join(sorted(re.sub(r"[-, /]", "", text), reverse=True))
-
-
 def _mended(text: str) -> str:
     """A position as it was before its way through a URL: blanks in an ID were "+", "-" and "_" stand for "+/"."""
     form = r"([A-Za-z0-9+/ _-]{14})(:[A-Za-z0-9+/ _-]{12})?"
     if not re.fullmatch(form, text) or re.fullmatch(r"[\d\s-]+", text):
         return text
     return text.replace(" ", "+").replace("-", "+").replace("_", "/")
-
-
-def _side_or_position(text: str) -> Side | Position:
-    """A side, or a position, which may have an empty side."""
-    one = questions.one_or_two(text)
-    two = "/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))
-    return parse_position(text) if two and isinstance(one, Side) else one
 
 
 def _state_in(text: str) -> GameState | None:

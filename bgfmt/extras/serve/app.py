@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +20,7 @@ from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door, Metrics, packed
+from bgfmt.extras.serve.door import Door, Metrics
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
@@ -28,6 +30,7 @@ from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
 PIECE = 256 << 10
+PACKED_FROM = 1024  # bytes that are worth packing
 RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 BINARY = ("table", "column", "rows")
 NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
@@ -43,7 +46,8 @@ class Service:
         self.answers = Answers(holdings, settings.settle, settings.calculation, self.metrics.calculated)
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
-        self._stamp = f"{__version__} {holdings.fingerprints} {settings.settle}"
+        tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
+        self._stamp = f"{__version__} {tables} {settings.settle}"
 
     async def _reply(
         self, request: Request, asked: str, answer: Callable[[], Awaitable[tuple[Any, bool]]]
@@ -140,7 +144,7 @@ class Service:
         rows = await self.workers.run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
         self.metrics.asked("/v1/lookup", rows.rows, rows.not_covered)
         headers = {
-            "Content-Length": str(rows.size),
+            "Content-Length": str(rows.rows * len(rows.columns) * 4),
             "Cache-Control": "no-store",
             "Bgfmt-Rows": str(rows.rows),
             "Bgfmt-Columns": ",".join(rows.columns),
@@ -156,13 +160,10 @@ class Service:
         def url(held: Holding) -> str | None:
             return f"/tables/{quote(held.name)}" if self._handed_out(held) else None
 
-        async def tables() -> tuple[dict[str, Any], bool]:
-            features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-            entries = [held.entry(url(held)) for held in self.holdings]
-            mets = list(met.names())
-            return {"version": __version__, "features": features, "mets": mets, "tables": entries}, True
-
-        return await self._reply(request, "", tables)
+        features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
+        entries = [held.entry(url(held)) for held in self.holdings]
+        found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
+        return _stored(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
 
     def _handed_out(self, held: Holding) -> bool:
         return held.fd is not None and self.settings.download
@@ -190,7 +191,9 @@ class Service:
                 if refusal.status == 503:
                     raise refusal from None
                 self.metrics.asked(route, 1, refusal.code == "not_covered")
-                return Response(to_json(wildbg.refused(refusal)), refusal.status, NOT_KEPT, JSON)
+                body = refusal.body()
+                said = {"message": body["error"]["message"], **body}  # as wildbg has it
+                return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
 
         return ask
 
@@ -221,7 +224,7 @@ class Service:
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
         caching = "public, max-age=31536000, immutable"
-        return _stored(request, page.assets()[name], page.media_type(name), caching)
+        return _stored(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
     def close(self) -> None:
         self.workers.close()
@@ -270,9 +273,14 @@ def _stored(request: Request, data: bytes, kind: str, caching: str = "no-cache",
 
 
 def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
-    small = packed(data, request.headers.get("accept-encoding"))
-    coding = {} if small is None else {"Content-Encoding": "gzip"}
-    return Response(data if small is None else small, 200, {**headers, **coding, "Content-Type": kind})
+    """The data, packed by gzip where that is accepted and worth it."""
+    accepted = request.headers.get("accept-encoding", "") if len(data) > PACKED_FROM else ""
+    for one in accepted.lower().split(","):
+        coding, _, weight = one.replace(" ", "").partition(";")
+        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
+            data, headers = gzip.compress(data, 5, mtime=0), {**headers, "Content-Encoding": "gzip"}
+            break
+    return Response(data, 200, {**headers, "Content-Type": kind})
 
 
 # -- the tables themselves: whole, or one byte range, in pieces, whatever the size --------------------------
@@ -289,12 +297,9 @@ def send(request: Request, held: Holding) -> Response:
     }
     if (same := unchanged(request, headers)) is not None:
         return same
-    asked = request.headers.get("range")
-    if asked is not None and request.headers.get("if-range", tag).strip() != tag:
-        asked = None
+    asked = request.headers.get("range", "") if request.headers.get("if-range", tag).strip() == tag else ""
     first, last, status = 0, held.size - 1, 200
-    found = None if asked is None else byte_range(asked, held.size)
-    if found is not None:
+    if (found := byte_range(asked, held.size)) is not None:
         (first, last), status = found, 206
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)

@@ -27,6 +27,7 @@ DEEPEST = 20
 BODY_SECONDS = 30.0
 PART_SECONDS = 0.05  # of answers for one client, before others have their turn
 DISTRIBUTIONS = {"bearoff", "gammon"}
+CLOSED = (("Connection", "close"),)  # a header
 DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
 
 
@@ -35,32 +36,30 @@ DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go
 
 async def body_of(request: Request, most: int) -> bytes:
     """The body, unpacked; Refusal "too_large" as soon as it is known to be."""
-    too_large = Refusal("too_large", f"a body has at most {most:,} bytes (--max-body)")
+    large = f"a body has at most {most:,} bytes (--max-body)"
+    too_large, cut = Refusal("too_large", large), Refusal("too_large", large, headers=CLOSED)
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
     length_header = request.headers.get("content-length", "")
     expected = int(length_header[:20]) if length_header.isdecimal() else 0
+    if expected > max(most, DRAINED):
+        raise cut
     pieces: list[bytes] = []
     length = 0
     try:
-        if expected > DRAINED:
-            raise too_large
         async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 length += len(piece)
                 if max(length, expected) <= most:
                     pieces.append(piece)
                 elif length > DRAINED:
-                    raise too_large
+                    raise cut
     except TimeoutError:
         late = f"a request's body is complete within {BODY_SECONDS:.0f} s"
-        raise Refusal("too_slow", late, headers=(("Connection", "close"),)) from None
+        raise Refusal("too_slow", late, headers=CLOSED) from None
     except ClientDisconnect:
         raise Refusal("bad_body", "the body ended early") from None
-    except Refusal as refusal:
-        refusal.headers = (("Connection", "close"),)
-        raise
     if max(length, expected) > most:
         raise too_large  # read to its end first: a client that is still sending would not see the answer
     data = b"".join(pieces)
@@ -185,8 +184,13 @@ class Binary:
     def __init__(self, table: Table, data: bytes, *, numbers: bool, column: str | None) -> None:
         if table.listing is not None:
             raise Refusal("bad_parameter", "this table is asked by text alone", "table")
-        self.table = table
-        self.column = self._checked(column)
+        names = DISTRIBUTIONS & table.arrays().keys()
+        if column is not None and column not in names:
+            known = "the table's columns are bearoff and, where known, gammon"
+            raise Refusal(
+                "bad_parameter", known if names else "column is for tables of distributions", "column"
+            )
+        self.table, self.column = table, column
         width = table.sides * (4 if numbers else table.points)
         if len(data) % width:
             raise Refusal("bad_body", f"a row has {width} bytes; {len(data):,} are no whole number of rows")
@@ -206,17 +210,6 @@ class Binary:
             self.good &= sum((points * taken).max(axis=1) for taken in boards) <= 24
         self.not_covered = int(self.rows - self.good.sum())
         self.columns = self.table.answers(self.column)
-
-    def _checked(self, column: str | None) -> str | None:
-        names = DISTRIBUTIONS & self.table.arrays().keys()
-        if column is None or column in names:
-            return column
-        known = "the table's columns are bearoff and, where known, gammon"
-        raise Refusal("bad_parameter", known if names else "column is for tables of distributions", "column")
-
-    @property
-    def size(self) -> int:
-        return self.rows * len(self.columns) * 4
 
     def block(self, start: int) -> bytes:
         """The answer's bytes for `CHUNK` rows."""

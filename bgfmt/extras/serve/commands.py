@@ -5,40 +5,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from bgfmt.analysis import library
 from bgfmt.cli import options
+from bgfmt.cli.asking import opened
+from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import MissingExtraError, NotCoveredError
+from bgfmt.extras.serve import page
+from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.files.database import Database
 from bgfmt.game.drawing import many
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: limits that are settings: the least number, what it limits
-LIMITS = {
-    "max_rows": (1, "Positions a request."),
-    "max_body": (1, "Bytes of a request's body."),
-    "max_age": (0, "Seconds that answers may be kept."),
-    "connections": (1, "Open connections."),
-    "waiting": (1, "Questions of one client that may wait."),
-    "share": (1, "Threads that one client may use at once (default: all but one)."),
-    "calculation": (1, "Seconds of calculation a minute for one client (default: 30, here no limit)."),
-}
-
-
-def _limits(function: F) -> F:
-    """An option for each of `LIMITS`."""
-    for name, (least, about) in reversed(LIMITS.items()):
-        usual = getattr(Settings, name)
-        typed = {} if usual is None else {"default": usual}
-        function = options.number(f"--{name.replace('_', '-')}", least=least, help=about, **typed)(function)
-    return function
 
 
 def _several(
@@ -76,7 +61,16 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
     help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
     "table has an answer).",
 )  # fmt: skip
-@_limits
+@options.number("--max-rows", least=1, default=Settings.max_rows, help="Positions a request.")
+@options.number("--max-body", least=1, default=Settings.max_body, help="Bytes of a request's body.")
+@options.number("--max-age", least=0, default=Settings.max_age, help="Seconds that answers may be kept.")
+@options.number("--connections", least=1, default=Settings.connections, help="Open connections.")
+@options.number("--waiting", least=1, default=Settings.waiting, help="Questions of one client that may wait.")
+@options.number("--share", least=1, help="Threads that one client may use at once (default: all but one).")
+@options.number(
+    "--calculation", least=1,
+    help="Seconds of calculation a minute for one client (default: 30, here no limit).",
+)  # fmt: skip
 @options.number(
     "--workers", least=1, default=1, help="Processes that answer; each has limits and counters of its own."
 )
@@ -101,8 +95,6 @@ def serve(
     except ModuleNotFoundError as error:
         install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
-    from bgfmt.extras.serve.holdings import Holdings
-
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     with Holdings.open(databases or _standing(), format=described) as holdings:
         told = Settings(hosts=hosts, download=not no_download, **settings)
@@ -111,10 +103,8 @@ def serve(
 
 def _standing() -> list[str]:
     """The files of this machine's databases."""
-    from bgfmt.analysis import library
-
-    with library.standing() as tables:
-        files = [one.name for one in tables.databases if isinstance(one, Database)]
+    with library.standing() as held:
+        files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
         raise NotCoveredError("there is no table here, and none can be kept: name one")
     return files
@@ -150,16 +140,17 @@ def site(
       bgfmt site public gnubg_ts0.bd gnubg_os0.bd
       bgfmt site public --complete --part 2G 6x15.bgts
     """
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.serve import page
-    from bgfmt.extras.serve.complete import PART, TABLES, part_size
-
     links, files = [page.Link.parse(text) for text in link], list(databases)
     page.check(out, force)
-    part = part_size(part or PART) if part or complete else None
-    made = Path(f"{os.fspath(out)}{TABLES}")
-    if complete:
-        files = _complete(files, made)
+    part = page.part_size(part or page.PART) if part or complete else None
+    made = Path(f"{os.fspath(out)}{page.TABLES}")
+    try:
+        files = page.tables(files, made) if complete else files
+    except KeyboardInterrupt:
+        if not made.is_dir():
+            raise
+        say(f"bgfmt: interrupted; what is finished is kept in {made}; the same command goes on", err=True)
+        raise click.exceptions.Exit(130) from None
     with Progress("copying", always=True) as progress:
         size = page.write(
             out, files, links, title=title, force=force, part=part, met=complete, progress=progress
@@ -167,26 +158,6 @@ def site(
     if complete and made.is_dir():
         shutil.rmtree(made)
     click.echo(f"{out}: the page and {many(len(files) + len(links), 'table')}, {size:,} bytes")
-
-
-def _complete(files: list[str], folder: Path) -> list[str]:
-    """The files of a complete site, those that lack made in a folder, from which an interrupted command goes on."""
-    from bgfmt import jit
-    from bgfmt.cli.terminal import Progress, say
-    from bgfmt.extras.serve import complete
-
-    @contextmanager
-    def making(what: str) -> Iterator[Progress]:
-        with Progress(what, always=True) as progress, jit.watching(progress.compiling):
-            yield progress
-
-    try:
-        return complete.tables(files, folder, making)
-    except KeyboardInterrupt:
-        if not folder.is_dir():
-            raise
-        say(f"bgfmt: interrupted; what is finished is kept in {folder}; the same command goes on", err=True)
-        raise click.exceptions.Exit(130) from None
 
 
 @click.command()
@@ -201,8 +172,6 @@ def mcp(databases: tuple[str, ...]) -> None:
     Example:
       bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
     """
-    from bgfmt.cli.asking import opened
-
     with opened(list(databases), None, None):  # what is wrong with them is said at once
         pass
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import gzip
 import secrets
 import sys
 import time
@@ -25,7 +23,6 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"Content-Type, Range, If-None-Match, If-Range"),
     (b"access-control-max-age", b"86400"),
 ]
-PACKED_FROM = 1024  # bytes of JSON that are worth packing
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -62,10 +59,8 @@ class Door:
             answer.close()  # where such a body ends is not known to `Watch`
         self.metrics.in_flight(1)
         try:
-            early = self._refused(scope)
-            if early is not None:
-                await answer.error(early)
-            elif scope["method"] == "OPTIONS" and self._shared(scope):
+            self._check_host(scope)
+            if scope["method"] == "OPTIONS" and self._shared(scope):
                 await answer.plain(204, PREFLIGHT)
             else:
                 scope["app"] = self  # Starlette's routes then raise what they have no answer to
@@ -74,8 +69,6 @@ class Door:
             await answer.error(refusal)
         except HTTPException as error:
             await answer.error(_not_there(scope, error))
-        except asyncio.CancelledError:
-            raise
         except Exception:
             await self._failed(answer)
         finally:
@@ -94,13 +87,10 @@ class Door:
             raise OSError(f"error {number} after the answer had begun")
         await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
 
-    def _refused(self, scope: Scope) -> Refusal | None:
-        if self.hosts is None:
-            return None
+    def _check_host(self, scope: Scope) -> None:
         said = [value for name, value in scope["headers"] if name == b"host"]
-        if len(said) == 1 and _host(said[0]) in self.hosts:
-            return None
-        return Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
+        if self.hosts is not None and (len(said) != 1 or _host(said[0]) not in self.hosts):
+            raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
 
     def _shared(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
@@ -154,22 +144,11 @@ class _Answer:
         await self._send(message)
 
     async def plain(self, status: int, headers: Headers, body: bytes = b"") -> None:
-        await self({"type": "http.response.start", "status": status, "headers": list(headers)})
+        await self({"type": "http.response.start", "status": status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
 
     async def error(self, refusal: Refusal) -> None:
         await self.plain(refusal.status, *refusal.response())
-
-
-def packed(data: bytes, accepted: str | None) -> bytes | None:
-    """The data packed by gzip where that is accepted and worth it."""
-    if len(data) <= PACKED_FROM or accepted is None:
-        return None
-    for one in accepted.lower().split(","):
-        coding, _, weight = one.replace(" ", "").partition(";")
-        if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
-            return gzip.compress(data, 5, mtime=0)
-    return None
 
 
 def _method(scope: Scope) -> str:

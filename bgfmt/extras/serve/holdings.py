@@ -58,27 +58,24 @@ class Holding:
 class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     """The tables served, in the order in which they were given. A context manager."""
 
-    def __init__(self, held: Iterable[Holding], opened: tuple[list[str], dict[str, Any]] = ([], {})) -> None:
-        super().__init__(held)
-        self.by_name = {one.name: one for one in self}
-        self.opened = opened  # what `open` was given
+    opened: tuple[list[str], dict[str, Any]]  # what `open` was given
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
         """Open `PATH` or `NAME=PATH` each; a second table of one name gets "-2" behind it."""
-        held, names = list[Holding](), list(named)
+        holdings = cls()
+        holdings.opened = list(named), reading
         try:
-            for text in names:
-                held.append(_open(text, {one.name for one in held}, reading))
+            for text in holdings.opened[0]:
+                holdings.append(_open(text, {one.name for one in holdings}, reading))
         except BaseException:
-            cls(held).close()
+            holdings.close()
             raise
-        return cls(held, (names, reading))
+        return holdings
 
-    @property
-    def fingerprints(self) -> str:
-        """All of them in one text, for ETags."""
-        return " ".join(one.name + ":" + one.fingerprint for one in self)
+    @cached_property
+    def by_name(self) -> dict[str, Holding]:
+        return {one.name: one for one in self}
 
     def close(self) -> None:
         for one in self:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE
 from typing import Any
@@ -50,83 +50,71 @@ MORE: dict[str, Schema] = {
 class Command:
     """A tool: what it says of itself, its options, those that it needs, the shapes of its answer.
 
-    words : the arguments of the command, from the databases and the tool's arguments, which those leave out that are
-    options.
+    verb : the command. last : its arguments: databases (DB), options by their name, and words as they stand.
     """
 
     about: str
     takes: Sequence[str]
     needs: Sequence[str]
-    words: Callable[[Sequence[str], dict[str, Any]], list[str]]
+    verb: str
+    last: str = "DB position"
     answers: Sequence[str] = ()
 
-
-def _asked(verb: str, *names: str) -> Callable[[Sequence[str], dict[str, Any]], list[str]]:
-    """A command that takes databases, then these arguments."""
-
-    def words(databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-        last = [given.pop(name) for name in names if name in given]
-        return [verb, *_switches(given), "--", *databases, *last]
-
-    return words
-
-
-def _judge(databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-    did = [f"--{given.pop('did')}"] if "did" in given else []
-    position = given.pop("position")
-    return ["judge", *did, *_switches(given), "--", *databases, position]
+    def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
+        """The words of the command line; what is no argument becomes an option."""
+        given, behind = dict(given), list[str]()
+        if "file" in self.takes:
+            given.setdefault("file", (databases or [""])[0])
+        for word in self.last.split():
+            if word == "DB":
+                behind += databases
+            elif word not in self.takes:
+                behind.append(word)
+            elif word in given:
+                behind.append(given.pop(word))
+        return [*self.verb.split(), "--json", *(_switch(*one) for one in given.items()), "--", *behind]
 
 
-def _look_up(databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-    return ["lookup", "--", given.get("file") or (databases or [""])[0], given["position"]]
-
-
-def _plan(_: Sequence[str], given: dict[str, Any]) -> list[str]:
-    return ["convert", "--plan", "--to", given["to"], "--", given["file"], "planned"]
-
-
-def _switches(given: Mapping[str, Any]) -> list[str]:
-    """Options of a command line."""
-    out = []
-    for name, value in given.items():
-        switch = name.replace("_", "-")
-        out += (
-            [f"--{switch}" if value else f"--no-{switch}"]
-            if isinstance(value, bool)
-            else [f"--{switch}={value}"]
-        )
-    return out
+def _switch(name: str, value: Any) -> str:
+    """An option of a command line."""
+    switch = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{switch}" if value else f"--no-{switch}"
+    return f"--{value}" if name == "did" else f"--{switch}={value}"
 
 
 ASKED = ("position", *STATE, *MET, "settle", "oracle")
 TOOLS = {
-    "look_up": Command("What a table says of a position.", ("position", "file"), ("position",), _look_up),
+    "look_up": Command(
+        "What a table says of a position.", ("position", "file"), ("position",), "lookup", "file position"
+    ),
     "race": Command(
         "When a side, or each of two, bears off: mean rolls, EPC, wastage, chances.",
-        ("position",), ("position",), _asked("race", "position"), ("SideRace", "TwoRaces"),
+        ("position",), ("position",), "race", "DB position", ("SideRace", "TwoRaces"),
     ),
     "cube": Command(
         "Whether to double, take or pass, for money or at a score; exact in bearoffs, estimated in other races.",
-        (*ASKED, "insight"), ("position",), _asked("cube", "position"), ("CubeAnswer", "MatchCubeAnswer"),
+        (*ASKED, "insight"), ("position",), "cube", "DB position", ("CubeAnswer", "MatchCubeAnswer"),
     ),
     "grid": Command(
         "The cube action at every match score up to N-away.",
-        (*ASKED, "scores"), ("position", "scores"), _asked("cube", "position"), ("ScoresAnswer",),
+        (*ASKED, "scores"), ("position", "scores"), "cube", "DB position", ("ScoresAnswer",),
     ),
     "play": Command(
         "The plays of a roll, best first, with what each loses.",
-        (*ASKED, "roll", "measure", "top"), ("position",), _asked("play", "position", "roll"), ("PlayAnswer",),
+        (*ASKED, "roll", "measure", "top"), ("position",), "play", "DB position roll", ("PlayAnswer",),
     ),
     "judge": Command(
         "Whether a play or a cube decision that somebody has made was right, and what it cost.",
-        (*ASKED, "roll", "played", "did"), ("position",), _judge,
+        (*ASKED, "roll", "played", "did"), ("position",), "judge",
     ),
     "verify": Command(
         "Whether a bearoff database is right: every byte, every entry.", ("file", "until"), ("file",),
-        lambda _, given: _asked("verify", "file")((), given),
+        "verify", "file",
     ),
     "convert_plan": Command(
-        "What a database would lose in another format; nothing is written.", ("file", "to"), ("file", "to"), _plan
+        "What a database would lose in another format; nothing is written.", ("file", "to"), ("file", "to"),
+        "convert --plan", "file planned",
     ),
 }  # fmt: skip
 
@@ -167,13 +155,14 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     worst = jsonschema.Draft202012Validator(tool(name, command).input_schema)
     for error in worst.iter_errors(arguments):
         return _refused(f"{'.'.join(map(str, error.path)) or name}: {error.message}")
-    words = command.words(databases, dict(arguments))
-    line = [sys.executable, "-m", "bgfmt", words[0], "--json", *words[1:]]
-    done = await anyio.run_process(line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, check=False)
+    line = command.line(databases, arguments)
+    done = await anyio.run_process(
+        [sys.executable, "-m", "bgfmt", *line], stdin=DEVNULL, stdout=PIPE, stderr=PIPE, check=False
+    )
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        return _refused(done.stderr.decode("utf-8", "replace").strip() or f"bgfmt {words[0]} gave no answer")
+        return _refused(done.stderr.decode("utf-8", "replace").strip() or f"bgfmt {line[0]} gave no answer")
     answer = answer if isinstance(answer, dict) else {"answers": answer}
     first = answer.get("answers", [answer])[0]
     if "error" in first:

@@ -29,16 +29,8 @@ WHOLE: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
 TRUTH: Schema = {"type": "boolean"}
 #: by parameter; a test asks every route by them
-EXAMPLES = {
-    "position": "0,1,0,0,1/0,1,1",
-    "roll": "61",
-    "die1": 6,
-    "die2": 1,
-    "p2": 1,
-    "p5": 1,
-    "p22": -1,
-    "p23": -1,
-}
+EXAMPLES: Schema = {"position": "0,1,0,0,1/0,1,1", "roll": "61", "die1": 6, "die2": 1}
+EXAMPLES |= {"p2": 1, "p5": 1, "p22": -1, "p23": -1}
 BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
@@ -108,14 +100,10 @@ def _content(schemas: Schema) -> Schema:
 
 
 def _responses(
-    content: Schema | None,
-    *statuses: int,
-    kept: bool = False,
-    about: str = "The answer",
-    errors: str = "Error",
+    schemas: Schema, *statuses: int, kept: bool = False, about: str = "The answer", errors: str = "Error"
 ) -> Schema:
     """An answer, whether 304 may stand for it, and the errors of a route."""
-    out: Schema = {"200": {"description": about} | ({"content": content} if content else {})}
+    out: Schema = {"200": {"description": about} | ({"content": _content(schemas)} if schemas else {})}
     if kept:
         out["304"] = {"description": "Unchanged (If-None-Match)"}
     for status in sorted({*EVERYWHERE, *statuses}):
@@ -145,7 +133,7 @@ def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
         "summary": SUMMARIES[route],
         "operationId": route,
         "parameters": [position, *others],
-        "responses": _responses(_content({JSON: _answer(route)}), 400, 404, kept=True),
+        "responses": _responses({JSON: _answer(route)}, 400, 404, kept=True),
     }
     yield f"/v1/{route}", {"get": get} | ({} if route == "probe" else {"post": _many(route, settings)})
     summary = f"{SUMMARIES[route]}, the position in the path (it may contain /)"
@@ -171,7 +159,7 @@ def _many(route: str, settings: Settings) -> Schema:
             parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
     one_body = shape(positions, {n: options()[n].schema for n in names})
     example = {"positions": [EXAMPLES["position"]]} | ({"roll": EXAMPLES["roll"]} if "roll" in names else {})
-    content = _content({JSON: shape({"results": array(entry)}), LINES: TEXT, **binary})
+    answers = {JSON: shape({"results": array(entry)}), LINES: TEXT, **binary}
     return {
         "summary": f"{SUMMARIES[route]}, many at once",
         "description": f"At most {settings.max_rows:,} items and {settings.max_body:,} bytes. Parameters in the "
@@ -182,7 +170,7 @@ def _many(route: str, settings: Settings) -> Schema:
             "required": True,
             "content": _content({JSON: one_body | {"examples": [example]}, LINES: lines, **binary}),
         },
-        "responses": _responses(content, 400, 404, 413, 415, about="An entry an item, in order"),
+        "responses": _responses(answers, 400, 404, 413, 415, about="An entry an item, in order"),
     }
 
 
@@ -195,20 +183,20 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
 
     for route in QUESTIONS:
         paths |= dict(_question(route, settings))
-    add("/v1/tables", "The tables", _responses(_content({JSON: ref("Tables")}), 400, kept=True))
-    add("/healthz", "Whether it serves", _responses(_content({JSON: ref("Health")})))
-    add("/readyz", "Whether all that answers is compiled", _responses(_content({JSON: ref("Health")})))
-    add("/metrics", "Counters for Prometheus", _responses(_content({"text/plain": TEXT})))
+    add("/v1/tables", "The tables", _responses({JSON: ref("Tables")}, 400, kept=True))
+    add("/healthz", "Whether it serves", _responses({JSON: ref("Health")}))
+    add("/readyz", "Whether all that answers is compiled", _responses({JSON: ref("Health")}))
+    add("/metrics", "Counters for Prometheus", _responses({"text/plain": TEXT}))
     for path in ("/openapi.json", "/v1/openapi.json"):
-        add(path, "This document", _responses(_content({JSON: {"type": "object"}}), kept=True))
-    add("/", "The probe page", _responses(_content({"text/html": TEXT}), kept=True))
+        add(path, "This document", _responses({JSON: {"type": "object"}}, kept=True))
+    add("/", "The probe page", _responses({"text/html": TEXT}, kept=True))
     named: Schema = {"name": "name", "in": "path", "required": True, "schema": TEXT}
-    file = _responses(_content({BYTES: BINARY}), 404, 416, kept=True, about="The file")
+    file = _responses({BYTES: BINARY}, 404, 416, kept=True, about="The file")
     file["206"] = {**file["200"], "description": "The range"}
     table = {**named, "schema": {**TEXT, "examples": list(names)}}
     ranges = {"name": "Range", "in": "header", "schema": TEXT}
     add("/tables/{name}", "A table's file, whole or one byte range", file, table, ranges)
-    asset = _responses(None, 404, about="The file")
+    asset = _responses({}, 404, about="The file")
     add("/assets/{hash}/{name}", "A file of the page", asset, {**named, "name": "hash"}, named)
     point = {**WHOLE, "minimum": -15, "maximum": 15}
     board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
@@ -219,7 +207,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     die = {"in": "query", "required": True, "schema": {**WHOLE, "minimum": 1, "maximum": 6}}
     dice = [{"name": one, **die} | _example(one) for one in ("die1", "die2")]
     for path, answer, asked in (("/eval", "Eval", counts), ("/move", "Moves", [*dice, *counts])):
-        responses = _responses(_content({JSON: ref(answer)}), 400, 404, kept=True, errors="Foreign")
+        responses = _responses({JSON: ref(answer)}, 400, 404, kept=True, errors="Foreign")
         add(path, "wildbg's question of that name", responses, *asked)
     limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
     limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MOST_TEXT}

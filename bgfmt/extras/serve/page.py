@@ -1,4 +1,7 @@
-"""The probe page: its files, its text with their addresses filled in, and a folder of it with tables."""
+"""The probe page: its files, its text with their addresses filled in, and a folder of it with tables.
+
+Of a complete site the tables that are not given are made, and large ones are cut into files that free hosts take.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,28 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
+from bgfmt import jit
+from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.extras.serve import complete
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
-from bgfmt.met import load, names
+from bgfmt.met import load
+from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
 from bgfmt.storage.publish import new_folder, settle
-from bgfmt.storage.source import Progress
+from bgfmt.tables import OneSided, TwoSided
 
 FOLDER = Path(__file__).resolve().parent / "web"
+METS = FOLDER.parents[2] / "data" / "met"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 #: those of plugins/js; a wheel carries them beside the page's own
 READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js")
@@ -46,9 +54,15 @@ LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "calculator.js"
 COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
 #: what plugins/js takes of a match equity table
 MET_FIELDS = ("name", "digest", "even", "pre", "post")
-COLOURS = {"background_color": "#f4f1ea", "theme_color": "#0b6b4f"}
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
+#: parts begin at a multiple of it, as the reader's pages do, and overlap by it, so that every record lies in one
+GRAIN = 64 << 10
+PART = 100_000_000  # a size of parts that most hosts take
+COPIED = 8 << 20
+MET = "Kazaross-XG2.xml"
+Told = Callable[[int, int], None]  # how many bytes are done, of how many
+TABLES = ".tables"  # what is made lies in OUT.tables until the site is there
 
 
 @cache
@@ -66,11 +80,6 @@ def digest() -> str:
     for name, data in sorted(assets().items()):
         made.update(name.encode() + b"\0" + data)
     return made.hexdigest()[:16]
-
-
-def media_type(name: str) -> str:
-    """The type of an asset."""
-    return TYPES[Path(name).suffix]
 
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
@@ -113,12 +122,6 @@ class Link:
             raise CapabilityError("a link for everyone to see cannot hold a user and password")
         return cls(legible(name), legible(url))
 
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
-
 
 def check(out: str | os.PathLike[str], force: bool) -> Path:
     """The folder to write; OutputExistsError or CapabilityError where it cannot be."""
@@ -142,7 +145,7 @@ def write(
     force: bool = False,
     part: int | None = None,
     met: bool = False,
-    progress: Progress = lambda done, total: None,
+    progress: Told = lambda done, total: None,
 ) -> int:
     """Write the folder, which appears whole or not at all; its size in bytes.
 
@@ -159,18 +162,16 @@ def write(
     if far:
         raise CapabilityError(f"{far[0]}: a table that lies elsewhere is linked (NAME=URL), not copied")
     with Holdings.open(databases) as holdings:
-        taken = {one.name for one in holdings}
-        for link in links:
-            if link.name in taken:
-                raise CapabilityError(f"two tables are called {link.name!r}")
-            taken.add(link.name)
+        names = [one.name for one in (*holdings, *links)]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise CapabilityError(f"two tables are called {twice[0]!r}")
         for one in holdings:
             _check_readable(one)
         with new_folder(target, force=True) as made, system.said_of(target):
             _fill(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
-                complete.put_met(made / "met")
+                shutil.copyfile(METS / MET, made / "met" / MET)
             _installable(made, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
@@ -190,9 +191,10 @@ def _check_readable(held: Holding) -> None:
 
 
 def _fill(
-    made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Progress
+    made: Path, holdings: Holdings, links: list[Link], title: str, part: int | None, progress: Told
 ) -> None:
-    origins = tuple(sorted({link.origin for link in links}))
+    addresses = [urlsplit(link.url) for link in links]
+    origins = tuple(sorted({f"{one.scheme}://{one.netloc}" for one in addresses}))
     (made / "index.html").write_bytes(html("site", title=title, connect=origins))
     folder = made / "assets" / digest()
     folder.mkdir(parents=True)
@@ -204,14 +206,16 @@ def _fill(
     for held in holdings:
         source = Path(held.database.source.path or held.database.name)
         if part is not None and held.size > part:
-            entries.append(
-                held.entry(None) | complete.cut(source, made / "tables", held.name, part, progress)
-            )
-            continue
-        shutil.copyfile(source, made / "tables" / held.name)
-        entries.append(held.entry(f"tables/{quote(held.name)}"))
-    entries += [_linked(link) for link in links]
-    mets = [load(name) for name in names()]
+            parts = cut(source, made / "tables", held.name, part, progress)
+            entries.append(held.entry(None) | parts)
+        else:
+            shutil.copyfile(source, made / "tables" / held.name)
+            entries.append(held.entry(f"tables/{quote(held.name)}"))
+    # what a linked table is, the page finds out by opening it
+    told = "title format kind points chequers positions size max_error fingerprint sha256"
+    unknown = dict.fromkeys(told.split())
+    entries += [{"name": link.name, **unknown, "url": link.url} for link in links]
+    mets = [load(name) for name in met_names()]
     said = {"title": title, "mets": [met.name for met in mets], "tables": entries}
     (made / "site.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", "utf-8")
     values = [{name: getattr(met, name) for name in MET_FIELDS} for met in mets]
@@ -222,10 +226,10 @@ def _installable(made: Path, title: str) -> None:
     """What a browser needs to install the page, and to show it without a network."""
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
     name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
-    facts = {"name": name, "short_name": title[:24] or "Bearoff", "start_url": "./", "display": "standalone"}
-    icon = {"src": "icon.svg", "type": "image/svg+xml", "sizes": "any", "purpose": "any maskable"}
-    text = json.dumps(facts | COLOURS | {"icons": [icon]}, indent=1, ensure_ascii=False)
-    (made / "manifest.webmanifest").write_text(text + "\n", "utf-8")
+    text = (SITE / "manifest.webmanifest").read_text("utf-8")
+    for mark, said in (("@NAME@", name), ("@SHORT@", title[:24] or "Bearoff")):
+        text = text.replace(mark, json.dumps(said, ensure_ascii=False)[1:-1])
+    (made / "manifest.webmanifest").write_text(text, "utf-8")
     shell = ["index.html", "site.json", "mets.json", "manifest.webmanifest", "icon.svg"]
     shell += [f"assets/{digest()}/{name}" for name in assets()]
     every = hashlib.sha256()
@@ -236,7 +240,95 @@ def _installable(made: Path, title: str) -> None:
     (made / "sw.js").write_text(text.replace("@FILES@", json.dumps(shell)), "utf-8")
 
 
-def _linked(link: Link) -> dict[str, object]:
-    """The entry of a linked table: what it is, the page finds out by opening it."""
-    known = "title format kind points chequers positions size max_error fingerprint sha256"
-    return {"name": link.name, **dict.fromkeys(known.split()), "url": link.url}
+def part_size(most: int) -> int:
+    """The size of parts of at most that many bytes; CapabilityError where that is less than two pages."""
+    if most < 2 * GRAIN:
+        raise CapabilityError(f"parts have at least {2 * GRAIN:,} bytes, not {most:,}")
+    return most - most % GRAIN
+
+
+def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dict[str, Any]:
+    """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
+    size, parts = source.stat().st_size, list[dict[str, Any]]()
+    with open(source, "rb") as file, system.said_of(folder):
+        for k, start in enumerate(range(0, size, most - GRAIN)):
+            part, left = folder / f"{name}.{k:03}", min(most, size - start)
+            parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
+            file.seek(start)
+            with open(part, "wb") as out:
+                while left:
+                    piece = file.read(min(COPIED, left))
+                    if not piece:
+                        raise OSError("the file became shorter while it was copied")
+                    left -= out.write(piece)
+                    progress(file.tell(), size)
+        file.seek(0)
+        return {"parts": parts, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+# -- the complete table, and what goes with it ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
+    fewest bytes; points of the one-sided table of races outside the home boards."""
+
+    points: int = 6
+    chequers: int = 15
+    few: int = 6
+    far: int = 10
+
+
+COMPLETE = Sizes()
+
+
+def tables(given: list[str], folder: Path) -> list[str]:
+    """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
+    home, most, few, far = COMPLETE.points, COMPLETE.chequers, COMPLETE.few, COMPLETE.far
+    with Holdings.open(given) as holdings:
+        here = [held.table for held in holdings if held.table.points >= home]
+        two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]
+        one = [t for t in here if isinstance(t, OneSided)]
+        wanted: tuple[tuple[str, bool, Callable[..., None], tuple[Any, ...]], ...] = (
+            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _two_sided, (home, most)),
+            ("gnubg_ts0.bd", any(few <= t.chequers < most for t in two), _solved, ("two-sided", home, few)),
+            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solved, ("one-sided", home, 15)),
+            (f"bgfmt_os{far}.bd", any(t.points >= far for t in one), _solved, ("one-sided", far, 15, False)),
+        )
+    made = []
+    for name, there, make, how in wanted:
+        if not there:
+            made.append(folder / name)
+            if not made[-1].exists():
+                folder.mkdir(exist_ok=True)
+                make(made[-1], *how)
+    return [*given, *map(str, made)]
+
+
+@contextmanager
+def _making(what: str) -> Iterator[Progress]:
+    with Progress(what, always=True) as progress, jit.watching(progress.compiling):
+        yield progress
+
+
+def _two_sided(path: Path, points: int, chequers: int) -> None:
+    """Solved into a store, from which an ended run goes on, and packed."""
+    from bgfmt.files.convert import convert
+    from bgfmt.files.solve import solve_table
+    from bgfmt.files.stores import remove
+
+    store = path.with_suffix(".store")
+    with _making("solving") as progress:
+        solve_table("two-sided", points, chequers, store=store, resume=store.exists(), progress=progress)
+    with _making("packing") as progress:
+        convert(store, path, progress=progress)
+    remove(str(store))
+
+
+def _solved(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
+    from bgfmt.files.solve import solve_table
+
+    options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
+    with _making("solving") as progress:
+        solve_table(what, points, chequers, path, progress=progress, **options)

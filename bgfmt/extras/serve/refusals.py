@@ -23,6 +23,7 @@ CODES = {
     503: "busy compiling",
 }
 STATUSES = {code: status for status, codes in CODES.items() for code in codes.split()}
+RETRY = (("Retry-After", "1"),)  # a header
 MESSAGE = 600  # characters of a message; a question's own text in it is cut with it
 
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import math
 import os
 import re
 import signal
@@ -28,13 +29,11 @@ from bgfmt.extras.serve.bulk import BODY_SECONDS
 from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.game.drawing import many
 from bgfmt.storage import system
 
 GRACE = 5  # seconds for requests under way once the end is asked for
-
-
 MOST_HEAD = 32 << 10
 HEAD_SECONDS = 15.0
 REFUSED_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
@@ -47,6 +46,9 @@ HEAD = re.compile(
 )
 LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,18})[ \t]*\r?$", re.I | re.M)
 CHUNKED = re.compile(rb"^transfer-encoding:", re.I | re.M)
+
+
+NOBODY: Any = asyncio.Protocol()  # for whom nothing is let through
 
 
 class Watch:
@@ -77,52 +79,47 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, watch: Watch, protocol: Callable[[], Any]) -> None:
         self.watch, self.protocol, self.loop = watch, protocol, asyncio.get_running_loop()
-        self.inner: Any = None  # None for a newcomer beyond the limit
+        self.inner = NOBODY  # stays so for a newcomer beyond the limit
         self._timer: asyncio.TimerHandle | None = None
         self._head = b""
-        self._body: int | None = 0  # bytes of a request's body still to come, None until the connection ends
+        self._body = 0.0  # bytes of a request's body still to come, infinite where its end is not known
 
     def connection_made(self, transport: Any) -> None:
         self.transport, watch = transport, self.watch
         watch.open.add(self)
         if len(watch.open) > 2 * watch.most + 64:
             transport.abort()
-            return
-        if watch.full(self.loop.time()):
+        elif watch.full(self.loop.time()):
             self._wait(REFUSED_SECONDS)
-            return
-        self.inner = self.protocol()
-        self.inner.connection_made(transport)
-        self.watch.waiting[self] = self.loop.time()
-        self._wait(HEAD_SECONDS)
+        else:
+            self.inner = self.protocol()
+            self.inner.connection_made(transport)
+            watch.waiting[self] = self.loop.time()
+            self._wait(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
         self.watch.open.discard(self)
         self.watch.waiting.pop(self, None)
-        if self.inner is not None:
-            self.inner.connection_lost(exc)
+        self.inner.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
-        return None if self.inner is None else self.inner.eof_received()  # type: ignore[no-any-return]
+        return self.inner.eof_received()  # type: ignore[no-any-return]
 
     def pause_writing(self) -> None:
-        if self.inner is not None:
-            self.inner.pause_writing()
+        self.inner.pause_writing()
 
     def resume_writing(self) -> None:
-        if self.inner is not None:
-            self.inner.resume_writing()
+        self.inner.resume_writing()
 
     def data_received(self, data: bytes) -> None:
         while data and not self.transport.is_closing():
-            if self._body != 0:
-                part = data if self._body is None else data[: self._body]
-                data = data[len(part) :]
-                if self._body is not None:
-                    self._body -= len(part)
-                    if not self._body:
-                        self._stop()
+            if self._body:
+                size = int(min(self._body, len(data)))
+                part, data = data[:size], data[size:]
+                self._body -= size
+                if not self._body:
+                    self._stop()
                 self.inner.data_received(part)
                 continue
             before = max(0, len(self._head) - 2)
@@ -144,19 +141,16 @@ class Connection(asyncio.Protocol):
         """Let a request through whose head is complete."""
         self._stop()
         self.watch.waiting.pop(self, None)
-        if self.inner is None:
-            self._refuse(
-                "busy", f"{self.watch.most:,} connections are open (--connections)", ("Retry-After", "1")
-            )
-            return
-        if not HEAD.fullmatch(head):
+        if self.inner is NOBODY:
+            self._refuse("busy", f"{self.watch.most:,} connections are open (--connections)", *RETRY)
+        elif not HEAD.fullmatch(head):
             self._refuse("bad_request", "this is no HTTP request")
-            return
-        length = LENGTH.search(head)
-        self._body = None if CHUNKED.search(head) else int(length[1]) if length else 0
-        if self._body:
-            self._wait(BODY_SECONDS + GRACE)  # the application answers before, where it reads the body
-        self.inner.data_received(head)
+        else:
+            length = LENGTH.search(head)
+            self._body = math.inf if CHUNKED.search(head) else float(length[1]) if length else 0.0
+            if 0 < self._body < math.inf:
+                self._wait(BODY_SECONDS + GRACE)  # the application answers before, where it reads the body
+            self.inner.data_received(head)
 
     def _wait(self, seconds: float) -> None:
         self._stop()
@@ -180,8 +174,7 @@ class Connection(asyncio.Protocol):
         """Answer by an error and close."""
         usual = ("x-content-type-options", "nosniff"), ("connection", "close")
         refusal = Refusal(code, message, headers=(*more, *usual))
-        headers, body = refusal.response()
-        status = HTTPStatus(refusal.status)
+        (headers, body), status = refusal.response(), HTTPStatus(refusal.status)
         lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
         self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n".encode() + lines + b"\r\n" + body)
         self.transport.close()
@@ -300,9 +293,7 @@ def serve(
         for other in others:
             with contextlib.suppress(OSError):
                 os.waitpid(other, 0)
-        if (
-            working or worker
-        ):  # a calculation or a compiler cannot be stopped half-way, and may not keep the process
+        if working or worker:  # what calculates or compiles cannot be stopped, and may not keep the process
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)

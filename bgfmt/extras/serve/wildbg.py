@@ -141,8 +141,3 @@ def _whole(text: str | None, name: str, least: int, most: int) -> int:
     if text is None or not re.fullmatch(r"[-+]?\d{1,3}", text) or not least <= int(text) <= most:
         raise Refusal("bad_parameter", f"{name} is a whole number from {least} to {most}", name)
     return int(text)
-
-
-def refused(refusal: Refusal) -> dict[str, Any]:
-    """An error as these two routes say it."""
-    return {"message": refusal.body()["error"]["message"], **refusal.body()}

@@ -14,7 +14,7 @@ from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.storage import system
 
 T = TypeVar("T")
@@ -23,7 +23,6 @@ LONGEST = 0.15  # seconds that a question waits for what is compiled at the star
 SPARE = 16  # threads beside those that work, for questions that were given up and still wait for the compiler
 PATIENCE = 1.0  # seconds to wait for the one calculation under way
 CALCULATION = 30  # seconds of calculation a minute for a client that is not on this machine
-RETRY = (("Retry-After", "1"),)
 
 
 @lru_cache(1000)
@@ -94,8 +93,8 @@ class OneAtATime:
         self, seconds: int | None = None, told: Callable[[str, float], None] = lambda *_: None
     ) -> None:
         self.seconds, self.told = seconds, told
-        #: of each client: seconds of calculation, and when that was
-        self._spent: dict[str, tuple[float, float]] = {}
+        #: of each client: until when what it has calculated takes up its minute
+        self._taken: dict[str, float] = {}
         self._lock = threading.Lock()
         self._ready = threading.Event()
         self._ready.set()
@@ -123,10 +122,9 @@ class OneAtATime:
             self.told("compiling", 0.0)
             raise compiling()
         if (wait := self._too_much(client)) > 0:
-            retry = (("Retry-After", str(int(wait) + 1)),)
             self.told("share", 0.0)
             used = "your share of calculation is used up for now (--calculation)"
-            raise Refusal("busy", used, headers=retry)
+            raise Refusal("busy", used, headers=(("Retry-After", str(int(wait) + 1)),))
         if not self._lock.acquire(timeout=PATIENCE):
             self.told("busy", 0.0)
             raise Refusal("busy", "another calculation is under way", headers=RETRY)
@@ -145,14 +143,10 @@ class OneAtATime:
         if limit is None:
             with contextlib.suppress(ValueError):
                 limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION
-        if limit is None:
-            return 0.0
-        spent, then = self._spent.get(client, (0.0, 0.0))
-        return (spent - limit) * 60 / limit - (time.monotonic() - then)
+        return 0.0 if limit is None else self._taken.get(client, 0.0) - 60 - time.monotonic()
 
     def _spend(self, client: str, seconds: float) -> None:
-        limit, now = self.seconds or CALCULATION, time.monotonic()
-        spent, then = self._spent.pop(client, (0.0, now))
-        self._spent[client] = max(0.0, spent - (now - then) * limit / 60) + seconds, now
-        while len(self._spent) > 10_000:
-            del self._spent[next(iter(self._spent))]
+        begun = max(self._taken.pop(client, 0.0), time.monotonic())
+        self._taken[client] = begun + seconds * 60 / (self.seconds or CALCULATION)
+        while len(self._taken) > 10_000:
+            del self._taken[next(iter(self._taken))]

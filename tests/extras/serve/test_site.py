@@ -16,7 +16,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.serve import complete, page
+from bgfmt.extras.serve import page
 from bgfmt.tables import bounds
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import serving
@@ -137,15 +137,15 @@ def test_a_page_without_a_network(tmp_path: Path) -> None:
 def test_a_complete_site_goes_on_where_it_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(complete, "COMPLETE", complete.Sizes(3, 3, 2, 4))
+    monkeypatch.setattr(page, "COMPLETE", page.Sizes(3, 3, 2, 4))
     words = ["site", str(tmp_path / "site"), "--complete", "--part", "132K"]
-    made = complete._two_sided
+    made = page._two_sided
 
     def packing(path: Path, *how: Any) -> None:
         made(path, *how)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(complete, "_two_sided", packing)
+    monkeypatch.setattr(page, "_two_sided", packing)
     assert run(words) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["site.tables"]
@@ -154,7 +154,7 @@ def test_a_complete_site_goes_on_where_it_ended(
     def again(*asked: Any) -> None:
         pytest.fail("made again")
 
-    monkeypatch.setattr(complete, "_two_sided", again)
+    monkeypatch.setattr(page, "_two_sided", again)
     assert run(words) == 0
     assert [file.name for file in tmp_path.iterdir()] == ["site"]
     tables = json.loads((tmp_path / "site/site.json").read_text())["tables"]

@@ -98,8 +98,7 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
             if not exam.verified:
                 exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
     if exam.ok:
-        exam.slots, notes = _slots(exam)
-        exam.warnings += notes
+        exam.slots = _slots(exam)
     exam.hosts = {host: _host(exam, host) for host in HOSTS}
     return exam
 
@@ -187,34 +186,31 @@ def _add_size(exam: Examination) -> None:
             exam.refusals.append(f"{str(error).removeprefix(exam.file + ': ')}; {what}")
 
 
-def _slots(exam: Examination) -> tuple[tuple[str, ...], list[str]]:
-    """Slots in order of preference, and what to know about them."""
-    points, chequers = exam.points, exam.chequers
-    notes: list[str] = []
+def _slots(exam: Examination) -> tuple[str, ...]:
+    """Slots in order of preference; what to know about them is added to the warnings."""
+    points, chequers, note = exam.points, exam.chequers, exam.warnings.append
     if exam.kind == "H":
-        return (f"hyper{chequers}",), notes
+        return (f"hyper{chequers}",)
     if exam.kind == "TS":
-        notes.append("match play uses its cubeless value only; the cubeful ones are money values")
+        note("match play uses its cubeless value only; the cubeful ones are money values")
         if points > PURE_POINTS:
-            notes.append(f"{points} points are more than a pure race; gnubg asks it for races only")
+            note(f"{points} points are more than a pure race; gnubg asks it for races only")
         if (points, chequers) == (6, 6):
-            return ("ts0", "ts"), notes
+            return "ts0", "ts"
         if points <= 6 and chequers <= 6:
-            notes.append("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
-        return ("ts", "ts0"), notes
+            note("as gnubg_ts.bd it is never asked while gnubg_ts0.bd (6x6) covers all of it")
+        return "ts", "ts0"
     if not exam.options["gammon"]:
         simply = "gnubg's gammon chances are simply wrong with it"
-        notes.append(
-            f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon chances'}"
-        )
+        note(f"it has no gammon distributions: {simply if points != 6 else 'gnubg estimates gammon chances'}")
     if (points, chequers) == (6, 15):
-        return ("os0", "os"), notes
+        return "os0", "os"
     if points <= 6:
-        notes.append("as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table")
-        notes.append("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
+        note("as gnubg_os0.bd it leaves more positions to the race net than the stock 6-point table")
+        note("as gnubg_os.bd it is never asked while gnubg_os0.bd (6 points) covers all of it")
     else:
-        notes.append("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
-    return ("os", "os0"), notes
+        note("as gnubg_os.bd it is asked only for what has a chequer beyond point 6")
+    return "os", "os0"
 
 
 def _host(exam: Examination, host: str) -> str:

@@ -20,8 +20,9 @@ from bgfmt.extras.hosts.gnubg.check import Examination
 from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, changing, copy_new, read_record
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
+from bgfmt.storage import publish
 
-LAUNCHER, WINDOWS_LAUNCHER = "start-gnubg", "start-gnubg.cmd"
+LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others are told by a variable
 
 
 @dataclass(frozen=True)
@@ -64,49 +65,35 @@ def install(
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
         raise VerificationError(reasons, examined) if examined.readable else UnknownFormatError(reasons)
     slot = _slot(examined, slot, where.host)
-    with contextlib.ExitStack() as undo:  # what a failed install has put into a private folder leaves again
-        finished, kept = _put(source, sha256, examined, where, slot, link, undo)
-        undo.pop_all()
-    return Installed(where.path(slot), slot, kept, examined, how_to_start(where), finished)
-
-
-def _put(
-    source: Path,
-    sha256: str,
-    examined: Examination,
-    where: Place,
-    slot: str,
-    link: bool,
-    undo: contextlib.ExitStack,
-) -> tuple[list[str], str | None]:
-    """(lines about what a killed process left, name under which the file from before is kept)."""
     target = where.path(slot)
     folder = target.parent
-    finished: list[str] = []
-    if where.private:
-        with changes.allowed(where.data):
-            if not where.data.is_dir():
-                undo.callback(_remove_empty, where.data)
-            where.data.mkdir(parents=True, exist_ok=True)
-        with changing(where.data) as lines:
-            finished += lines
-            _prepare(where, undo)
-    if not folder.is_dir():
-        raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-    with changing(folder) as lines:
-        finished += lines
-        if target.exists() and os.path.samefile(source, target):
-            before = read_record(folder).get(target.name)
-            if link and before is not None and before.link and before.describes(target):
-                return finished, before.kept
-            raise InstallError(f"{target}: is that very file already")
 
-        def make(path: Path) -> None:
-            path.symlink_to(source) if link else copy_new(source, path, sha256)
+    def make(new: Path) -> None:
+        new.symlink_to(source) if link else copy_new(source, new, sha256)
 
-        names = [target.name, *([SECOND_COPY] if where.host == "gnubg-nn" and slot == "os0" else [])]
-        entry = changes.Entry(str(source), sha256, examined.size, link)
-        return finished, changes.put_in(folder, names, entry, make)
+    with contextlib.ExitStack() as undo:  # what a failed install has put into a private folder leaves again
+        if where.private:
+            with changes.allowed(folder):
+                if not folder.is_dir():
+                    undo.callback(_remove_empty, folder)
+                folder.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
+        with changing(folder) as finished:
+            if where.private:
+                _prepare(where, undo)
+            if target.exists() and os.path.samefile(source, target):
+                before = read_record(folder).get(target.name)
+                if not link or before is None or not before.link or not before.describes(target):
+                    raise InstallError(f"{target}: is that very file already")
+                kept = before.kept
+            else:
+                names = [target.name, *[SECOND_COPY] * (where.host == "gnubg-nn" and slot == "os0")]
+                kept = changes.put_in(
+                    folder, names, changes.Entry(str(source), sha256, examined.size, link), make
+                )
+        undo.pop_all()
+    return Installed(target, slot, kept, examined, how_to_start(where), finished)
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
@@ -205,11 +192,11 @@ def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
     if rest != data and table.exists() and not ours and not os.path.lexists(here):
         undo.callback(_clear, here)
         copy_new(table, here)
-    if where.host in ("debian", "upstream"):
-        launcher = where.data / _launcher(where)[0]
+    if where.host in LAUNCHED:
+        launcher, text = _launcher(where)
         if not os.path.lexists(launcher):
             undo.callback(_clear, launcher)
-        _write_launcher(where)
+        changes.write_small(launcher, text.encode(), 0o755)
 
 
 def _bring(item: Path, here: Path) -> None:
@@ -217,22 +204,12 @@ def _bring(item: Path, here: Path) -> None:
     try:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
-        _tree(item, here) if item.is_dir() else copy_new(item, here)
-
-
-def _tree(source: Path, here: Path) -> None:
-    """Copy a folder under a hidden name, then give it its own: what has the name is complete.
-
-    The folder around it is locked; a hidden one that a killed process left is made again.
-    """
-    beside = here.with_name(f".{here.name}.bgfmt-part")
-    _clear(beside)
-    try:
-        shutil.copytree(source, beside)
-        os.replace(beside, here)
-    except BaseException:
-        _clear(beside)
-        raise
+        if item.is_dir():
+            publish.settle(here)
+            with publish.new_folder(here, force=False) as made:
+                shutil.copytree(item, made, dirs_exist_ok=True)
+        else:
+            copy_new(item, here)
 
 
 def _remove_empty(folder: Path) -> None:
@@ -245,27 +222,18 @@ def _clear(path: Path) -> None:
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def _write_launcher(where: Place) -> None:
-    name, text = _launcher(where)
-    path = where.data / name
-    with contextlib.suppress(OSError):
-        if path.read_text() == text:
-            return
-    changes.write_small(path, text.encode(), 0o755)
-
-
-def _launcher(where: Place) -> tuple[str, str]:
+def _launcher(where: Place) -> tuple[Path, str]:
+    """The script that starts the program with its private folder, and what stands in it."""
     if os.name == "nt":
         command = gnubg_folders.program() or gnubg_folders.own_folders(where.host)[0] / "gnubg-cli.exe"
         text = f'@rem starts gnubg with the bearoff files of this folder\n@"{command}" -P "%~dp0." %*\n'
-        return WINDOWS_LAUNCHER, text
+        return where.data / "start-gnubg.cmd", text
     command = gnubg_folders.program() or Path("/usr/games/gnubg")
+    last = f'exec "{command}" -P "$folder" "$@"'
     if where.host == "debian":
         inner = f'mount --bind "$0" {gnubg_folders.DEBIAN_STATE} && exec {command} -P "$0" "$@"'
         last = f'exec unshare -rm sh -c \'{inner}\' "$folder" "$@"'
-    else:
-        last = f'exec "{command}" -P "$folder" "$@"'
-    return LAUNCHER, (
+    return where.data / "start-gnubg", (
         "#!/bin/sh\n# starts gnubg with the bearoff files of this folder\n"
         f'folder=$(cd "$(dirname "$0")" && pwd)\n{last}\n'
     )
@@ -275,6 +243,6 @@ def how_to_start(where: Place) -> list[str]:
     """What to type so that the program uses the folder; empty where it looks there by itself."""
     if not where.private:
         return []
-    if where.host in ("debian", "upstream"):
-        return [str(where.data / (WINDOWS_LAUNCHER if os.name == "nt" else LAUNCHER))]
+    if where.host in LAUNCHED:
+        return [str(_launcher(where)[0])]
     return [f"{gnubg_folders.PACKAGES[where.host][0]}={where.data} python ..."]
