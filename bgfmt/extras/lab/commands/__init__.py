@@ -156,7 +156,7 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @options.threads_option
 @options.force_option
 @options.json_option
-def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
+def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
 
     \b
@@ -182,7 +182,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
-    return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
+    engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
 @click.command()
@@ -245,7 +245,7 @@ def label(
 @click.command(name="new-format")
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
-def new_format(name: str, folder: Path | None) -> int:
+def new_format(name: str, folder: Path | None) -> None:
     """Make a package in DIR (default: bgfmt-NAME) that adds the format NAME.
 
     It has an entry point, a reader, a writer, and tests that run the laws of bgfmt's own formats. It holds mean
@@ -282,4 +282,3 @@ def new_format(name: str, folder: Path | None) -> int:
         shutil.rmtree(made, ignore_errors=True)
         raise
     click.echo(f"{folder}: now  cd {folder} && pip install -e '.[test]' && pytest")
-    return 0

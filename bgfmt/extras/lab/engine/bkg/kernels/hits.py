@@ -109,7 +109,7 @@ def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
 
 @njit()
 def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """The same of two different dice; a man on the bar enters with one, and he or any other goes on with the other."""
+    """The same of two different dice; a man on the bar enters with one, and he or another goes on with the other."""
     bar = men[25] > 0
     farthest, twice = 0, not bar and _pointed(blot, men, a, b)
     for q in range(25 if bar else 1, 26):
