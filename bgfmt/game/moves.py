@@ -127,9 +127,9 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
     high, low = max(die, other), min(die, other)
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
     most = 0
-    plays: dict[_Board, tuple[Move, ...]] = {}
+    plays: dict[Counts, tuple[Move, ...]] = {}
     for dice in orders:
-        depth, reached = _reach(_Board.of(position), dice)
+        depth, reached = _reach(Counts.of(position), dice)
         if depth < most or depth == 0:
             continue  # also: only one die is playable and the larger, tried first, is
         if depth > most:
@@ -146,11 +146,11 @@ def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]
     return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
 
 
-def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tuple[Move, ...]]]:
+def _reach(board: Counts, dice: tuple[int, ...]) -> tuple[int, dict[Counts, tuple[Move, ...]]]:
     """How many of these dice, in this order, can be played, and the boards then, each with the first way to it."""
-    reached: dict[_Board, tuple[Move, ...]] = {board: ()}
+    reached: dict[Counts, tuple[Move, ...]] = {board: ()}
     for played, die in enumerate(dice):
-        further: dict[_Board, tuple[Move, ...]] = {}
+        further: dict[Counts, tuple[Move, ...]] = {}
         for here, moves in reached.items():
             for move, after in here.steps(die):
                 further.setdefault(after, (*moves, move))
@@ -160,40 +160,40 @@ def _reach(board: _Board, dice: tuple[int, ...]) -> tuple[int, dict[_Board, tupl
     return len(dice), reached
 
 
-class _Board(NamedTuple):
+class Counts(NamedTuple):
     """Chequers on points 0 (unused) to 25 (the bar), of who moves and of the other, each as its owner counts."""
 
     mine: tuple[int, ...]
     theirs: tuple[int, ...]
 
     @classmethod
-    def of(cls, position: Position) -> _Board:
+    def of(cls, position: Position) -> Counts:
+        """Those of a position whose first side moves."""
         return cls((0, *position.us.padded(BAR)), (0, *position.them.padded(BAR)))
 
     def position(self) -> Position:
+        """The same as a position."""
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
-    def steps(self, die: int) -> Iterator[tuple[Move, _Board]]:
+    def moved(self, start: int, end: int) -> tuple[Move, Counts]:
+        """A chequer's move and the board after it; a single chequer of the other side where it ends is hit."""
+        mine, theirs = list(self.mine), list(self.theirs)
+        mine[start] -= 1
+        mine[end] += end != OFF
+        hit = end != OFF and theirs[BAR - end] == 1
+        theirs[BAR - end] -= hit
+        theirs[BAR] += hit
+        return Move(start, end, hit), Counts(tuple(mine), tuple(theirs))
+
+    def steps(self, die: int) -> Iterator[tuple[Move, Counts]]:
         """Every move by one die, highest start first, with the board after it."""
         starts = [BAR] if self.mine[BAR] else [p for p in range(24, 0, -1) if self.mine[p]]
         for start in starts:
-            end = max(OFF, start - die)
-            if end == OFF:
-                highest = starts[0]
-                if highest > 6 or (start < die and start != highest):
-                    continue
-            opponent = BAR - end
-            if end != OFF and self.theirs[opponent] > 1:
+            end, highest = max(OFF, start - die), starts[0]
+            if end == OFF and (highest > 6 or (start < die and start != highest)):
                 continue
-            hit = end != OFF and self.theirs[opponent] == 1
-            mine, theirs = list(self.mine), list(self.theirs)
-            mine[start] -= 1
-            if end != OFF:
-                mine[end] += 1
-            if hit:
-                theirs[opponent] = 0
-                theirs[BAR] += 1
-            yield Move(start, end, hit), _Board(tuple(mine), tuple(theirs))
+            if end == OFF or self.theirs[BAR - end] < 2:
+                yield self.moved(start, end)
 
 
 def notation(moves: tuple[Move, ...]) -> str:

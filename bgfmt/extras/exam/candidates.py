@@ -16,7 +16,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -83,28 +82,29 @@ class Candidate:
 def maker(spec: str) -> Callable[[], Candidate]:
     """What makes the candidate of a name; CapabilityError where there is none of it."""
     name, _, rest = spec.partition(":")
-    words: list[Any] = [spec if "//" in rest else rest]
-    found: Any
+
+    def made(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
+        how = f"{spec} cannot be made"
+        return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
+
     if os.path.isfile(spec):
         if spec.endswith(".py"):
             raise CapabilityError(f"{spec}: a Python file needs the name of what answers: {spec}:NAME")
-        found, words = from_file, [spec]
-    elif point := doors("bgfmt.candidates").get(name):
-        found = _sound(f"{name} cannot be loaded", point.load)
-    elif name in engines.names():
-        found, words = engines.create, [name, given(rest)]
-    elif rest:
-        found = _sound(f"{spec} cannot be loaded", _python, name, rest)
-        words = [{}] if isinstance(found, type) and inspect.signature(found).parameters else []
-        if not isinstance(found, type):
-            return lambda: candidate(spec, found)
-    else:
+        return made(from_file, spec)
+    if point := doors("bgfmt.candidates").get(name):
+        return made(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
+    if name in engines.names():
+        return made(lambda: engines.create(name, given(rest)), states=True)
+    if not rest:
         there = ", ".join(sorted({*doors("bgfmt.candidates"), *engines.names()}))
         raise CapabilityError(
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )
-    states = name in engines.names() or words == [{}]
-    return lambda: _sound(f"{spec} cannot be made", lambda: candidate(spec, found(*words), states=states))
+    found = _sound(f"{spec} cannot be loaded", _python, name, rest)
+    if not isinstance(found, type):
+        return lambda: candidate(spec, found)
+    options: list[dict[str, str]] = [{}] if inspect.signature(found).parameters else []
+    return made(found, *options, states=bool(options))
 
 
 def given(options: str, *known: str) -> dict[str, str]:
@@ -238,37 +238,29 @@ def _after(question: Question, text: str) -> list[int]:
     return counts
 
 
-@dataclass
 class Answers:
-    """The answers to the N questions of a set.
+    """The answers to the N questions of a set, none yet.
 
     status (N,) place in `STATUS`, 255 not asked yet; choice (N,): of plays their number, of a double 1 or 0, of a
     take 1, of a pass 0, of a beaver 2. numbers (N, 2): equity and chance to win. seconds (N,). words : of the first
     failures of each kind of question, by question.
     """
 
-    kind: Array
-    status: Array
-    choice: Array
-    numbers: Array
-    seconds: Array
-    words: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def empty(cls, kind: Array) -> Answers:
-        """No answers yet, to questions of these kinds."""
+    def __init__(self, kind: Array) -> None:
         count = len(kind)
-        numbers = np.full((count, 2), np.nan)
-        return cls(kind, np.full(count, 255, np.uint8), np.full(count, -1), numbers, np.zeros(count))
+        self.kind, self.status, self.choice = kind, np.full(count, 255, np.uint8), np.full(count, -1)
+        self.numbers, self.seconds = np.full((count, 2), np.nan), np.zeros(count)
+        self.words: dict[int, str] = {}
 
     def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
         """Keep what was said; returns it as a line of a part file has it."""
+        status, row, words = ANSWERED, (-1, np.nan, np.nan), ""
         try:
-            status, row, words = ANSWERED, read(question, said), ""
+            row = read(question, said)
         except Failure as failure:
-            status, row, words = failure.status, (-1, np.nan, np.nan), str(failure)
+            status, words = failure.status, str(failure)
         except Exception as error:  # of an object that is read
-            status, row, words = ILLEGAL, (-1, np.nan, np.nan), f"{type(error).__name__}: {error}"
+            status, words = ILLEGAL, f"{type(error).__name__}: {error}"
         line = question.number, status, *row, seconds, words
         self.set(*line)
         return line

@@ -9,7 +9,7 @@ import numpy as np
 
 from bgfmt.extras.exam.candidates import ANSWERED, STATUS
 from bgfmt.extras.exam.judging import Judged
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, MISTAKES, OWNERS, PLAY, TAKE, Array
+from bgfmt.extras.exam.sets import DOUBLE, KINDS, MISTAKES, OWNERS, PLAY, TAKE, Array
 
 FEW = 20  # questions fewer than which show nothing
 SURE = 6.0  # standard deviations by which a share of wrong answers stands out
@@ -67,25 +67,12 @@ def _same(judged: Judged) -> Iterator[Finding]:
             yield Finding(name, words, len(same))
 
 
-def _equities(judged: Judged) -> tuple[Array, Array]:
-    """(N,) the equities said and the true ones as equities of the cube at hand."""
-    exam = judged.exam
-    low, high = exam.ends.T
-    rows = np.flatnonzero((exam.kind == EQUITY) & (judged.answers.status == ANSWERED))
-    true = np.full(len(exam), np.nan)
-    true[rows] = exam.worths[exam.starts[rows]]
-    scale = np.where(judged.match, (high - low) / 2, 1.0)
-    middle = np.where(judged.match, (high + low) / 2, 0.0)
-    return (judged.answers.numbers[:, 0] - middle) / scale, (true - middle) / scale
-
-
 def _units(judged: Judged) -> Iterator[Finding]:
     """Equities in another unit or of the other side, all of them."""
-    exam = judged.exam
-    rows = np.flatnonzero((exam.kind == EQUITY) & (judged.answers.status == ANSWERED))
+    rows = np.flatnonzero(~np.isnan(judged.off[0]))
     if len(rows) < FEW:
         return
-    said, true = judged.answers.numbers[rows, 0], exam.worths[exam.starts[rows]]
+    said, true = judged.answers.numbers[rows, 0], judged.true[rows, 0]
     whole = np.where(judged.match[rows], 1.0, 0.0)  # what both sides have together
     off = np.sqrt(np.mean((said - true) ** 2))
     for words, meant in (
@@ -128,8 +115,7 @@ def _traits(judged: Judged) -> dict[str, Array]:
 
 def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
     """Where wrong answers are far more than elsewhere, and what they are right for."""
-    said, true = _equities(judged)
-    off = np.abs(said - true)
+    off = np.abs(judged.as_equities(judged.off[0]))
     known = ~np.isnan(off)
     usual = float(np.median(off[known])) if known.any() else 0.0
     wrong = judged.wrong | (np.nan_to_num(off) > max(FAR, 10 * usual))
@@ -176,7 +162,7 @@ def _cause(judged: Judged, mask: Array) -> str:
             found.append((float((answers == right(numbers))[known].mean()), name))
     if found and max(found)[0] >= AGREE and max(found)[1]:
         return max(found)[1]
-    rows = np.flatnonzero(mask & (exam.kind == EQUITY) & (judged.answers.status == ANSWERED))
+    rows = np.flatnonzero(mask & ~np.isnan(judged.off[0]))
     for k, name in enumerate(MISTAKES):
         gap = np.abs(mistaken[rows, k, 0] - judged.answers.numbers[rows, 0])
         if len(rows) >= FEW and (gap < 1e-3).mean() >= AGREE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +31,7 @@ def sit(
 
     part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it.
     """
-    answers = Answers.empty(exam.kind)
+    answers = Answers(exam.kind)
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
         out = None
@@ -43,18 +42,14 @@ def sit(
             for row in rows:
                 if row[1] not in (LATE, DIED):  # these get another chance
                     answers.set(*row)
-        done, told = len(exam) - len(answers.missing), time.monotonic()
-        for question, said, seconds in _asked(make, first, exam, answers.missing, threads, timeout):
-            row = answers.put(question, said, seconds)
+        left = answers.missing
+        replies = _asked(make, first, exam, left, threads, timeout)
+        for done, reply in enumerate(replies, len(exam) - len(left) + 1):
+            row = answers.put(*reply)
             if out is not None:
-                out.write(json.dumps(row) + "\n")
-            done += 1
-            if time.monotonic() - told > 0.5:
-                told = time.monotonic()
-                if out is not None:
-                    out.flush()
-                if progress is not None:
-                    progress(done, len(exam))
+                print(json.dumps(row), file=out, flush=True)
+            if progress is not None:
+                progress(done, len(exam))
     return answers
 
 
@@ -131,11 +126,15 @@ class Judged:
         """(N,) bool: at a score."""
         return self.exam.away[:, 0] > 0
 
+    def as_equities(self, differences: Array) -> Array:
+        """(N,) differences of worths as equities: at a score 2 for what the cube at hand is worth."""
+        low, high = self.exam.ends.T
+        return np.where(self.match, 2 * differences / np.where(high > low, high - low, 1), differences)
+
     @cached_property
     def equity(self) -> Array:
-        """(N,) the losses as equities: for money as they are, at a score 2 for what the cube at hand is worth."""
-        low, high = self.exam.ends.T
-        return np.where(self.match, 2 * self.loss / np.where(high > low, high - low, 1), self.loss)
+        """(N,) the losses as equities."""
+        return self.as_equities(self.loss)
 
     @cached_property
     def points(self) -> Array:
@@ -152,13 +151,16 @@ class Judged:
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
-    def off(self) -> tuple[Array, Array]:
-        """(N,) what the equities and the chances to win err by, not a number where none was given."""
-        rows = np.flatnonzero(self.exam.kind == EQUITY)
-        out = np.full((2, len(self.exam)), np.nan)
-        true = self.exam.worths[self.exam.starts[rows][:, None] + np.arange(2)]
-        out[:, rows] = (self.answers.numbers[rows] - true).T
-        return out[0], out[1]
+    def true(self) -> Array:
+        """(N, 2) the true equities and chances to win, not a number for other kinds of questions."""
+        out, rows = np.full((len(self.exam), 2), np.nan), np.flatnonzero(self.exam.kind == EQUITY)
+        out[rows] = self.exam.worths[self.exam.starts[rows][:, None] + np.arange(2)]
+        return out
+
+    @cached_property
+    def off(self) -> Array:
+        """(2, N) what the equities and the chances to win err by, not a number where none was given."""
+        return (self.answers.numbers - self.true).T
 
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:

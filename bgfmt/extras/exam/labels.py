@@ -16,7 +16,7 @@ from bgfmt import met
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.extras.exam.making import SMALL, small
-from bgfmt.game.board import MAX_CHEQUERS, Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, MAX_POINTS, Position, Side
 from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import parse
 from bgfmt.game.state import GameState
@@ -38,6 +38,7 @@ NAMES = {
     "error": "error",
 }  # fmt: skip
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+SIGNS = (2, 1, 1, -1, -1)  # of the chances in an equity
 MONEY = ("win", *EQUITY_COLUMNS)  # what is known for money
 MATCH = ("no_double", "double_take", "mwc")
 TOLERANCE = 0.002
@@ -144,8 +145,6 @@ class Truth:
 
     def _money(self, position: Position) -> dict[str, float]:
         us, them = position.us, position.them
-        if us.bar or them.bar:
-            return {}
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
             row = np.asarray(small().lookup_many([us], [them]), np.float64)[0].tolist()
             known = dict(zip(EQUITY_COLUMNS, row, strict=True))
@@ -165,17 +164,11 @@ class Truth:
 
     def of(self, state: GameState | None) -> dict[str, float]:
         """What is true of a state before the roll."""
-        position = state and state.position
-        if (
-            not state
-            or not position
-            or position.contact
-            or not (position.us.chequers and position.them.chequers)
-        ):
-            return {}
-        return self.known(position, None if state.money else state)
+        return {} if state is None else self.known(state.position, None if state.money else state)
 
     def _known(self, position: Position, state: GameState | None) -> dict[str, float]:
+        if position.contact or not (position.us.chequers and position.them.chequers):
+            return {}
         try:
             return self._money(position) if state is None else self._match(state)
         except (NotCoveredError, PositionError):
@@ -192,17 +185,13 @@ def _turned(state: GameState) -> GameState:
 
 def _moved(state: GameState, by: int, us: bool = True, them: bool = True) -> GameState | None:
     """All chequers of these sides a point farther or nearer, None where one has nowhere to go."""
-
-    def shifted(side: Side, moves: bool) -> Side | None:
-        counts = side.counts
-        if not moves:
-            return side
-        if by > 0:
-            return Side(0, *counts) if len(counts) < 24 else None
-        return None if counts and counts[0] else Side(*counts[1:])
-
-    ours, theirs = shifted(state.position.us, us), shifted(state.position.them, them)
-    return None if ours is None or theirs is None else _with(state, ours, theirs)
+    sides = []
+    for side, moves in ((state.position.us, us), (state.position.them, them)):
+        counts = (0, *side.counts) if by > 0 else side.counts[1:]
+        if moves and (len(counts) > MAX_POINTS or (by < 0 and side.counts[:1] not in ((), (0,)))):
+            return None
+        sides.append(Side(*counts) if moves else side)
+    return _with(state, *sides)
 
 
 #: what may be wrong: the cause, the state that was meant, the number of it, and what was made of that
@@ -245,6 +234,53 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
             if other != column:
                 yield f"the number of {other} in its place", same, other, float
         yield "the score left out: an equity for money", GameState.as_money, "centered", float
+
+
+# -- what no position may break -------------------------------------------------------------------------------
+
+
+def _broken(state: GameState, values: dict[str, float], tolerance: float) -> Iterator[tuple[str, str, str]]:
+    """The faults of a row that need no exact number: name, likely cause, example."""
+    chances = {name: values[name] for name in CHANCES if name in values}
+    for name, chance in chances.items():
+        if not -SLACK <= chance <= 1 + SLACK:
+            cause = "an equity in place of a chance" if -1 <= chance < 0 else ""
+            yield f"{name} is no chance", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
+            return
+    win, lose = chances.get("win"), values.get("lose")
+    if win is not None and lose is not None and abs(win + lose - 1) > max(SLACK, tolerance):
+        rest = lose + sum(chances.values())
+        cause = "gammons are counted apart from single games" if abs(rest - 1) <= tolerance else ""
+        yield "win and lose are not 1 together", cause, f"{win:g} and {lose:g}"
+    for name, most, cause in (
+        ("win_gammon", win, "gammons are not counted among the wins"),
+        ("win_backgammon", chances.get("win_gammon"), "gammons are not counted in it"),
+        ("lose_gammon", None if win is None else 1 - win, "gammons are not counted in it"),
+        ("lose_backgammon", chances.get("lose_gammon"), "gammons are not counted in it"),
+    ):
+        if most is not None and chances.get(name, 0.0) > most + SLACK:
+            exchanged = name == "lose_gammon" and win is not None and chances[name] <= win + SLACK
+            why = "sides exchanged" if exchanged else cause
+            yield f"{name} is more than it is a part of", why, f"{chances[name]:g} of {most:g}"
+    sides = (state.position.them, state.position.us)
+    for name, (own, other) in (("win_gammon", sides), ("lose_gammon", sides[::-1])):
+        if chances.get(name, 0.0) > SLACK and own.chequers < MAX_CHEQUERS:
+            cause = "gammon columns exchanged between the sides"
+            if other.chequers < MAX_CHEQUERS:
+                cause = "a side has borne off already: rolled out by a net"
+            yield f"{name} without fifteen chequers", cause, f"{chances[name]:g}, {own.chequers} chequers"
+    if "cubeless" in values and state.money and {"win", "win_gammon", "lose_gammon"} <= chances.keys():
+        made = sum(sign * chances.get(name, 0.0) for sign, name in zip(SIGNS, CHANCES, strict=True)) - 1
+        if abs(made - values["cubeless"]) > max(tolerance, 1e-3):
+            cause = "a cubeful equity, another unit, or of another row"
+            example = f"{values['cubeless']:g}, chances make {made:g}"
+            yield "the equity is not that of its chances", cause, example
+    owned, centered, opponent = (values.get(name) for name in EQUITY_COLUMNS[1:])
+    if owned is not None and opponent is not None and owned < opponent - 2 * tolerance:
+        words = "the cube is worth more to the other side"
+        yield words, "cube columns exchanged", f"{owned:g} < {opponent:g}"
+    if centered is not None and centered > max(1.0, values.get("cubeless", 0.0)) + 3 + tolerance:
+        yield "centered is no equity", "", f"{centered:g}"
 
 
 # -- the check ------------------------------------------------------------------------------------------------
@@ -323,7 +359,8 @@ class _Check:
             if state is None:
                 continue
             values = {role: value for role, column in self.values.items() if (value := column[k]) is not None}
-            self.rules(k, state, values)
+            for fault in _broken(state, values, self.tolerance):
+                self.note(k, *fault)
             known = self.truth.of(state)
             compared += bool(known)
             for role in values.keys() & known.keys():
@@ -336,55 +373,6 @@ class _Check:
         self.duplicates()
         return compared
 
-    def rules(self, k: int, state: GameState, values: dict[str, float]) -> None:
-        """What no position may break."""
-        tolerance, position = self.tolerance, state.position
-        chances = {name: values[name] for name in CHANCES if name in values}
-        for name, chance in chances.items():
-            if not -SLACK <= chance <= 1 + SLACK:
-                cause = "an equity in place of a chance" if -1 <= chance < 0 else ""
-                self.note(
-                    k, f"{name} is no chance", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
-                )
-                return
-        win = chances.get("win")
-        if win is not None and "lose" in values and abs(win + values["lose"] - 1) > max(SLACK, tolerance):
-            rest = values["lose"] + sum(chances.values())
-            cause = "gammons are counted apart from single games" if abs(rest - 1) <= tolerance else ""
-            self.note(k, "win and lose are not 1 together", cause, f"{win:g} and {values['lose']:g}")
-        lose = None if win is None else 1 - win
-        for name, most, cause in (
-            ("win_gammon", win, "gammons are not counted among the wins"),
-            ("win_backgammon", chances.get("win_gammon"), "gammons are not counted in it"),
-            ("lose_gammon", lose, "gammons are not counted in it"),
-            ("lose_backgammon", chances.get("lose_gammon"), "gammons are not counted in it"),
-        ):
-            if most is not None and chances.get(name, 0.0) > most + SLACK:
-                exchanged = name == "lose_gammon" and win is not None and chances[name] <= win + SLACK
-                why = "sides exchanged" if exchanged else cause
-                self.note(k, f"{name} is more than it is a part of", why, f"{chances[name]:g} of {most:g}")
-        sides = (position.them, position.us)
-        for name, (own, other) in (("win_gammon", sides), ("lose_gammon", sides[::-1])):
-            if chances.get(name, 0.0) > SLACK and own.chequers < MAX_CHEQUERS:
-                cause = "gammon columns exchanged between the sides"
-                if other.chequers < MAX_CHEQUERS:
-                    cause = "a side has borne off already: rolled out by a net"
-                example = f"{chances[name]:g}, {own.chequers} chequers"
-                self.note(k, f"{name} without fifteen chequers", cause, example)
-        if "cubeless" in values and state.money and {"win", "win_gammon", "lose_gammon"} <= chances.keys():
-            signs = zip((2, 1, 1, -1, -1), CHANCES, strict=True)
-            made = sum(sign * chances.get(name, 0.0) for sign, name in signs) - 1
-            if abs(made - values["cubeless"]) > max(tolerance, 1e-3):
-                cause = "a cubeful equity, another unit, or of another row"
-                example = f"{values['cubeless']:g}, chances make {made:g}"
-                self.note(k, "the equity is not that of its chances", cause, example)
-        owned, centered, opponent = (values.get(name) for name in EQUITY_COLUMNS[1:])
-        if owned is not None and opponent is not None and owned < opponent - 2 * tolerance:
-            example = f"{owned:g} < {opponent:g}"
-            self.note(k, "the cube is worth more to the other side", "cube columns exchanged", example)
-        if centered is not None and centered > max(1.0, values.get("cubeless", 0.0)) + 3 + tolerance:
-            self.note(k, "centered is no equity", "", f"{centered:g}")
-
     def explain(self, role: str, at: list[int]) -> None:
         """Name the causes of wrong numbers: the one that explains most rows first."""
         explained, values = defaultdict[str, set[int]](set), self.values[role]
@@ -392,16 +380,13 @@ class _Check:
         for k in at:
             state, value = self.states[k], values[k]
             assert state is not None and value is not None  # noqa: PT018
-            numbers = [
-                (cause, self.truth.of(change(state)).get(column), unit)
-                for cause, change, column, unit in hypotheses
-            ]
+            numbers = [(cause, change(state), column, unit) for cause, change, column, unit in hypotheses]
             for by, words in ((-1, "before"), (1, "behind")):
                 if 0 <= k + by < len(values):
-                    true = self.truth.of(self.states[k + by]).get(role)
-                    numbers.append((f"labels moved by a row: that of the row {words}", true, float))
-            for cause, true, unit in numbers:
-                scale = max(1.0, abs(unit(1.0) - unit(0.0)))
+                    cause = f"labels moved by a row: that of the row {words}"
+                    numbers.append((cause, self.states[k + by], role, float))
+            for cause, meant, column, unit in numbers:
+                true, scale = self.truth.of(meant).get(column), max(1.0, abs(unit(1.0) - unit(0.0)))
                 if true is not None and abs(unit(true) - value) <= self.tolerance * scale:
                     explained[cause].add(k)
         left = set(at)

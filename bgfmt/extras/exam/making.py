@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from bgfmt.game.state import GameState
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore, Table, TwoSided, of_kind
+from bgfmt.tables.match_score import ScoreFacts
 
 #: own and the other's points to go: even and odd, leads and trails, after the Crawford game
 SCORES = (
@@ -79,133 +80,98 @@ class Cube:
 
 
 class Judge:
-    """What answers are worth, from a table that ignores gammons, to one of its players.
+    """What answers are worth to one player of a table that ignores gammons, for money or at the table's score.
 
-    away : (0, 0) for money. error : of its worths, at most.
+    away : (0, 0) for money. error : of its worths, at most. money : who judges the same for money.
     """
 
-    away: tuple[int, ...] = (0, 0)
-    met, roller = "", 0
-
-    def __init__(self, table: TwoSided | MatchScore, error: float) -> None:
+    def __init__(self, table: TwoSided | MatchScore, roller: int = 0, money: Judge | None = None) -> None:
+        self.table, self.roller, self.money = cast(Any, table), roller, money
         self.points, self.chequers = table.points, min(table.chequers, MAX_CHEQUERS - 1)
+        self.score: ScoreFacts | None = getattr(table, "score", None)
+        if self.score is not None:
+            self.met, self.away, error = self.score.met, self.score.away[:: -1 if roller else 1], 2e-7
+        else:
+            self.met, self.away, error = "", (0, 0), 2 * float(self.table.known_errors.max())
         self.error = 0.0 if table.exact else error
 
-    def rolling(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        """(M,) worth to a player on roll who does not double."""
-        raise NotImplementedError
+    @property
+    def other(self) -> Judge:
+        """Who judges for the other player."""
+        return Judge(self.table, 1 - self.roller)
 
-    def taken(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        """(M,) worth of a double that is taken."""
-        raise NotImplementedError
-
-    def ends(self, roller: int, value: int) -> tuple[float, float]:
+    def ends(self, value: int) -> tuple[float, float]:
         """What losing and winning a cube of that value is worth."""
-        return -1.0, 1.0
-
-    def other(self, worth: Array) -> Array:
-        """The worth to the other side."""
-        return -worth
-
-    def may_double(self, roller: int, cube: Cube) -> bool:
-        """Whether a player on roll may double, to some purpose."""
-        return cube.owner in ("centered", "owned")
-
-    def best(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        """(M,) as `rolling`, with the right cube action."""
-        best = self.rolling(us, them, roller, cube)
-        if not self.may_double(roller, cube):
-            return best
-        passed = self.ends(roller, cube.value)[1]
-        return np.maximum(best, np.minimum(self.taken(us, them, roller, cube), passed))
-
-    def doubles(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        """(M, 4), see `Exam`."""
-        passed = np.full(len(us), self.ends(roller, cube.value)[1])
-        rolling, taken = (ask(us, them, roller, cube) for ask in (self.rolling, self.taken))
-        return np.stack([rolling, taken, passed, np.full(len(us), np.nan)], axis=1)
-
-    def equities(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        """(M, 2), see `Exam`."""
-        lose, win = self.ends(roller, cube.value)
-        without = self.rolling(us, them, roller, replace(cube, owner="none"))
-        return np.stack([self.best(us, them, roller, cube), (without - lose) / (win - lose)], axis=1)
-
-    def after(self, results: Array, them: Array, cube: Cube) -> Array:
-        """(M,) worth to the side that has played to these boards."""
-        values = self.other(self.best(them, results, 1 - self.roller, cube.turned()))
-        values[results == 0] = self.ends(self.roller, cube.value)[1]
-        return values
-
-    def mistaken(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
-        """(M, 4, 3), what `doubles` or `equities` would be by each of `MISTAKES`."""
-        out = np.full((len(us), 4, 3), np.nan)
-        width, other = 1 if what == "equities" else 3, 1 - self.roller
-        for k, (judge, a, b, roller) in enumerate(self.mistakes(us, them, other)):
-            with suppress(NotCoveredError):  # a cube that cannot come up
-                numbers = getattr(judge, what)(a, b, roller, cube)[:, :width]
-                out[:, k, : width if self.away[0] else 3] = numbers  # for money three times, in version 1
-        return out
-
-    def mistakes(self, us: Array, them: Array, other: int) -> list[tuple[Judge, Array, Array, int]]:
-        """Who would be asked about which sides and player."""
-        return [(self, them, us, self.roller)]
-
-
-class Money(Judge):
-    """Worths for money from a two-sided table."""
-
-    def __init__(self, table: TwoSided) -> None:
-        super().__init__(table, 2 * float(table.known_errors.max()))
-        self.table = table
-
-    def rolling(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        column = {"none": 0, "owned": 1, "centered": 2, "opponent": 3}[cube.owner]
-        return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
-
-    def taken(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        return 2 * self.rolling(us, them, roller, Cube("opponent"))
-
-
-class AtScore(Judge):
-    """Worths at a score from the table of it, chances to win the match."""
-
-    def __init__(self, table: MatchScore, roller: int, money: Money | None = None) -> None:
-        super().__init__(table, 2e-7)
-        self.table, self.roller, self.money = table, roller, money
-        self.met, self.away = table.score.met, table.score.away[:: -1 if roller else 1]
-
-    def ends(self, roller: int, value: int) -> tuple[float, float]:
-        lose, win = ((1 + self.table.score.worth(roller, k * value)) / 2 for k in (-1, 1))
+        if self.score is None:
+            return -1.0, 1.0
+        lose, win = ((1 + self.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
         return lose, win
 
-    def other(self, worth: Array) -> Array:
-        return 1 - worth
+    def may_double(self, cube: Cube) -> bool:
+        """Whether the player on roll may double, to some purpose."""
+        if self.score is None or cube.owner == "none":
+            return cube.owner in ("centered", "owned")
+        return self.score.may_double(self.roller, self._state(cube))
 
-    def _state(self, roller: int, cube: Cube) -> CubeState:
-        return CubeState(cube.value, {"owned": roller, "opponent": 1 - roller}.get(cube.owner, NOBODY))
+    def _state(self, cube: Cube) -> CubeState:
+        owners = {"owned": self.roller, "opponent": 1 - self.roller}
+        return CubeState(cube.value, owners.get(cube.owner, NOBODY))
 
-    def may_double(self, roller: int, cube: Cube) -> bool:
-        return cube.owner != "none" and self.table.score.may_double(roller, self._state(roller, cube))
-
-    def rolling(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        facts, state, live = self.table.score, self._state(roller, cube), cube.owner != "none"
-        found = facts.found_in(roller, state) if live else None
+    def rolling(self, us: Array, them: Array, cube: Cube) -> Array:
+        """(M,) worth to the player on roll who does not double; NotCoveredError for a cube that cannot come up."""
+        if self.score is None:
+            column = ("none", "owned", "centered", "opponent").index(cube.owner)
+            return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
+        facts, state, live = self.score, self._state(cube), cube.owner != "none"
+        found = facts.found_in(self.roller, state) if live else None
         if cube.value not in facts.results or (live and facts.live(state) and found is None):
             raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
         column, add, times = found or (0, 0.0, 1.0)
         value = add + times * np.asarray(self.table.balance[us, them, column], np.float64)
-        if found is not None:
-            return np.asarray((1 + value) / 2)
-        lose, win = self.ends(roller, cube.value)
+        lose, win = self.ends(cube.value) if found is None else (0.0, 1.0)
         return np.asarray(lose + (win - lose) * (1 + value) / 2)
 
-    def taken(self, us: Array, them: Array, roller: int, cube: Cube) -> Array:
-        return self.rolling(us, them, roller, Cube("opponent", 2 * cube.value))
+    def taken(self, us: Array, them: Array, cube: Cube) -> Array:
+        """(M,) worth of a double that is taken."""
+        if self.score is None:
+            return 2 * self.rolling(us, them, Cube("opponent"))
+        return self.rolling(us, them, Cube("opponent", 2 * cube.value))
 
-    def mistakes(self, us: Array, them: Array, other: int) -> list[tuple[Judge, Array, Array, int]]:
-        money: list[tuple[Judge, Array, Array, int]] = [(self.money, us, them, 0)] if self.money else []
-        return [(self, them, us, self.roller), (self, us, them, other), (self, them, us, other), *money]
+    def best(self, us: Array, them: Array, cube: Cube) -> Array:
+        """(M,) as `rolling`, with the right cube action."""
+        best = self.rolling(us, them, cube)
+        if not self.may_double(cube):
+            return best
+        return np.maximum(best, np.minimum(self.taken(us, them, cube), self.ends(cube.value)[1]))
+
+    def doubles(self, us: Array, them: Array, cube: Cube) -> Array:
+        """(M, 4), see `Exam`."""
+        rest = [np.full(len(us), worth) for worth in (self.ends(cube.value)[1], np.nan)]
+        return np.stack([self.rolling(us, them, cube), self.taken(us, them, cube), *rest], axis=1)
+
+    def equities(self, us: Array, them: Array, cube: Cube) -> Array:
+        """(M, 2), see `Exam`."""
+        lose, win = self.ends(cube.value)
+        without = self.rolling(us, them, replace(cube, owner="none"))
+        return np.stack([self.best(us, them, cube), (without - lose) / (win - lose)], axis=1)
+
+    def after(self, results: Array, them: Array, cube: Cube) -> Array:
+        """(M,) worth to the player who has played to these boards."""
+        theirs = self.other.best(them, results, cube.turned())
+        values = 1 - theirs if self.away[0] else -theirs
+        values[results == 0] = self.ends(cube.value)[1]
+        return values
+
+    def mistaken(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
+        """(M, 4, 3), what `doubles` or `equities` would be by each of `MISTAKES`."""
+        out, width, other = np.full((len(us), 4, 3), np.nan), 1 if what == "equities" else 3, self.other
+        asked = [(self, them, us), (other, us, them), (other, them, us), (self.money, us, them)]
+        for k, (judge, a, b) in enumerate(asked if self.away[0] else asked[:1]):
+            with suppress(NotCoveredError):  # a cube that cannot come up
+                if judge is not None:
+                    numbers = getattr(judge, what)(a, b, cube)[:, :width]
+                    out[:, k, : width if self.away[0] else 3] = numbers  # for money three times, in version 1
+        return out
 
 
 def part(
@@ -219,10 +185,10 @@ def part(
         worths = judge.after(results, np.repeat(them, lengths), cube)
     else:
         what = "equities" if kind == EQUITY else "doubles"
-        worths = getattr(judge, what)(us, them, judge.roller, cube).reshape(-1)
+        worths = getattr(judge, what)(us, them, cube).reshape(-1)
         columns["mistaken"] = judge.mistaken(us, them, cube, what).reshape(-1, 12)
         results = np.zeros(len(worths), np.int64)
-    ends = judge.ends(judge.roller, cube.value) if judge.away[0] else (0.0, 0.0)
+    ends = judge.ends(cube.value) if judge.away[0] else (0.0, 0.0)
     rows = rows_of(
         count, judge.points, kind=kind, us=sides[0], them=sides[1], dice=0 if dice is None else dice, cube=cube.value,
         owner=OWNERS.index(cube.owner), away=judge.away, error=judge.error, ends=ends, **columns,
@@ -242,18 +208,17 @@ def draw(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
 
 def from_table(
     table: Table, count: int, seed: int, *, kinds: Sequence[str] = KINDS, cubeless: bool = False,
-    money: Money | None = None, outside: bool = False, **texts: Any,
+    money: Judge | None = None, outside: bool = False, **texts: Any,
 ) -> Exam:  # fmt: skip
     """About `count` questions drawn from a two-sided table or that of a score; plays are half of them.
 
     cubeless : games without a cube. outside : a chequer of either side is outside the home board.
     """
-    judges: list[Judge]
     if fitting := of_kind([table], MatchScore):
-        judges = [AtScore(fitting[0], roller, money) for roller in (0, 1)]
+        judges = [Judge(fitting[0], roller, money) for roller in (0, 1)]
         judges = judges[: len({judge.away for judge in judges})]
     elif two := of_kind([table], TwoSided):
-        judges, cubeless = [Money(two[0])], cubeless or not two[0].cubeful
+        judges, cubeless = [Judge(two[0])], cubeless or not two[0].cubeful
     else:
         raise NotCoveredError(f"questions are drawn from tables of both sides, not from a {table.kind} table")
     cubes = [Cube()] if cubeless else [Cube("centered"), Cube("owned", 2), Cube("opponent", 2), Cube()]
@@ -262,7 +227,7 @@ def from_table(
         for judge in judges
         for cube in cubes
         for kind, word in enumerate(KINDS)
-        if word in kinds and (kind not in (DOUBLE, TAKE) or judge.may_double(judge.roller, cube))
+        if word in kinds and (kind not in (DOUBLE, TAKE) or judge.may_double(cube))
         and not (judge.away[0] and cube.owner == "owned" and judge.away[0] <= cube.value)
         and _answered(judge, cube)
     ]  # fmt: skip
@@ -286,7 +251,7 @@ def _answered(judge: Judge, cube: Cube) -> bool:
     """Whether a judge knows the cube, and what it is after a double."""
     try:
         one = np.ones(1, np.int64)
-        judge.best(one, one, judge.roller, cube)
+        judge.best(one, one, cube)
     except NotCoveredError:
         return False
     return True
@@ -470,7 +435,7 @@ def races(rng: Rng, count: int) -> Iterable[Asked]:
 
 
 def _scores(count: int, seed: int) -> Exam:
-    money = Money(small())
+    money = Judge(small())
     return joined([
         from_table(small_at(away), count // len(SCORES), seed + k, money=money) for k, away in enumerate(SCORES)
     ])  # fmt: skip
@@ -508,7 +473,7 @@ def _differences(count: int, seed: int) -> Exam:
     chance = (1 + small().lookup_many(*sides)[:, 0]) / 2
     us, them = (side[(chance >= 0.12) & (chance <= 0.93)][: max(1, count // 106)] for side in sides)
     for away in SCORES:
-        judge = AtScore(small_at(away), 0, Money(small()))
+        judge = Judge(small_at(away), 0, Judge(small()))
         for cube in (Cube("centered"), Cube("owned", 2), Cube("owned", 4)):
             if away[0] > cube.value:
                 if _answered(judge, cube):

@@ -50,24 +50,23 @@ def _mean(values: Array, weight: Array) -> tuple[float, float]:
 def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
     """What some decisions cost: means weighted by how often a question comes up. None where there are none."""
     rows = rows & judged.decided
-    many = int(rows.sum())
-    if not many:
+    if not rows.any():
         return None
-    mean, error = _mean(judged.equity[rows], judged.exam.weight[rows])
-    money, match = judged.points[rows & ~judged.match], judged.loss[rows & judged.match]
-    return {
-        "decisions": many, "wrong": int(judged.wrong[rows].sum()), "wrong_share": float(judged.wrong[rows].mean()),
-        "equity_lost": mean, "standard_error": error, "worst_equity": float(judged.equity[rows].max()),
-        "points_lost": float(money.mean()) if len(money) else None,
-        "worst_points": float(money.max()) if len(money) else None,
-        "mwc_lost": float(match.mean()) if len(match) else None,
-        "worst_mwc": float(match.max()) if len(match) else None,
+    equity, wrong = judged.equity[rows], judged.wrong[rows]
+    mean, error = _mean(equity, judged.exam.weight[rows])
+    lost = {"points": judged.points[rows & ~judged.match], "mwc": judged.loss[rows & judged.match]}
+    told: dict[str, Any] = {
+        "decisions": len(wrong), "wrong": int(wrong.sum()), "wrong_share": float(wrong.mean()),
+        "equity_lost": mean, "standard_error": error, "worst_equity": float(equity.max()),
     }  # fmt: skip
+    for unit, one in lost.items():
+        told[f"{unit}_lost"] = float(one.mean()) if len(one) else None
+        told[f"worst_{unit}"] = float(one.max()) if len(one) else None
+    return told
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
     """How far equities and chances to win are from the true ones."""
-    exam = judged.exam
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
         for where, mask in (("money", ~judged.match), ("score", judged.match)):
@@ -80,7 +79,7 @@ def calibration(judged: Judged) -> dict[str, Any]:
                     "greatest_error": float(np.abs(off).max()),
                 }  # fmt: skip
     if "equity, money" in out:
-        rows = (exam.kind == EQUITY) & ~np.isnan(judged.off[0]) & ~judged.match
+        rows = ~np.isnan(judged.off[0]) & ~judged.match
         said, off = judged.answers.numbers[rows, 0], judged.off[0][rows]
         place = np.clip(np.floor((said + 1) * 5), 0, 9).astype(int)
         out["bins"] = [
@@ -98,18 +97,15 @@ def case(judged: Judged, number: int) -> dict[str, Any]:
     worths, choice = exam.of(number), int(answers.choice[number])
     if exam.kind[number] == PLAY:
         assert question.dice is not None
-        named = {
-            play.result.us.padded(exam.points): str(play)
-            for play in legal_plays(question.position, *question.dice)
-        }
-        names = [named.get(tuple(play), "") for play in question.plays]
+        legal = legal_plays(question.position, *question.dice)
+        named = {play.result.us.padded(exam.points): str(play) for play in legal}
+        names = [named.get(play, "") for play in question.plays]
         did, best = names[choice], names[int(worths.argmax())]
     else:
         rolling, taken, passed, beaver = worths.tolist()
-        words = ("roll", "double") if exam.kind[number] == DOUBLE else ("pass", "take", "beaver")
-        ranked = [rolling, float(np.fmin(np.fmin(taken, passed), beaver))]
-        if exam.kind[number] != DOUBLE:
-            ranked = [-passed, -taken, -beaver]
+        words, ranked = ["pass", "take", "beaver"], [-passed, -taken, -beaver]
+        if exam.kind[number] == DOUBLE:
+            words, ranked = ["roll", "double"], [rolling, np.nanmin([taken, passed, beaver])]
         did, best = words[choice], words[int(np.nanargmax(ranked))]
     return {
         "number": number, "question": str(question), "kind": question.kind, "position_id": question.position.id,
@@ -211,22 +207,22 @@ class Report:
 
 # -- in words ------------------------------------------------------------------------------------------------------
 
-HEADINGS = ("decisions", "wrong", "best", "equity lost", "st. error", "worst", "points lost", "MWC lost")
 
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    """Figures under `HEADINGS`."""
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    """Figures by heading."""
     points, mwc = row["points_lost"], row["mwc_lost"]
-    return [
-        f"{row['decisions']:,}", f"{row['wrong']:,}", f"{100 * (1 - row['wrong_share']):.2f} %",
-        f"{row['equity_lost']:.6f}", f"{row['standard_error']:.6f}", f"{row['worst_equity']:.4f}",
-        "" if points is None else f"{points:.6f}", "" if mwc is None else f"{100 * mwc:.4f} %",
-    ]  # fmt: skip
+    return {
+        "decisions": f"{row['decisions']:,}", "wrong": f"{row['wrong']:,}",
+        "best": f"{100 * (1 - row['wrong_share']):.2f} %", "equity lost": f"{row['equity_lost']:.6f}",
+        "st. error": f"{row['standard_error']:.6f}", "worst": f"{row['worst_equity']:.4f}",
+        "points lost": "" if points is None else f"{points:.6f}",
+        "MWC lost": "" if mwc is None else f"{100 * mwc:.4f} %",
+    }  # fmt: skip
 
 
 def _row(name: str, row: dict[str, Any]) -> str:
     line = "{:24}{:>9} {:>8}  {:>8}      {}   {}  {}     {:>8}  {:>10}"
-    return line.format(printable(name, 24), *_cells(row))
+    return line.format(printable(name, 24), *_cells(row).values())
 
 
 def _given(told: dict[str, Any]) -> str:
@@ -283,9 +279,9 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
     yield "<h3>Findings</h3>"
     yield from (f"<p>{escaped(one['words'], 400)}</p>" for one in told["findings"] or [{"words": "none"}])
     if told["all"]:
-        shown = [name for name in HEADINGS if name != "st. error"]
+        headings = "".join(f"<th>{name}</th>" for name in _cells(told["all"]) if name != "st. error")
         yield '<div class="scroll"><table><thead><tr><th class="l"></th>'
-        yield f"{''.join(f'<th>{name}</th>' for name in shown)}</tr></thead><tbody>"
+        yield f"{headings}</tr></thead><tbody>"
         yield _html_row("all", told["all"])
         for by, parts in told["by"].items():
             if len(parts) > 1:
@@ -311,13 +307,9 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
         yield "</div>"
 
 
-def _html_row(name: str, row: dict[str, Any]) -> str:
-    shown = "".join(
-        f"<td>{cell}</td>"
-        for heading, cell in zip(HEADINGS, _cells(row), strict=True)
-        if heading != "st. error"
-    )
-    return f'<tr><td class="l">{escaped(name, 60)}</td>{shown}</tr>'
+def _html_row(title: str, row: dict[str, Any]) -> str:
+    shown = "".join(f"<td>{cell}</td>" for name, cell in _cells(row).items() if name != "st. error")
+    return f'<tr><td class="l">{escaped(title, 60)}</td>{shown}</tr>'
 
 
 def _bars(counts: dict[str, int]) -> str:
@@ -328,9 +320,8 @@ def _bars(counts: dict[str, int]) -> str:
     ]
     for k, (name, count) in enumerate(counts.items()):
         y, width = 20 * k + 2, 300 * np.log10(1 + count) / most
-        out.append(
-            f'<text class="e" x="76" y="{y + 13}">{name}</text><rect x="82" y="{y}" width="{width:.1f}" height="16"/>'
-        )
+        out.append(f'<text class="e" x="76" y="{y + 13}">{name}</text>')
+        out.append(f'<rect x="82" y="{y}" width="{width:.1f}" height="16"/>')
         out.append(f'<text x="{88 + width:.1f}" y="{y + 13}">{count:,}</text>')
     return "".join([*out, "</svg>"])
 

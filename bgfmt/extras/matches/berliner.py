@@ -46,8 +46,10 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     if len(data) > LARGEST or not white or not black:
         raise FormatError(f"{name}: no game of White and Black of up to {LARGEST >> 20} MiB")
     players = (printable(white[1].strip()), printable(black[1].strip()))
+    headers = {"source": "H. J. Berliner, BKG, a program that plays backgammon, 1977"}
     rules = Rules(jacoby=False, beavers=False)
-    walk = GameWalk(players, 0, rules, unit="line")
+    match = Match(players, rules=rules, headers=headers, format=NAME, unit="line")
+    walk = GameWalk(match)
     turn, resigned = 0, None
     for at, line in enumerate(text.splitlines(), 1):
         words = re.sub(r"\([^)]*\)", "", line).strip()
@@ -67,8 +69,7 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     won = outcome(game)
     if won is not None:
         game = replace(game, result=Result(won[0], won[1][-1], resigned=resigned is not None))
-    headers = {"source": "H. J. Berliner, BKG, a program that plays backgammon, 1977"}
-    yield Match(players, 0, (game,), rules, headers=headers, format=NAME, unit="line")
+    yield replace(match, games=(game,))
 
 
 def _roll(walk: GameWalk, turn: int, dice: tuple[int, int], text: str, at: int) -> None:

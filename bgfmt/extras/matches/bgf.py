@@ -11,7 +11,7 @@ from typing import Any
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.walk import GameWalk, walked
 
 NAME = "bgf"
 LARGEST = 32 << 20  # of the document, unpacked
@@ -40,21 +40,21 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
         document.flag("useCrawford") is not False, document.flag("useJacoby"), document.flag("useBeaver"),
         limit if limit > 0 else None,
     )  # fmt: skip
+    headers = {key: text for key in HEADERS if (text := document.text(key))}
+    event, date, round_ = (headers.get(key, "") for key in ("event", "date", "round"))
+    match = Match(
+        (green, red), length, rules=rules, event=event, place=headers.get("site", headers.get("location", "")),
+        date=date, round=round_, headers=headers, format=NAME, unit="move",
+    )  # fmt: skip
     fields_of_games = [_Fields(game, name, f"game {k}") for k, game in enumerate(games, 1)]
-    walks = [_game(fields, (green, red), length, rules, k) for k, fields in enumerate(fields_of_games, 1)]
+    walks = [_game(fields, match, k) for k, fields in enumerate(fields_of_games, 1)]
     scores = [walk.scores for walk in walks] + [(document.number("finalGreen"), document.number("finalRed"))]
     for walk, fields, after in zip(walks, fields_of_games, scores[1:], strict=True):
         gained = (after[0] - walk.scores[0], after[1] - walk.scores[1])
         if sorted(gained)[0] == 0 < max(gained):
             winner = gained.index(max(gained))
             walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
-    headers = {key: text for key in HEADERS if (text := document.text(key))}
-    yield Match(
-        (green, red), length, tuple(walk.finish() for walk in walks), rules, event=headers.get("event", ""),
-        place=headers.get("site", headers.get("location", "")), date=headers.get("date", ""),
-        round=headers.get("round", ""),
-        headers=headers, format=NAME, unit="move",
-    )  # fmt: skip
+    yield walked(match, walks)
 
 
 def _document(data: bytes, name: str) -> Any:
@@ -126,11 +126,9 @@ class _Fields:
         return values[:count]
 
 
-def _game(game: _Fields, players: tuple[str, str], length: int, rules: Rules, number: int) -> GameWalk:
+def _game(game: _Fields, match: Match, number: int) -> GameWalk:
     scores, crawford = (game.number("scoreGreen", 0), game.number("scoreRed", 0)), game.flag("isCrawford")
-    walk = GameWalk(
-        players, length, rules, number=number, scores=scores, crawford=bool(crawford), unit="move"
-    )
+    walk = GameWalk(match, number=number, scores=scores, crawford=bool(crawford))
     if isinstance(game.value.get("initial"), dict):
         _start(walk, _Fields(game.value["initial"], game.name, game.what))
     for at, entry in enumerate(game.array("moves"), 1):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bgfmt.extras.matches.model import Game, Match, Opinion, Record
+from bgfmt.extras.matches.model import LARGEST_CUBE, Game, Match, Opinion, Record
 from bgfmt.game.moves import Play
 from bgfmt.game.state import GameState
 
@@ -67,40 +67,27 @@ def decisions(match: Match) -> Iterator[Decision]:
     Not doubling is one where a double was allowed and can gain: not before the game's first roll, in the Crawford
     game, or for who has the match won with the cube as it lies.
     """
+    limit = match.rules.cube_limit or LARGEST_CUBE + 1
     for number, game in enumerate(match.games):
         rolled, move = False, 1
-        before: Record | None = None
+        before = ""  # the kind of the record before
         for at, record in enumerate(game.records):
-            now = state(match, game, record)
+            now, kind = state(match, game, record), record.kind
             more: dict[str, Any] = {"move": move, "opinion": record.opinion}
-            if record.kind in ("play", "dance"):
-                answered = before is not None and before.kind in ("take", "double")
-                if rolled and not answered and _may_double(match, game, record):
+            if kind in ("play", "dance"):
+                may = now.may_double and record.cube < limit and (not now.away or now.away[0] > record.cube)
+                if rolled and may and before not in ("take", "double"):
                     before_roll = replace(now, dice=None)
                     yield Decision(number, at, "no double", record.player, before_roll, **more)
-                rolled = True
-            if record.kind == "play":
+            if kind == "play":
                 assert record.after is not None
                 made = Play(record.moves, record.after)
                 more |= {"written": "" if record.legal else str(made)}
                 played = made if record.legal else None
                 yield Decision(number, at, "play", record.player, now, played, **more)
-            elif record.kind in _CUBE and not _answers_a_beaver(record, before):
-                yield Decision(number, at, _CUBE[record.kind], record.player, now, **more)
-            elif record.kind == "set":
-                rolled = True
-            move += record.kind in ("play", "dance", "unplayed")
-            before = record
-
-
-def _answers_a_beaver(record: Record, before: Record | None) -> bool:
-    """Answers to a beaver are not judged: it is a question of the same position, which the double has asked."""
-    answer = record.kind in ("take", "drop", "beaver")
-    return answer and before is not None and before.kind in ("beaver", "raccoon")
-
-
-def _may_double(match: Match, game: Game, record: Record) -> bool:
-    limit = match.rules.cube_limit
-    if record.owner not in (None, record.player) or game.crawford or (limit and record.cube >= limit):
-        return False
-    return not match.length or match.length - game.scores[record.player] > record.cube
+            # an answer to a beaver is a question of the same position, which the double has asked
+            elif kind in _CUBE and (kind == "double" or before not in ("beaver", "raccoon")):
+                yield Decision(number, at, _CUBE[kind], record.player, now, **more)
+            rolled = rolled or kind in ("play", "dance", "set")
+            move += kind in ("play", "dance", "unplayed")
+            before = kind

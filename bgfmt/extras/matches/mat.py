@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import ge
 
 from bgfmt.errors import CapabilityError, FormatError, PositionError
-from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
-from bgfmt.extras.matches.plays import read_play
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.plays import read_play, signed_position
+from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded, printable
-from bgfmt.game.moves import BAR, OFF
+from bgfmt.game.moves import BAR, OFF, Counts
+from bgfmt.game.state import as_state, signed
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
@@ -64,7 +65,7 @@ class _Text:
 @dataclass
 class _Cell:
     kind: str
-    column: int
+    side: int  # of the column in which it begins
     dice: tuple[int, int] | None
     text: str
 
@@ -117,32 +118,24 @@ def _split(text: str) -> list[_Text]:
 
 def _match(text: _Text, name: str) -> Match:
     headers = {key.lower(): value for key, value in text.headers.items()}
-    rules = _rules(headers, name)
-    games: list[Game] = []
-    players: tuple[str, str] | None = None
-    crawford_seen = not rules.crawford
-    records = 0
+    event, place, date, round_ = (headers.get(key, "") for key in ("event", "site", "eventdate", "round"))
+    match = Match(
+        ("", ""), text.length, rules=_rules(headers, name), event=event, place=place, date=date, round=round_,
+        headers=dict(text.headers), format=NAME, unit="line",
+    )  # fmt: skip
+    walks, records, crawford_seen, scores = list[GameWalk](), 0, not match.rules.crawford, (0, 0)
     for number, lines in text.games:
-        at, heading = _heading(lines, players, headers)
-        if heading is None:
-            heading = (players or ("", "")), (games[-1].scores if games else (0, 0)), USUAL_COLUMN
-        names, scores, column = heading
-        players = players or names
+        at, heading = _heading(lines, match.players if walks else None, headers)
+        names, scores, column = heading or (("", ""), scores, USUAL_COLUMN)
+        match = match if walks else replace(match, players=names)
         crawford = not crawford_seen and one_point_away(text.length, scores)
         crawford_seen = crawford_seen or crawford
-        walk = GameWalk(
-            players, text.length, rules, number=number, scores=scores, crawford=crawford, unit="line"
-        )
-        games.append(_game(walk, lines[at:], column))
-        records += len(games[-1].records)
+        walks.append(GameWalk(match, number=number, scores=scores, crawford=crawford))
+        _game(walks[-1], lines[at:], column)
+        records += len(walks[-1].records)
         if records > model.MOST_RECORDS:
             raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
-    assert players is not None
-    return Match(
-        players, text.length, tuple(games), rules,
-        event=headers.get("event", ""), place=headers.get("site", ""), date=headers.get("eventdate", ""),
-        round=headers.get("round", ""), headers=dict(text.headers), format=NAME, unit="line",
-    )  # fmt: skip
+    return walked(match, walks)
 
 
 def _rules(headers: dict[str, str], name: str) -> Rules:
@@ -152,13 +145,10 @@ def _rules(headers: dict[str, str], name: str) -> Rules:
     limit = headers.get("cubelimit", "")
     crawford = _switch(headers.get("crawford", headers.get("crawfordrule", "")))
     return Rules(
-        True if crawford is None else crawford,
-        _switch(headers.get("jacoby", "")),
+        crawford is not False, _switch(headers.get("jacoby", "")),
         _switch(headers.get("beaver", headers.get("beavers", ""))),
-        int(limit) if re.fullmatch(r"[0-9]{1,6}", limit) else None,
-        None,
-        variation,
-    )
+        int(limit) if re.fullmatch(r"[0-9]{1,6}", limit) else None, variation=variation,
+    )  # fmt: skip
 
 
 def _switch(value: str) -> bool | None:
@@ -210,65 +200,57 @@ def _name(text: str) -> str:
 # -- the rows --------------------------------------------------------------------------------------------
 
 
-def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> Game:
+def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
     rows = []
     for number, line in lines:
         head = _ROW.match(line)
-        begin = head.end() if head else 0
-        cells = _cells(line, begin)
+        cells = _cells(line, head.end() if head else 0, column // 2)
         if head or cells:
             rows.append((number, cells))
         elif line.strip():
             what = printable(line.strip(), 60)
             walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
-    won = next((cell for _, row in reversed(rows) for cell in row if cell.kind == "wins"), None)
-    loser = None if won is None else 1 - int(won.column >= column // 2)
+    losers = [1 - cell.side for _, row in reversed(rows) for cell in row if cell.kind == "wins"]
     for k, (number, cells) in enumerate(rows):
         if len(cells) > MOST_CELLS:
             walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
             del cells[MOST_CELLS:]
-        players = [0, 1, *(int(cell.column >= column // 2) for cell in cells[2:])][: len(cells)]
+        players = [0, 1, *(cell.side for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
-            players = [_whose(walk, cells[0], more, column, loser)]
+            players = [_whose(walk, cells[0], more, losers)]
         for cell, player in zip(cells, players, strict=True):
             _tell(walk, cell, player, number)
-    return walk.finish()
 
 
-def _whose(walk: GameWalk, cell: _Cell, more: bool, column: int, loser: int | None) -> int:
+def _whose(walk: GameWalk, cell: _Cell, more: bool, losers: list[int]) -> int:
     """A lone cell is of the player whose turn it is; before anybody's turn, the second's if another row follows."""
-    by_column = int(cell.column >= column // 2)
     if cell.kind == "wins":
-        return by_column
-    if cell.kind == "resign" and cell.dice is None and loser is not None:
-        return loser  # a line of its own may begin anywhere
+        return cell.side
+    if cell.kind == "resign" and cell.dice is None and losers:
+        return losers[0]  # a line of its own may begin anywhere
     if walk.offers and cell.kind in ("take", "drop", "double"):
         return 1 - walk.offers[-1]
     if walk.offers:
         return walk.offers[0]
     if walk.turn is not None:
         return walk.turn
-    return 1 if more else by_column
+    return 1 if more else cell.side
 
 
-def _cells(line: str, begin: int) -> list[_Cell]:
+def _cells(line: str, begin: int, middle: int) -> list[_Cell]:
     line = line[begin:]
     tokens = list(_TOKEN.finditer(line))
+    ends = [*(token.start() for token in tokens[1:]), len(line)]
     cells: list[_Cell] = []
-    for k, token in enumerate(tokens):
-        until = tokens[k + 1].start() if k + 1 < len(tokens) else len(line)
-        text = line[token.end() : until]
-        if token["dice"]:
-            dice = (int(token["dice"][0]), int(token["dice"][1]))
-            cells.append(_Cell("dice", begin + token.start(), dice, text))
-            continue
-        kind = _KINDS[token["word"][:3].lower()]
-        before = cells[-1] if cells else None
-        if kind == "resign" and before and before.kind == "dice" and before.text in (" ", "  "):
-            before.kind, before.text = "resign", text  # rolled and conceded in one cell
+    for token, end in zip(tokens, ends, strict=False):
+        dice = (int(token["dice"][0]), int(token["dice"][1])) if token["dice"] else None
+        kind = "dice" if dice else _KINDS[token["word"][:3].lower()]
+        cell = _Cell(kind, int(begin + token.start() >= middle), dice, line[token.end() : end])
+        if kind == "resign" and cells and cells[-1].kind == "dice" and cells[-1].text in (" ", "  "):
+            cells[-1].kind, cells[-1].text = "resign", cell.text  # rolled and conceded in one cell
         else:
-            cells.append(_Cell(kind, begin + token.start(), None, text))
+            cells.append(cell)
     return cells
 
 
@@ -279,10 +261,8 @@ def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
         walk.result = Result(player, points)
     elif cell.kind == "double":
         walk.double(player, at, points if number else None)
-    elif cell.kind == "take":
-        walk.take(player, at)
-    elif cell.kind == "drop":
-        walk.drop(player, at)
+    elif cell.kind in ("take", "drop"):
+        (walk.take if cell.kind == "take" else walk.drop)(player, at)
     else:
         if cell.dice is not None:
             _roll(walk, cell, cell.dice, player, at)
@@ -323,16 +303,16 @@ def _fibs_board(text: str, before: Position) -> Position:
     the board before is taken.
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
-    mine, theirs = plays.board(before.us), plays.board(before.them)
+    mine, theirs = Counts.of(before)
     best, distance = None, MOST_MOVED + 1
     for begin in range(len(numbers) - BAR):
         points = numbers[begin : begin + BAR + 1]
         for counts in (points, points[::-1], [-n for n in points], [-n for n in reversed(points)]):
             try:
-                position = plays.signed_position(counts)
+                position = signed_position(counts)
             except PositionError:
                 continue
-            after, others = plays.board(position.us), plays.board(position.them)
+            after, others = Counts.of(position)
             # the other side changes by chequers sent to its bar only
             possible = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
             apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))
@@ -426,6 +406,5 @@ def _cell(record: Record, cube: int) -> str:
         )
     if record.after == record.position or record.after is None:
         return f"{dice}:"
-    mine, theirs = plays.board(record.after.us), plays.board(record.after.them)
-    board = [-theirs[BAR], *(mine[p] - theirs[BAR - p] for p in range(1, BAR)), mine[BAR]]
+    board = signed(as_state(record.after))
     return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"

@@ -195,8 +195,8 @@ class Match:
     """
 
     players: tuple[str, str]
-    length: int
-    games: tuple[Game, ...]
+    length: int = 0
+    games: tuple[Game, ...] = ()
     rules: Rules = Rules()
     event: str = ""
     place: str = ""

@@ -7,6 +7,7 @@ frame up to 24, his bar 0; Black moves down, his bar 25.
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from itertools import takewhile
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 
 ROLLS = tuple((a, b) for a in range(1, 7) for b in range(a, 7))  # 11 12 13 ... 66
@@ -82,9 +83,13 @@ class Ply:
     points: int = 0
 
 
-def position(board: bytes) -> Position:
-    """A board of 26 signed counts, White's positive, White first."""
-    return signed_position(struct.unpack("26b", board)[::-1])
+def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
+    """A board of 26 signed counts, White's positive, White first; None where the walk stops at it."""
+    try:
+        return signed_position(struct.unpack("26b", board)[::-1])
+    except PositionError as error:
+        walk.stop(at, str(error))
+        return None
 
 
 def tell(walk: GameWalk, ply: Ply, at: int) -> None:
@@ -109,10 +114,8 @@ def tell(walk: GameWalk, ply: Ply, at: int) -> None:
 
 
 def _set(walk: GameWalk, ply: Ply, at: int) -> None:
-    try:
-        board = None if ply.board is None else position(ply.board)
-    except PositionError as error:
-        walk.stop(at, str(error))
+    board = None if ply.board is None else _position(ply.board, walk, at)
+    if board is None and ply.board is not None:
         return
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
         walk.played_to(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
@@ -192,22 +195,19 @@ def _first(source: Source, begin: int) -> Match:
     length, _, flags, *_ = header.unpack("<HBBHHBBIH8s", "the match header")
     players = (header.text(header.byte()), header.text(header.byte()))
     rules = Rules(bool(flags & 1), bool(flags & 2), bool(flags & 4))
-    scores = (0, 0)
-    finished = []
+    match, walks = Match(players, length, rules=rules, format=NAME, unit="ply"), list[GameWalk]()
     for number, chunk in enumerate(games, 1):
-        walk = GameWalk(players, length, rules, number=number, scores=scores, unit="ply")
-        _first_game(chunk, walk)
-        scores = _after(scores, walk, length)
-        finished.append(walk.finish())
-    return Match(players, length, tuple(finished), rules, format=NAME, unit="ply")
+        walks.append(GameWalk(match, number=number, scores=_after(walks[-1]) if walks else (0, 0)))
+        _first_game(chunk, walks[-1])
+    return walked(match, walks)
 
 
-def _after(scores: tuple[int, int], walk: GameWalk, length: int) -> tuple[int, int]:
+def _after(walk: GameWalk) -> tuple[int, int]:
     """The score after a game, nobody past the length."""
-    out = list(scores)
+    out, most = list(walk.scores), walk.match.length or sys.maxsize
     if walk.result is not None:
         out[walk.result.winner] += walk.result.points
-    return (min(out[0], length), min(out[1], length)) if length else (out[0], out[1])
+    return min(out[0], most), min(out[1], most)
 
 
 def _first_game(chunk: Source, walk: GameWalk) -> None:
@@ -216,8 +216,8 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
     if winner in (0, 1):
         walk.result = Result(winner, points)
     start = chunk.take(2, "a start")
-    if start != b"\xff\xff":
-        _begin(walk, (start + chunk.take(25, "a start"))[:26])
+    if start != b"\xff\xff" and (board := _position((start + chunk.take(25, "a start"))[:26], walk, 0)):
+        walk.begin(board)
     for at in range(1, count + 1):
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
@@ -235,13 +235,6 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
 def _dice_of(action: int) -> int:
     """How many dice a roll has: four of a double."""
     return 4 if ROLLS[action][0] == ROLLS[action][1] else 2
-
-
-def _begin(walk: GameWalk, board: bytes) -> None:
-    try:
-        walk.begin(position(board))
-    except PositionError as error:
-        walk.stop(0, str(error))
 
 
 # -- version 2 -------------------------------------------------------------------------------------------
@@ -281,25 +274,20 @@ def _second(source: Source, begin: int) -> Match:
         rules = Rules(crawford, jacoby, beavers, None, automatic)
     rules = replace(rules, cube_limit=fields.varint() if mask & 8 else None)
     scores = (fields.varint(), fields.varint()) if mask & 16 else (0, 0)
-    length = min(length, 99_999)
     crawford_seen = bool(mask >> 11 & 1) or not rules.crawford
-    finished = []
+    usual = Match(players, min(length, 99_999), rules=rules, format=NAME, unit="ply", notes=tuple(notes))
+    starts = [usual, replace(usual, rules=replace(rules, variation="nackgammon"))][: variant + 1]
+    walks = list[GameWalk]()
     for number, section in enumerate(games, 1):
-        crawford = not crawford_seen and one_point_away(length, scores)
+        crawford = not crawford_seen and one_point_away(usual.length, scores)
         crawford_seen = crawford_seen or crawford
-        walks = [
-            _second_game(section, GameWalk(
-                players, length, replace(rules, variation=start), number=number, scores=scores, crawford=crawford,
-                unit="ply",
-            ))
-            for start in ("backgammon", "nackgammon")[: variant + 1]
-        ]  # fmt: skip
+        several = [GameWalk(match, number=number, scores=scores, crawford=crawford) for match in starts]
+        for walk in several:
+            _second_game(section, walk)
         # files that say Nackgammon were met with games from the usual start: the start that fits is taken
-        walk = min(walks, key=lambda walk: (walk.stopped, len(walk.problems)))
-        scores = _after(scores, walk, length)
-        finished.append(walk.finish())
-    rules = replace(rules, variation=("backgammon", "nackgammon")[variant])
-    return Match(players, length, tuple(finished), rules, format=NAME, unit="ply", notes=tuple(notes))
+        walks.append(min(several, key=lambda walk: (walk.stopped, len(walk.problems))))
+        scores = _after(walks[-1])
+    return walked(starts[-1], walks)
 
 
 def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
@@ -308,15 +296,15 @@ def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
         notes.append("the checksum of the file is wrong")
 
 
-def _second_game(section: Source, walk: GameWalk) -> GameWalk:
+def _second_game(section: Source, walk: GameWalk) -> None:
     section = replace(section)  # it may be read for another start, too
     fields, mask, _ = section.record()
     winner = fields.varint() if mask & 1 else None
     points = fields.varint() if mask & 2 else 0
     if winner in (0, 1):
         walk.result = Result(winner, min(points, 99_999))
-    if mask & 8:
-        _begin(walk, fields.take(26, "a board"))
+    if mask & 8 and (board := _position(fields.take(26, "a board"), walk, 0)):
+        walk.begin(board)
     value = fields.varint() if mask & 16 else None
     owner = fields.varint() if mask & 32 else None
     automatic = fields.varint() if mask & 64 else 0
@@ -327,7 +315,6 @@ def _second_game(section: Source, walk: GameWalk) -> GameWalk:
         if ply.action == 31 and ply.dice is not None:
             ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
         tell(walk, ply, at)
-    return walk
 
 
 def _second_plies(section: Source) -> Iterator[Ply]:

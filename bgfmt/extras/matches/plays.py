@@ -1,7 +1,6 @@
 """What a written play does to the board, and whether a roll allows it.
 
-A hop is (from, to) as written and may stand for several dice. Inside, a board is two lists, of who moves and of the
-other: chequers by point as their owner counts, 25 the bar, entry 0 unused.
+A hop is (from, to) as written and may stand for several dice.
 
 The play is the legal one that gives both sides' chequers after the hops as written, a chequer hit wherever a hop ends
 on it; only where there is none, because a merged hop hit on its way, do the marks of hits decide.
@@ -15,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
-from bgfmt.game.moves import BAR, OFF, Move, legal_plays
+from bgfmt.game.moves import BAR, OFF, Counts, Move, Play, legal_plays
+from bgfmt.game.state import full, side_of
 
-Board = list[int]
 Hop = tuple[int, int]
 MOST_HOPS = 30  # more than any roll and any slip of the pen
 
@@ -31,35 +30,18 @@ class WrittenPlay:
     legal: bool
 
 
-def side(board: Board) -> Side:
-    """The side of a list of 26."""
-    return Side(*board[1:BAR], bar=board[BAR])
-
-
-def position(mine: Board, theirs: Board) -> Position:
-    """The position of a board, who moves first."""
-    return Position(side(mine), side(theirs))
-
-
 def signed_position(counts: Sequence[int]) -> Position:
     """The position of 26 signed counts by point, as the side counts whose numbers are positive and who comes first.
 
     PositionError where no such board can be.
     """
-    mine = [0, *(max(0, n) for n in counts[1:])]
-    theirs = [0, *(max(0, -n) for n in counts[-2::-1])]
-    return position(mine, theirs).check()
-
-
-def board(side: Side) -> Board:
-    """A side as a list of 26."""
-    return [0, *side.counts, *(0,) * (24 - len(side.counts)), side.bar]
+    seen = counts[1:], [-n for n in counts[-2::-1]]
+    return Position(*(side_of([max(0, n) for n in side]) for side in seen))
 
 
 def can_move(before: Position, dice: tuple[int, int]) -> bool:
     """Whether a roll allows any move."""
-    mine, theirs = board(before.us), board(before.them)
-    return any(_end(mine, theirs, start, die) is not None for die in set(dice) for start in _starts(mine))
+    return any(True for die in dice for _ in Counts.of(before).steps(die))
 
 
 def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: int = 0) -> WrittenPlay | str:
@@ -67,108 +49,77 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
     marks : points at which hits are marked.
     """
-    mine, theirs = board(before.us), board(before.them)
-    written = _written(mine, theirs, hops)
+    board = Counts.of(before)
+    written = _written(board, hops)
     if isinstance(written, str):
         return written
-    moves, *target = written
-    after = position(*target)
+    moves, target = written
+    after = target.position()
     high, low = max(dice), min(dice)
     for order in [(high,) * 4] if high == low else [(high, low), (low, high)]:
         # a way that uses all the dice is legal, and no other play need be looked at
-        way = _way(mine, theirs, order, target)
+        way = _way(board, order, target)
         if way is not None:
             return WrittenPlay(way, after, True)
-    plays = [play for play in legal_plays(before, high, low) if play.result.us == after.us]
-    play = min(plays, key=lambda p: (p.result.them != after.them, abs(_hits(p.moves) - marks)), default=None)
-    return WrittenPlay(moves, after, False) if play is None else WrittenPlay(play.moves, play.result, True)
+
+    def misfit(play: Play) -> tuple[bool, int]:
+        return play.result.them != after.them, abs(sum(move.hit for move in play.moves) - marks)
+
+    fitting = [play for play in legal_plays(before, high, low) if play.result.us == after.us]
+    best = min(fitting, key=misfit, default=None)
+    return WrittenPlay(best.moves, best.result, True) if best else WrittenPlay(moves, after, False)
 
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
     """The play that turns one board into another; without moves where plain moves cannot."""
-    mine, others = board(before.us), board(after.us)
+    mine, others = Counts.of(before).mine, Counts.of(after).mine
     starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - others[p])]
     ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
     if starts and len(ends) <= len(starts) <= MOST_HOPS:
         hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-        written = _written(mine, board(before.them), hops)
-        play = find(before, dice, hops)
-        sound = not isinstance(written, str) and position(*written[1:]) == after
+        written, play = _written(Counts.of(before), hops), find(before, dice, hops)
+        sound = not isinstance(written, str) and written[1].position() == after
         if sound and not isinstance(play, str) and play.result == after:
             return play
     return WrittenPlay((), after, False)
 
 
-def _written(mine: Board, theirs: Board, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Board, Board] | str:
+def _written(board: Counts, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Counts] | str:
     """The hops as moves and the board after them; no rule of the dice is looked at."""
     if len(hops) > MOST_HOPS:
         return f"a play of {len(hops)} moves"
     moves = []
     left = list(hops)
     while left:  # words may come in any order, so one may stand before the word that brings its chequer
-        hop = next((hop for hop in left if 1 <= hop[0] <= BAR and mine[hop[0]]), None)
+        hop = next((hop for hop in left if 1 <= hop[0] <= BAR and board.mine[hop[0]]), None)
         if hop is None:
             return f"no chequer stands on {_name(left[0][0])} to be moved to {_name(left[0][1])}"
         left.remove(hop)
         start, end = hop
         if not OFF <= end < BAR:
             return f"a chequer cannot be moved to {_name(end)}"
-        if end != OFF and theirs[BAR - end] > 1:
+        if end != OFF and board.theirs[BAR - end] > 1:
             return f"{_name(start)}/{end} puts both sides on one point"
-        move, mine, theirs = _moved(mine, theirs, start, end)
+        move, board = board.moved(start, end)
         moves.append(move)
-    return tuple(moves), mine, theirs
+    return tuple(moves), board
 
 
 def _name(point: int) -> str:
     return "the bar" if point == BAR else "off" if point == OFF else str(point)
 
 
-def _hits(moves: tuple[Move, ...]) -> int:
-    return sum(move.hit for move in moves)
-
-
-def _moved(mine: Board, theirs: Board, start: int, end: int) -> tuple[Move, Board, Board]:
-    """A chequer's move and the board after it; a single chequer on its end is hit."""
-    mine = list(mine)
-    mine[start] -= 1
-    if end == OFF:
-        return Move(start, end), mine, theirs
-    mine[end] += 1
-    hit = theirs[BAR - end] == 1
-    if hit:
-        theirs = list(theirs)
-        theirs[BAR - end] = 0
-        theirs[BAR] += 1
-    return Move(start, end, hit), mine, theirs
-
-
-def _starts(mine: Board) -> list[int]:
-    return [BAR] if mine[BAR] else [p for p in range(24, 0, -1) if mine[p]]
-
-
-def _end(mine: Board, theirs: Board, start: int, die: int) -> int | None:
-    """Where a chequer comes by one die, None where the rules forbid it."""
-    end = start - die
-    if end > OFF:
-        return end if theirs[BAR - end] < 2 else None
-    return None if any(mine[7:]) or (end < OFF and any(mine[start + 1 : 7])) else OFF
-
-
-def _way(mine: Board, theirs: Board, dice: tuple[int, ...], target: list[Board]) -> tuple[Move, ...] | None:
-    """A way to the target's board by all of these dice in this order."""
+def _way(board: Counts, dice: tuple[int, ...], target: Counts) -> tuple[Move, ...] | None:
+    """A way to the target by all of these dice in this order."""
     if not dice:
-        return () if [mine, theirs] == target else None
-    surplus = sum(a - b for a, b in zip(mine, target[0], strict=True) if a > b)
-    if surplus > len(dice) or theirs[BAR] > target[1][BAR]:
+        return () if board == target else None
+    surplus = sum(a - b for a, b in zip(board.mine, target.mine, strict=True) if a > b)
+    if surplus > len(dice) or board.theirs[BAR] > target.theirs[BAR]:
         return None
-    for start in _starts(mine):
-        end = _end(mine, theirs, start, dice[0])
-        if end is not None:
-            move, after, others = _moved(mine, theirs, start, end)
-            rest = _way(after, others, dice[1:], target)
-            if rest is not None:
-                return (move, *rest)
+    for move, after in board.steps(dice[0]):
+        rest = _way(after, dice[1:], target)
+        if rest is not None:
+            return (move, *rest)
     return None
 
 
@@ -199,7 +150,7 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
 
 def moved(side: Side, hops: Sequence[Hop]) -> list[int] | None:
     """The chequers of a side on points 1 to 25 after hops that hit nothing, None where one has no chequer to move."""
-    counts = board(side)
+    counts = [0, *full(side)]
     for start, end in hops:
         if not 0 < start <= BAR or not counts[start]:
             return None

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bgfmt.errors import FormatError, PositionError
-from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.walk import GameWalk, walked
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
-from bgfmt.game.moves import BAR, OFF, Move
+from bgfmt.game.moves import BAR, OFF, Counts, Move
+from bgfmt.game.state import side_of
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
@@ -128,19 +129,19 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
     """
     if len(data) > LARGEST:
         raise FormatError(f"{name}: larger than {LARGEST >> 20} MiB")
-    games: list[tuple[Node, GameWalk]] = []  # of the match being read
+    walks: list[GameWalk] = []  # of the match being read
     records = 0
     for tree in parse(data, name):
         walk = _walk(tree[0].properties, name)
-        if games and (walk.number <= games[-1][1].number or walk.length != games[-1][1].length):
-            yield _match(games)
-            games, records = [], 0
-        games.append((tree[0], walk))
+        if walks and (walk.number <= walks[-1].number or walk.match.length != walks[-1].match.length):
+            yield walked(walks[0].match, walks)
+            walks, records = [], 0
+        walks.append(walk)
         _game(tree, walk)
         records += len(walk.records)
         if records > model.MOST_RECORDS:
             raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
-    yield _match(games)
+    yield walked(walks[0].match, walks)
 
 
 def _game(tree: list[Node], walk: GameWalk) -> None:
@@ -161,16 +162,6 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
             walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
 
 
-def _match(games: list[tuple[Node, GameWalk]]) -> Match:
-    root, first = games[0]
-    info = {key: _text(root.properties, key) for key in ("EV", "PC", "DT", "RO", "AN")}
-    return Match(
-        first.players, first.length, tuple(walk.finish() for _, walk in games), first.rules,
-        event=info["EV"], place=info["PC"], date=info["DT"], round=info["RO"],
-        headers={key: value for key, value in info.items() if value}, format=NAME, unit="byte",
-    )  # fmt: skip
-
-
 def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
     if root.get("GM", [b"6"])[0].strip() != b"6":
         raise FormatError(f"{name}: an SGF file of another game (GM is not 6)")
@@ -186,10 +177,14 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
         cube_limit=1 if b"nocube" in words else None,
         variation=variation,
     )
-    walk = GameWalk(
-        (_text(root, "PW"), _text(root, "PB")), length, rules, number=info.get(b"game", 0) + 1,
-        scores=(info.get(b"ws", 0), info.get(b"bs", 0)), crawford=b"crawfordgame" in words, unit="byte",
+    texts = {key: _text(root, key) for key in ("EV", "PC", "DT", "RO", "AN")}
+    match = Match(
+        (_text(root, "PW"), _text(root, "PB")), length, rules=rules, event=texts["EV"], place=texts["PC"],
+        date=texts["DT"], round=texts["RO"], headers={key: text for key, text in texts.items() if text},
+        format=NAME, unit="byte",
     )  # fmt: skip
+    scores = info.get(b"ws", 0), info.get(b"bs", 0)
+    walk = GameWalk(match, number=info.get(b"game", 0) + 1, scores=scores, crawford=b"crawfordgame" in words)
     result = _RESULT.match(root.get("RE", [b""])[0])
     if result:
         winner = b"WB".index(result[1].upper())
@@ -243,22 +238,20 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
     level = f"{levels[0]}-ply"
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    more = worth, bool(walk.length), tuple(several)
+    more = worth, bool(walk.match.length), tuple(several)
     return model.Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", *more)
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
     """The board that AE, AW and AB leave, White first."""
-    sides = [plays.board(before.us), plays.board(before.them)]
+    sides = [list(side) for side in Counts.of(before)]
     for letter in _each(properties.get("AE", [])):
         for player in (0, 1):
             sides[player][_point(letter, player)] = 0
     for player, key in enumerate(("AW", "AB")):
         for letter in _each(properties.get(key, [])):
             sides[player][_point(letter, player)] += 1
-    for side in sides:
-        side[OFF] = 0
-    return plays.position(*sides).check()
+    return Position(*(side_of(side[1:]) for side in sides)).check()
 
 
 def _each(values: list[bytes]) -> list[str]:
@@ -456,10 +449,9 @@ def _letters(moves: Iterable[Move], player: int) -> bytes:
 
 def _board_node(position: Position, first: int) -> bytes:
     """AE, AW and AB of a board whose first side is player `first`'s."""
-    sides = (position.us, position.them) if first == 0 else (position.them, position.us)
     out = b"AE[a:y]"
-    for player, side in enumerate(sides):
-        points = [point for point, count in enumerate(plays.board(side)) for _ in range(count)]
+    for player, side in enumerate(Counts.of(position)[:: -1 if first else 1]):
+        points = [point for point, count in enumerate(side) for _ in range(count)]
         if points:
             out += b"AW" if player == 0 else b"AB"
             out += b"".join(b"[%s]" % _letter(point, player).encode() for point in points)

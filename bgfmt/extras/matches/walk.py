@@ -6,6 +6,7 @@ fit is put into words; a position or cube that the file has and that differs is 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -20,26 +21,17 @@ LOST = "the play is lost; nothing is judged until the file gives a board"
 
 
 class GameWalk:
-    """One game being walked; `turn`, `offers` and `over` may be asked at any time.
+    """One game of a match being walked; `turn`, `offers` and `over` may be asked at any time.
 
-    turn : who is on roll, None before anybody has been.
+    match : what is known of it before its games. turn : who is on roll, None before anybody has been.
     offers : who has turned the cube while nobody has answered, in order.
     """
 
     def __init__(
-        self,
-        players: tuple[str, str],
-        length: int = 0,
-        rules: model.Rules = model.Rules(),  # noqa: B008 - frozen
-        *,
-        number: int = 1,
-        scores: tuple[int, int] = (0, 0),
-        crawford: bool = False,
-        unit: str = "record",
+        self, match: model.Match, *, number: int = 1, scores: tuple[int, int] = (0, 0), crawford: bool = False
     ) -> None:
-        self.players, self.length, self.rules, self.unit = players, length, rules, unit
-        self.number, self.scores, self.crawford = number, scores, crawford
-        side = model.STARTS[rules.variation]
+        self.match, self.number, self.scores, self.crawford = match, number, scores, crawford
+        side = model.STARTS[match.rules.variation]
         self.sides = [side, side]
         self.start = Position(side, side)
         self.turn: int | None = None
@@ -226,13 +218,13 @@ class GameWalk:
         self.stopped = True
 
     def name(self, player: int) -> str:
-        return self.players[player] or f"player {player + 1}"
+        return self.match.players[player] or f"player {player + 1}"
 
     def finish(self) -> model.Game:
         """The game as walked."""
         if not self.over:
             self._last_was_not_played()
-        problems = tuple(f"game {self.number}, {self.unit} {at}: {text}" for at, text in self.problems)
+        problems = tuple(f"game {self.number}, {self.match.unit} {at}: {text}" for at, text in self.problems)
         records = tuple(self.records)
         return model.Game(records, self.scores, self.crawford, self.start, self.result, self.number, problems)
 
@@ -303,6 +295,11 @@ class GameWalk:
         if last is not None and _stood(last):
             self.records[-1] = replace(last, kind="unplayed", after=None, legal=True)
             self.problems = [one for one in self.problems if one not in ((last.at, NO_PLAY), (last.at, LOST))]
+
+
+def walked(match: model.Match, walks: Iterable[GameWalk]) -> model.Match:
+    """The match with its games."""
+    return replace(match, games=tuple(walk.finish() for walk in walks))
 
 
 def _stood(record: model.Record) -> bool:

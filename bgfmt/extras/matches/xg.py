@@ -18,7 +18,7 @@ from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl
 from bgfmt.errors import FormatError, PositionError, TruncatedError
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk
+from bgfmt.extras.matches.walk import GameWalk, walked
 
 NAME = "xg"
 ENGINE = "eXtreme Gammon"
@@ -91,7 +91,7 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
             (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
     if match is None:
         raise FormatError(f"{name}: no record in it")
-    yield replace(match, games=tuple(walk.finish() for walk in walks), notes=tuple(notes))
+    yield walked(replace(match, notes=tuple(notes)), walks)
 
 
 # -- the records -----------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def _match(header: Container, name: str) -> Match:
     limit = 1 << header.cube_limit if 0 < header.cube_limit <= 15 else None
     rules = Rules(crawford, jacoby, beaver, limit, automatic, VARIATIONS[header.variation])
     return Match(
-        (one, two), 0 if header.length == MONEY else header.length, (), rules, event=texts.get("event", ""),
+        (one, two), 0 if header.length == MONEY else header.length, rules=rules, event=texts.get("event", ""),
         place=texts.get("place", ""), date=_date(header.date), round=texts.get("round", ""),
         headers={key: value for key, value in texts.items() if value}, format=NAME,
     )  # fmt: skip
@@ -136,10 +136,8 @@ def _date(days: float) -> str:
 
 
 def _game(header: Container, match: Match, number: int) -> GameWalk:
-    walk = GameWalk(
-        match.players, match.length, match.rules, number=header.number,
-        scores=(max(0, header.scores[0]), max(0, header.scores[1])), crawford=bool(header.crawford),
-    )  # fmt: skip
+    scores = max(0, header.scores[0]), max(0, header.scores[1])
+    walk = GameWalk(match, number=header.number, scores=scores, crawford=bool(header.crawford))
     if min(header.scores) < 0:
         walk.problem(number, "a score below 0, read as 0")
     if any(header.start):

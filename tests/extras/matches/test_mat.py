@@ -54,7 +54,7 @@ def test_words() -> None:
 )
 def test_a_hit_is_where_it_is_written(written: str, hit: int) -> None:
     """With 56 both bar/20*/14 and bar/19*/14 bring the same chequer to 14 with one hit: the written stop decides."""
-    walk = GameWalk(("a", "b"))
+    walk = GameWalk(Match(("a", "b")))
     walk.begin(
         Position(Side(0, 0, 0, 0, 0, 2, bar=1), Side(2, 0, 0, 0, 1, 1, 2))
     )  # blots on White's 20 and 19
@@ -406,7 +406,7 @@ def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> No
 
 
 def test_a_board_that_the_file_gives_is_known_again() -> None:
-    walk = GameWalk(("A", "B"))
+    walk = GameWalk(Match(("A", "B")))
     walk.lost(0, (3, 1), 1, "not written")
     walk.roll(1, (4, 2), [(8, 4), (6, 4)], 1)
     walk.played_to(0, (3, 1), walk.position(0), 2)

@@ -18,9 +18,8 @@ from bgfmt.game.moves import legal_plays
 
 def game(source: random.Random, length: int, scores: tuple[int, int], number: int, plies: int) -> GameWalk:
     """A game of legal plays and whatever the cube allows, cut off after `plies` plies."""
-    walk = GameWalk(
-        ("Ann", "Bob"), length, Rules(jacoby=None if length else False), number=number, scores=scores
-    )
+    match = Match(("Ann", "Bob"), length, rules=Rules(jacoby=None if length else False))
+    walk = GameWalk(match, number=number, scores=scores)
     player = source.randrange(2)
     for at in range(plies):
         if walk.over:
@@ -89,7 +88,7 @@ def test_every_legal_play_is_found_from_its_words(seed: int) -> None:
         for play in legal_plays(position, *dice):
             hops = [(m.start, m.end) for m in play.moves]
             source.shuffle(hops)
-            other = GameWalk(("a", "b"))
+            other = GameWalk(Match(("a", "b")))
             other.begin(position)
             other.roll(0, dice, hops, 1, marks=sum(m.hit for m in play.moves))
             (record,) = other.finish().records

@@ -130,9 +130,8 @@ def play_game(
     Quit, with the game as far as it came, where a player or the dice raise it;
     PositionError where an engine breaks the rules; FormatError where the dice end.
     """
-    walk = GameWalk(
-        setting.names, setting.length, setting.rules, number=number, scores=scores, crawford=crawford
-    )
+    match = Match(setting.names, setting.length, rules=setting.rules)
+    walk = GameWalk(match, number=number, scores=scores, crawford=crawford)
     table = _Table(players, setting, walk, dice, tell)
     dice.begin(number - 1)
     turn, rolled = setting.first, None
@@ -155,7 +154,7 @@ def play_game(
             except Undo:
                 turn, rolled = table.undo(turn)
     except Quit as end:
-        end.match = Match(setting.names, setting.length, (table.walk.finish(),), setting.rules)
+        end.match = replace(match, games=(table.walk.finish(),))
         raise
     game = table.walk.finish()
     ending = outcome(game)

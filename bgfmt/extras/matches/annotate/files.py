@@ -6,17 +6,19 @@ import csv
 import io
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgfmt import storage
 from bgfmt.analysis.sources import Progress
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError
 from bgfmt.extras import matches
 from bgfmt.extras.matches.annotate import page, text
-from bgfmt.extras.matches.annotate.judging import Judge
+from bgfmt.extras.matches.annotate.judging import Judge, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total, Unread, judge_match
 from bgfmt.extras.matches.sgf import cube_record, luck_record, play_record, with_comments, write_sgf
 from bgfmt.game.drawing import printable
@@ -25,6 +27,7 @@ from bgfmt.game.identifiers import position_id
 #: names by which files in a folder are known to be meant as matches
 SUFFIXES = frozenset([".mat", ".sgf", ".xg", ".bgf", ".ogxm", ".ogxma", ".ogxms", ".gvab", ".gam"])
 PathLike = str | os.PathLike[str]
+Place = tuple[int, int]  # index of a game, and of a record in it
 
 
 @dataclass
@@ -41,62 +44,59 @@ class Annotated:
         With what `Judge(records=True)` gives, gnubg's records of an analysis stand there, too, unless the file has
         some. Of an .sgf file no other byte is changed.
         """
+        notes = [_notes(report) for report in self.reports]
         if not any(report.match.format == "sgf" for report in self.reports):
-            return b"".join(write_sgf(one.match, _comments(one), _records(one)) for one in self.reports)
-        at: dict[int, list[str]] = {}
-        records: dict[int, bytes] = {}
-        for report in self.reports:
-            games = report.match.games
-            for (game, k), lines in _comments(report).items():
-                at.setdefault(games[game].records[k].at, []).extend(lines)
-            records |= {games[game].records[k].at: data for (game, k), data in _records(report).items()}
-        return with_comments(self.data, at, records or None)
+            pairs = zip(self.reports, notes, strict=True)
+            return b"".join(write_sgf(report.match, *several) for report, several in pairs)
+        comments, records = defaultdict[int, list[str]](list), dict[int, bytes]()
+        for report, (lines, data) in zip(self.reports, notes, strict=True):
+            at = {place: report.match.games[place[0]].records[place[1]].at for place in lines}
+            for place, several in lines.items():
+                comments[at[place]] += several
+            records |= {at[place]: record for place, record in data.items()}
+        return with_comments(self.data, comments, records or None)
 
 
-def _comments(report: MatchReport) -> dict[tuple[int, int], list[str]]:
-    comments: dict[tuple[int, int], list[str]] = {}
+def _notes(report: MatchReport) -> tuple[dict[Place, list[str]], dict[Place, bytes]]:
+    """Comments, and gnubg's records of the analysis, by game and record."""
+    comments, records = defaultdict[Place, list[str]](list), defaultdict[Place, bytes](bytes)
     for one in report.judgements:
-        line = f"{text.line(one)} [{position_id(one.decision.state.position)}]"
-        comments.setdefault((one.decision.game, one.decision.record), []).append(line)
-    return comments
+        decision = one.decision
+        place = decision.game, decision.record
+        comments[place].append(f"{text.line(one)} [{position_id(decision.state.position)}]")
+        if data := _record(one):
+            records[place] += data
+    return comments, records
 
 
-def _records(report: MatchReport) -> dict[tuple[int, int], bytes]:
-    """gnubg's records of the analysis, by game and record."""
-    records: dict[tuple[int, int], bytes] = {}
-    for one in report.judgements:
-        decision, skill, data = one.decision, one.class_of("gnubg"), b""
-        if decision.kind == "play" and one.ranking:
-            data = play_record(decision.player, one.ranking, one.method, skill)
-            data += luck_record(decision.player, one.luck) if one.luck is not None else b""
-        elif decision.kind != "beaver" and one.cube is not None and one.cubeless is not None:
-            worth, (lost, won) = one.cube, one.ends or (-1.0, 1.0)
-            if decision.player != decision.state.turn:
-                lost, won = (1 - won, 1 - lost) if one.ends else (lost, won)
-            rolling, taken = (lost + (won - lost) * (number + 1) / 2 for number in worth[:2])
-            on_roll = decision.kind == "no double"
-            data = cube_record(rolling, taken, one.cubeless, one.method, skill, on_roll=on_roll)
-        if data:
-            place = decision.game, decision.record
-            records[place] = records.get(place, b"") + data
-    return records
+def _record(one: Judgement) -> bytes:
+    decision, skill = one.decision, one.class_of("gnubg")
+    if one.play and one.ranking:
+        data = play_record(decision.player, one.ranking, one.method, skill)
+        return data + (b"" if one.luck is None else luck_record(decision.player, one.luck))
+    if decision.kind == "beaver" or one.cube is None or one.cubeless is None:
+        return b""
+    lost, won = one.ends or (-1.0, 1.0)
+    if one.ends and decision.player != decision.state.turn:
+        lost, won = 1 - won, 1 - lost
+    rolling, taken = (lost + (won - lost) * (number + 1) / 2 for number in one.cube[:2])
+    on_roll = decision.kind == "no double"
+    return cube_record(rolling, taken, one.cubeless, one.method, skill, on_roll=on_roll)
 
 
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     """Judge all matches of a file in any form that `bgfmt.matches` reads; FormatError where it is none."""
-    name = printable(os.path.basename(os.fspath(path)))
+    folder, name = map(printable, os.path.split(os.fspath(path)))
     data = matches.content(path)
     several = matches.read(data, name)
     if not several:
         raise FormatError(f"{name}: no match in it")
-    folder = printable(os.path.dirname(os.fspath(path)))
     where = {"file": name, "folder": folder}
     reports = [judge_match(one, judge, number=k, **where) for k, one in enumerate(several, 1)]
     return Annotated(os.fspath(path), data, reports)
 
 
-@dataclass
-class Found:
+class Found(NamedTuple):
     """A file to be read; `asked` where it was named itself or bears the name of a match."""
 
     path: str
@@ -158,9 +158,7 @@ def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options
 
 
 ENDING = {"sgf": ".sgf", "html": ".html", "json": ".json", "text": ".txt", "csv": ".csv", "sums": ".csv"}
-ENDINGS = {".htm": "html", "": "text", ".csv": "csv"} | {
-    ending: form for form, ending in ENDING.items() if ending != ".csv"
-}
+ENDINGS = {ending: form for form, ending in reversed(ENDING.items())} | {".htm": "html", "": "text"}
 
 
 def form_of(path: str) -> str | None:
@@ -183,8 +181,8 @@ def content(report: Report, form: str, worst: int = WORST) -> bytes:
 def _csv(rows: Iterable[dict[str, Any]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for place, row in enumerate(rows):
-        if not place:
+    for row in rows:
+        if not out.tell():
             writer.writerow(row)
         writer.writerow(map(_cell, row.values()))
     return out.getvalue()
@@ -238,15 +236,12 @@ def write_folder(
     taken: set[str] = set()
     for annotated in each:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        stem, suffix, count = Path(annotated.path).stem, ENDING[form], 1
-        name = stem + suffix
-        while name.lower() in taken:
-            count += 1
-            name = f"{stem}-{count}{suffix}"
+        stem = Path(annotated.path).stem
+        names = (f"{stem}-{k}{ENDING[form]}" if k > 1 else stem + ENDING[form] for k in count(1))
+        name = next(name for name in names if name.lower() not in taken)
         taken.add(name.lower())
-        data = (
-            annotated.sgf() if form == "sgf" else content(Report(annotated.reports, page=page), form, worst)
-        )
+        report = Report(annotated.reports, page=page)
+        data = annotated.sgf() if form == "sgf" else content(report, form, worst)
         with storage.create(Path(folder) / name, force=force) as sink:
             sink.write(data)
     return len(taken)

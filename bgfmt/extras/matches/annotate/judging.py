@@ -53,27 +53,19 @@ class FileAnalysis:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One decision and its price.
+    """One decision and its price. Most fields are those of a decision in docs/json.md.
 
-    did, best : what was done and what was best, in words.
     equity, best_equity, loss : of what was done, of the best, and the difference, never negative; None for an
         illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
-    choices : how many different ones there were.
     close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
         are estimated or played out. Where no bound of their error is known, either, the verdict is "approximate",
-        and no error.
-    source, table : where the numbers come from; max_error : how far `equity` and `mwc` may err, None where it is not
-        known. gammons : "none", "counted" or "ignored".
-    method : how the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs".
+        and no error. max_error : how far `equity` and `mwc` may err, None where it is not known.
     ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
     cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
-    action : of a cube decision, what was right for both sides, such as "No double, take".
-    file : what the file's own analysis says of the same decision.
-    insight : what lies behind a wrong cube decision, where its numbers are exact.
+    file, insight : what the file's own analysis says; what lies behind a wrong cube decision with exact numbers.
     ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
     cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
-    luck : of a play, the equity of the roll less the mean of all rolls; None where either is approximate.
     """
 
     decision: Decision
@@ -95,7 +87,6 @@ class Judgement:
     max_error: Mapping[str, float] | None = None
     gammons: str = "none"
     note: str = ""
-    method: Method = "exact"
     ends: tuple[float, float] | None = None
     cube: tuple[float, float, float] | None = None
     action: str = ""
@@ -122,6 +113,11 @@ class Judgement:
         if self.loss <= ERROR:
             return "right"
         return "close" if self.close else "error"
+
+    @property
+    def method(self) -> Method:
+        """How the numbers were found: "exact" (a table or a calculation), "estimated" or by "play-outs"."""
+        return "play-outs" if self.source == PLAYED else "estimated" if self.approximate else "exact"
 
     @property
     def play(self) -> bool:
@@ -258,8 +254,6 @@ class Judge(AbstractContextManager["Judge"]):
         what: Calculate = "all" if calculate else "nothing"
         self.met_player, self.records = met_player, records
         self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, oracle=oracle, progress=progress)
-        #: the last state before a roll, and its worth
-        self._before: tuple[GameState | None, float] = (None, 0.0)
 
     def __exit__(self, *error: object) -> None:
         self.advisor.close()
@@ -279,22 +273,16 @@ class Judge(AbstractContextManager["Judge"]):
             one = replace(one, insight=insight(decision.state, self.advisor))
         if self.records:
             one = replace(one, **_for_records(one, self.advisor))
-        if decision.kind == "no double" and one.bounded and one.cube is not None:
-            self._before = decision.state, one.cube[0]
         return one
 
     def _luck(self, one: Judgement) -> float | None:
         """The best equity after the roll less that before it, which is the mean of all rolls."""
         state = one.decision.state.before_roll()
-        before, mean = self._before
-        if before != state:
-            if state.money and not state.cube_in_use:
-                mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
-            else:
-                mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
-            if not known:
-                return None
-        return None if one.best_equity is None else one.best_equity - mean
+        if state.money and not state.cube_in_use:
+            mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
+        else:
+            mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
+        return one.best_equity - mean if known and one.best_equity is not None else None
 
 
 def judge(decision: Decision, advisor: Advisor) -> Judgement:
@@ -379,48 +367,36 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
 
 
 def _origin(
-    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, sign: int = 1
+    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, *, on_roll: bool = True
 ) -> dict[str, Any]:
     """Where the numbers of an answer come from, what they say of gammons, and the ends of their scale.
 
-    sign : -1 where the side that is not on roll decides.
+    on_roll : whether the side on roll decides.
     """
-    ends = None
-    if not state.money:
-        score = advisor.score(state)
-        lost, won = score.after(0, -score.cube), score.after(0, score.cube)
-        ends = (lost, won) if sign > 0 else (1 - won, 1 - lost)
+    ends = None if state.money else advisor.score(state).ends
+    gammons = "ignored" if answer.source == TwoSided.kind else "counted"
+    if answer.source != HYPERGAMMON and not state.position.gammons:
+        gammons = "none"
     return {
         "approximate": answer.approximate,
         "source": answer.source,
         "table": answer.table,
-        "gammons": _gammons(state.position, answer.source),
-        "method": "play-outs" if answer.source == PLAYED else "estimated" if answer.approximate else "exact",
-        "ends": ends,
+        "gammons": gammons,
+        "ends": ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0]),
     }
-
-
-def _gammons(position: Position, source: Source) -> str:
-    if source == HYPERGAMMON:
-        return "counted"
-    if 15 not in (position.us.chequers, position.them.chequers):
-        return "none"
-    return "ignored" if source == TwoSided.kind else "counted"
 
 
 # -- the cube --------------------------------------------------------------------------------------------
 
 
 def _cube(decision: Decision, advisor: Advisor) -> Judgement:
-    state = decision.state
-    doubling = decision.kind in DOUBLING
+    state, did, doubling = decision.state, decision.kind, decision.kind in DOUBLING
     action = advisor.cube(state if doubling else replace(state, doubled=True))
-    sign, decided = (1 if doubling else -1), action.match
-    note, error = "", None if action.error is None else {"equity": action.error}
+    decided, note, error = action.match, "", None if action.error is None else {"equity": action.error}
     if decided is None:
         numbers = action.no_double, action.double_take, action.double_pass
         sure = action.sure_double if doubling else action.sure_take
-        if decision.kind == "take" and action.beavers:
+        if did == "take" and action.beavers:
             note = "a beaver, where they are played, would gain more"
     else:
         mwc, note = _chances(state, decided, advisor)
@@ -428,12 +404,12 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         numbers = emg(mwc[0]), emg(mwc[1]), emg(mwc[2])
         error = error and error | {"mwc": decided.mwc_error}
     worth = _choices(numbers, doubling)
-    if decision.kind == "beaver":
+    if did == "beaver":
         worth["beaver"] = -2 * action.double_take
-    did = decision.kind
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
-    more = _origin(state, action, advisor, sign) | {"choices": len(worth), "note": note, "cube": numbers}
+    more = _origin(state, action, advisor, on_roll=doubling)
+    more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
     if decided is not None:
         chances = _choices(mwc, doubling, 1.0)
         one, other = chances.values()
@@ -442,9 +418,8 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
         more["measure"] = "match"
     if loss <= ERROR:
         best = did
-    more["close"] = loss > ERROR and not sure and action.error is not None
-    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and action.error is not None)
-    more["action"] = action.action
+    more["close"] = loss > ERROR and not sure and error is not None
+    more["file"] = _cube_of_file(decision, worth, more["ends"], sure and error is not None)
     return Judgement(decision, did, best, worth[did], worth[best], loss, max_error=error, **more)
 
 

@@ -67,20 +67,10 @@ def _lost(factor: float, decisions: str) -> Callable[[Total], float | None]:
 
 @dataclass
 class Total:
-    """One player's sums.
+    """One player's sums. Its numbers are those of a total in docs/json.md.
 
-    decisions : judged; plays and cube decisions add up to them. unforced : where there was a choice, and no number is
-    only estimated. right, close, approximate, illegal : how many of those are not errors, and why; errors : the rest,
-    by kind. estimated : those whose numbers are estimated or played out within a known error.
-    equity_lost : by errors and close decisions, for a cube at 1, in a match EMG; play_lost and cube_lost of it by
-    kind; mwc_lost : of it in matches, chances to win the match, added up over all; points_lost : for money, with the
-    cube. approximate_lost : by approximate decisions, not in the others. error_rate : equity lost a decision
-    with a choice; None without any.
-    xg_decisions, gnubg_decisions : those that the rates of the two programs are by. race_pr, race_memg : the rates of
-    the race alone as eXtreme Gammon (500 times the loss a decision) and gnubg (thousandths of EMG) reckon them.
-    doubtful, bad, very_bad : gnubg's classes; xg_errors (with the blunders), xg_blunders : eXtreme Gammon's.
-    file_judged, file_differs : decisions that the file's own analysis judges, and judges otherwise.
-    rolls : those whose luck is known; luck, luck_mwc : its sum.
+    Equities are for a cube at 1, in a match EMG; chances to win the match are added up over all matches, and points
+    have the cube in them. What is only estimated, without a bound of the error, is in `approximate_lost` alone.
     """
 
     name: str
