@@ -256,8 +256,8 @@ def _judges(
 ) -> Iterator[tuple[Judge, OneSided | None]]:
     if databases is not None:
         for table in databases.tables:
-            one = table if isinstance(table, OneSided) else None
-            yield judges.of_table(table, databases.name(table), score), one
+            ones = of_kind([table], OneSided)
+            yield judges.of_table(table, databases.name(table), score), ones[0] if ones else None
         return
     if chequers is None or chequers[1] <= CHEQUERS:
         yield judges.of_table(_exact(score), None, score), None
