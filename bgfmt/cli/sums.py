@@ -66,6 +66,8 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
         check_output(blocks, force=force)
     with open_source(file, guard=True) as source:
         found = sums_of(source)
+    if not found.size:
+        raise FormatError(f"{file}: the file is empty")
     say(f"{file}: {found.size:,} bytes")
     for name, value in (("MD5", found.md5), ("SHA-256", found.sha256), ("root", found.root)):
         say(f"  {name:<8} {value}")
