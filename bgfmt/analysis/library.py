@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ WIDE = ("bgfmt_means12.npz", MeanRolls.kind, 12, "the mean rolls of 12 points")
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
 Say = Callable[[str], None]
+_making = Lock()  # one thread makes a table, others wait for its file
 
 
 class Library:
@@ -223,7 +225,8 @@ def sums() -> Any:
 
 
 def _table(*default: Any) -> Any:
-    found = _default(*default)
+    with _making:
+        found = _default(*default)
     return found.table if isinstance(found, Database) else found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,13 @@ def test_beyond_ten_points_exact_equities_lie_within_the_bounds(
     library.sums.cache_clear()
     assert library.sums()[12] == pytest.approx(65535 * load(means_of_few).means[12], abs=0.5)
     assert capsys.readouterr().err == ""  # kept
+
+
+def test_of_two_threads_one_makes_the_means(means_of_few: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: library.sums(), range(2))
+    assert np.array_equal(first, second)
+    assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
 
 
 def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
