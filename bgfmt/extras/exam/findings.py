@@ -149,7 +149,7 @@ def _cause(judged: Judged, mask: Array) -> str:
     rows = np.flatnonzero(mask & np.isin(exam.kind, (DOUBLE, TAKE)) & judged.decided)
     taken, yes, found = exam.kind[rows] == TAKE, choice[rows] == 1, [(0.0, "")]
     for k, name in enumerate(("", *MISTAKES)):
-        numbers = mistaken[rows, k - 1] if name else exam.triples()[rows][:, :3]
+        numbers = mistaken[rows, k - 1] if name else exam.worths_of(DOUBLE, TAKE)[rows][:, :3]
         known = ~np.isnan(numbers).any(axis=1)
         if known.sum() >= max(FEW, len(rows) / 2):
             rolling, take, drop = numbers.T

@@ -456,7 +456,7 @@ def _close(count: int, seed: int) -> Exam:
             ends = drawn.starts[1:]
             gap = drawn.worths[order][ends - 1] - drawn.worths[order][ends - 2]
         else:
-            rolling, taken, passed, _ = drawn.triples().T
+            rolling, taken, passed, _ = drawn.worths_of(DOUBLE, TAKE).T
             gap = np.abs(taken - passed) if kind == TAKE else np.abs(np.minimum(taken, passed) - rolling)
         near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE))
         parts.append(drawn.part(np.sort(near[np.argsort(gap[near], kind="stable")[: count // 3]])))
