@@ -133,6 +133,9 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     if roller is None:
         mine, other = table.score.away
         return f"the table is of {mine}-away, {other}-away with {table.score.met} ({table.score.digest[:12]})"
+    for k, (win, lose) in table.score.results.items():
+        if max(abs(score.after(roller, k) - win), abs(score.after(roller, -k) - lose)) > 1e-7:
+            return f"the table states other chances than {score.met.name} has"
     held = not score.without_cube and table.score.found_in(roller, _cube(score, roller)) is not None
     if not held and table.score.gammons and not score.live(score.state):
         return "a table with fifteen chequers does not answer for the Crawford game, or another without a live cube"

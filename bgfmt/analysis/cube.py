@@ -95,8 +95,9 @@ class CubeAction(Plain):
 
     @property
     def double(self) -> float:
-        """Equity of doubling, against the better of take and pass."""
-        return min(self.double_take, self.double_pass)
+        """Equity of doubling, against the best answer; a beaver counts where it decides, by Jacoby's rule."""
+        beavered = 2 if self.beavers and self.no_double < self.double_take else 1
+        return min(beavered * self.double_take, self.double_pass)
 
     @property
     def double_margin(self) -> float:

@@ -198,7 +198,9 @@ def state_of(
     from bgfmt.game.identifiers import parse
 
     if isinstance(one_or_two(text), Side):
-        raise PositionError(f"{text[:40]!r} is one side; give both, the side on roll first: side / side")
+        raise PositionError(
+            f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
+        )
     state = parse(text)
     changes: dict[str, Any] = {}
     if cube is not None:
@@ -212,14 +214,16 @@ def state_of(
         length = max(mine, other)
         scores = (length - other, length - mine)[:: 1 if state.turn else -1]
         changes |= {"length": length, "scores": scores, "crawford": False}
-    state = replace(state, **changes)
-    if crawford and (state.away is None or 1 not in state.away):
-        raise PositionError("in the Crawford game one side needs one point; say the score")
+    rules: dict[str, Any] = {"crawford": crawford, "jacoby": jacoby, "beavers": beavers}
+    state = replace(state, **changes | {name: rule for name, rule in rules.items() if rule is not None})
+    if state.crawford and (state.away is None or 1 not in state.away):
+        raise PositionError(
+            "in the Crawford game one side needs one point; say the score, or that it is none"
+        )
     for name, rule in (("jacoby", jacoby), ("beavers", beavers)):
         if rule and not state.money:
             raise PositionError(f"{name} is a rule of money play, and this is a match")
-    rules: dict[str, Any] = {"crawford": crawford, "jacoby": jacoby, "beavers": beavers}
-    return replace(state, **{name: rule for name, rule in rules.items() if rule is not None})
+    return state
 
 
 def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Side | GameState, list[Dice]]:

@@ -433,7 +433,7 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
     cubeless = 2 * column["win"] - 1 + gained - column["lose_gammon"] - column["lose_backgammon"]
     column = {"equity_cubeless": cubeless} | column
     if jacoby:
-        column["equity_centered"] = column["equity_centered_jacoby"]
+        column["equity_centered"] = np.minimum(column["equity_centered_jacoby"], 1)  # but for its rounding
     chances = [column[name] for name in ("win", "win_gammon", "lose_gammon")]
     return np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1), np.stack(chances, axis=1)
 

@@ -69,12 +69,9 @@ def _loaded(entry: Door) -> click.Command:
         raise click.ClickException(reason)
 
     return click.Command(
-        None,
-        callback=refuse,
-        params=[click.Argument(["words"], nargs=-1)],
-        short_help=reason,
+        None, callback=refuse, params=[click.Argument(["words"], nargs=-1)], short_help=reason,
         context_settings={"ignore_unknown_options": True, "help_option_names": []},
-    )
+    )  # fmt: skip
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -112,9 +109,10 @@ def _interrupt_again(what: sys.UnraisableHookArgs) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; with `--json` an error is JSON on stdout as well."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # so that every terminal shows any text
+    stream: Any
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # not of a terminal or file, or read from already
+            stream.reconfigure(errors="backslashreplace")  # so that any text is read, and shown everywhere
     words = sys.argv[1:] if arguments is None else arguments
     # an XGID without its word begins as an option does
     arguments = [re.sub(r"^(?=-[-A-Oa-o]{19,29}:)", "XGID=", word) for word in words]

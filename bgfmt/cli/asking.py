@@ -340,20 +340,23 @@ def say(
         click.echo(as_xg(answer), nl=False)
 
 
-def left_aside(advisor: Advisor, used: str | None, position: Position, wanted: str) -> list[str]:
+def left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str) -> list[str]:
     """Why tables that were named do not answer, a line each.
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    from bgfmt.analysis.choose import not_covered
+    from bgfmt.analysis import at_score, choose
+    from bgfmt.tables import MatchScore
     from bgfmt.tables.hypergammon import HyperSides
 
-    library, lines = advisor.library, []
+    library, lines, position = advisor.library, [], state.position
     for table in library.tables:
         name = library.name(table)
         reason: object = "it is of hypergammon, another game; name it alone to play that"
-        if not isinstance(table, HyperSides):
-            reason = used is None and not_covered([table], position.us, position.them, wanted=wanted)
+        if isinstance(table, MatchScore) and not state.money:
+            reason = at_score.refusal(table, position, advisor.score(state))
+        elif not isinstance(table, HyperSides):
+            reason = used is None and choose.not_covered([table], position.us, position.them, wanted=wanted)
         if reason and name != used:
             lines.append(f"{name} is left aside: {reason}")
     return lines

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(
-    "--plot",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
+    "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
-)
+)  # fmt: skip
 @asking.options_of("cube")
 @options.xg_option
 @options.json_option
@@ -69,7 +67,7 @@ def cube(
             used, wanted = answer.action.table, "match winning chances"
         else:
             used, wanted = answer.equities.table, "both sides' cubeful equities"
-        aside = asking.left_aside(advisor, used, state.position, wanted) if said.paths else []
+        aside = asking.left_aside(advisor, used, state, wanted) if said.paths else []
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots

@@ -71,7 +71,10 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
 
     def answer(text: str) -> Any:
         state = _state(text, size)
-        found = {name: _form(name, state, size) for name in ([form] if form else _names(size))}
+        names = [form] if form else [*FORMS, *["number"] * (size is not None)]
+        found = {name: _form(name, state, size) for name in names}
+        if form and found[form]["text"] is None:
+            raise PositionError(found[form]["reason"])
         return {"asked": text, "forms": found}
 
     if words == ("-",):
@@ -87,15 +90,10 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
             if lost:
                 note(f"not in it: {lost}")
             continue
-        text = one["text"] if one["text"] is not None else one["reason"]
-        click.echo(f"{name:<12} " + text.replace("\n", f"\n{'':<13}"))
+        click.echo(f"{name:<12} " + (one["text"] or one["reason"]).replace("\n", f"\n{'':<13}"))
         if lost:
             click.echo(f"{'':<13}(without {lost})")
     return 0
-
-
-def _names(size: tuple[int, int] | None) -> list[str]:
-    return [*FORMS, *["number"] * (size is not None)]
 
 
 def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str, Any]:

@@ -44,12 +44,9 @@ def choice(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
 # options of several commands
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as JSON.")
 xg_option = click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "xg"]),
-    default="text",
+    "--format", "style", type=click.Choice(["text", "xg"]), default="text",
     help="xg: as eXtreme Gammon's clipboard.",
-)
+)  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
 quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
 threads_option = click.option(
@@ -57,11 +54,9 @@ threads_option = click.option(
 )
 part_option = click.option("--part", type=click.IntRange(0), help="Which database of the file, 0 first.")
 as_option = click.option(
-    "--as",
-    "described",
-    metavar="FORMAT[:KEY=VALUE,...]",
+    "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
     help="Read as FORMAT; for a file without header say what it would have said.",
-)
+)  # fmt: skip
 
 
 def bytes_of(_: Any, __: Any, text: str | None) -> int | None:

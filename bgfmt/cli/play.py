@@ -54,7 +54,7 @@ def play(
         aside = []
         if said.paths and ranked.state and ranked.first.source != "forced":
             wanted = "match winning chances" if ranked.first.met else "both sides' equities"
-            aside = asking.left_aside(advisor, ranked.first.table, ranked.state.position, wanted)
+            aside = asking.left_aside(advisor, ranked.first.table, ranked.state, wanted)
         asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json, style)
     return 0
 

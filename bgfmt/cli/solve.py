@@ -7,12 +7,13 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bgfmt.cli import options
-from bgfmt.cli.terminal import Progress, echo_made, echo_plan, say, size
+from bgfmt.cli.terminal import Progress, clock, echo_made, say, size
 from bgfmt.errors import BgfmtError, CapabilityError
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def solve() -> None:
 
 @solve.command("one-sided")
 @click.argument("size", metavar="POINTS")
-@click.option("--chequers", "--checkers", type=click.IntRange(1, 15), default=15, show_default=True)
+@click.option("--chequers", "--checkers", type=click.IntRange(1, 15), help="[default: 15]")
 @no_option("--no-gammon", "gammon", "No gammon distributions (makebearoff -g).")
 @no_option("--no-compress", "compressed", "Plain rows (makebearoff -c).")
 @click.option("--normal-dist", is_flag=True, help="Means and deviations only (makebearoff -n).")
@@ -127,18 +128,21 @@ def solve() -> None:
     "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
 )
 @common
-def one_sided(size: str, chequers: int, normal_dist: bool, **common: Any) -> None:
+def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
 
     \b
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
-    size = f"{size}x{chequers}" if size.isdecimal() else size
-    points, chequers = _parsed(size, SIZE, "a number of points, such as 6")
+    points, named = _parsed(
+        f"{size}x{chequers or 15}" if size.isdecimal() else size, SIZE, "a number of points, such as 6"
+    )
+    if chequers not in (None, named):
+        raise click.UsageError(f"{size} says {named} chequers, and --chequers {chequers}")
     if normal_dist:
         common |= {"compressed": None}
-    _run("normal-distribution" if normal_dist else "one-sided", points, chequers, **common)
+    _run("normal-distribution" if normal_dist else "one-sided", points, named, **common)
 
 
 @solve.command("two-sided")
@@ -267,12 +271,9 @@ def expected_rolls(**common: Any) -> None:
     "--met", metavar="NAME|FILE", help="Match equity table: a name or a file (default: Kazaross-XG2)."
 )
 @click.option(
-    "--met-player",
-    "player",
-    type=click.IntRange(0, 1),
-    default=0,
+    "--met-player", "player", type=click.IntRange(0, 1), default=0,
     help="Which player of an uneven match equity table the first side is.",
-)
+)  # fmt: skip
 @click.option("--extend-met", is_flag=True, help="Beyond the table go on by the normal distribution.")
 @recipe_option("match", "exact")
 @common
@@ -323,22 +324,18 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 @solve.command("hypergammon-met")
 @click.argument("length", type=click.IntRange(1, 64))
 @click.option(
-    "--table",
-    type=click.Path(),
-    metavar="FILE",
+    "--table", type=click.Path(), metavar="FILE",
     help="A hypergammon table (default: one of recipe exact, solved).",
-)
+)  # fmt: skip
 @click.option(
     "--chequers",
     type=click.Choice(["1", "2", "3"]),
     help="Chequers of the table that is solved (default: 3).",
 )
 @click.option(
-    "--cube-efficiency",
-    "live",
-    type=click.FloatRange(0, 1),
+    "--cube-efficiency", "live", type=click.FloatRange(0, 1),
     help="From 0, a dead cube, to 1, a live one (default: 2/3).",
-)
+)  # fmt: skip
 @click.option("--exact", is_flag=True, help="Solve every score with its cube, by no model.")
 @click.option("--resume", is_flag=True, help="Go on from the scores that an ended exact run left.")
 @click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
@@ -404,7 +401,7 @@ def _run(
         facts = {
             key: value for key, value in chosen.items() if key in solver.options - solver.opens | {"recipe"}
         }
-        _echo_plan(registry.solver_of(name, points, chequers, **facts), chosen)
+        _echo_plan(registry.solver_of(name, points, chequers, **facts), chosen, as_json)
         return
     path = output if output is not None else chosen.get("store")
     if path is None:
@@ -457,7 +454,7 @@ def _echo_sweep(sweep: int, change: float) -> None:
     say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
 
 
-def _echo_plan(solver: Solver, chosen: dict[str, Any]) -> None:
+def _echo_plan(solver: Solver, chosen: dict[str, Any], as_json: bool) -> None:
     """Print what a solve with the chosen options would take, through a store where it goes through one."""
     from bgfmt.files.stores import plan_stored
     from bgfmt.solver.machine import thread_count
@@ -467,16 +464,30 @@ def _echo_plan(solver: Solver, chosen: dict[str, Any]) -> None:
     if not solver.stores or not (tiles or memory):
         if tiles:
             raise CapabilityError(f"{solver.what} is solved in one go: it goes through no store")
-        echo_plan(solver.fitting_plan(chosen.get("threads"), memory))
+        plan = solver.fitting_plan(chosen.get("threads"), memory)
+        numbers = asdict(plan) | {"fits": plan.fits}
+        lines = {
+            "time": f"about {clock(plan.seconds)} on this machine when it is idle",
+            "memory": size(plan.memory) + ("" if plan.fits else " (more than is free now)"),
+            "scratch": f"{size(plan.scratch)} of disk until the table is whole",
+        }
+    else:
+        workers = thread_count(chosen.get("threads"))
+        if "workers" in chosen:
+            workers = workers_for(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
+        grid, needed = plan_stored(solver, workers=workers, memory=memory)
+        read, written = grid.moved
+        what = f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store"
+        numbers = {"what": what, "tiles": len(grid.tiles()), "memory": needed, "workers": workers}
+        numbers |= {"read": read, "written": written, "output": solver.plan().output}
+        lines = {
+            "tiles": f"{len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}",
+            "memory": f"{size(needed)} a worker, {workers} workers",
+            "store": f"{size(written)} of disk",
+            "moved": f"{size(read)} read, {size(written)} written",
+        }
+    if as_json:
+        options.echo_json(numbers)
         return
-    workers = thread_count(chosen.get("threads"))
-    if "workers" in chosen:
-        workers = workers_for(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
-    grid, needed = plan_stored(solver, workers=workers, memory=memory)
-    read, written = grid.moved
-    click.echo(f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store")
-    click.echo(f"  tiles    {len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}")
-    click.echo(f"  memory   {size(needed)} a worker, {workers} workers")
-    click.echo(f"  store    {size(written)} of disk")
-    click.echo(f"  moved    {size(read)} read, {size(written)} written")
-    click.echo(f"  output   {size(solver.plan().output)}")
+    lines["output"] = size(numbers["output"])
+    click.echo("\n".join([numbers["what"], *(f"  {name:<8} {text}" for name, text in lines.items())]))

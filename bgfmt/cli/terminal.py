@@ -15,12 +15,9 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
-
-if TYPE_CHECKING:
-    from bgfmt.solver.machine import Plan
 
 PATIENCE = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins
@@ -143,15 +140,6 @@ def size(number: float) -> str:
     ('1.9 TB', '40 bytes')
     """
     return next((f"{number / unit:.1f} {name}" for unit, name in UNITS if number >= unit), f"{number} bytes")
-
-
-def echo_plan(plan: Plan) -> None:
-    """Print what a solve would take."""
-    click.echo(plan.what)
-    click.echo(f"  time     about {clock(plan.seconds)} on this machine when it is idle")
-    click.echo(f"  memory   {size(plan.memory)}" + ("" if plan.fits else " (more than is free now)"))
-    click.echo(f"  scratch  {size(plan.scratch)} of disk until the table is whole")
-    click.echo(f"  output   {size(plan.output)}")
 
 
 def echo_made(path: str, began: float, checksum: str = "") -> None:

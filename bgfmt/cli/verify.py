@@ -35,20 +35,15 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Check N entries instead of all.")
 @click.option("--seed", type=int, default=0, metavar="S", help="Which entries a sample takes.")
 @click.option(
-    "--tolerance",
-    type=click.FloatRange(0),
-    metavar="X",
+    "--tolerance", type=click.FloatRange(0), metavar="X",
     help="Let differences of up to X pass (units; rolls for means and moments; equity for hypergammon).",
-)
+)  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
 @click.option("--exact", is_flag=True, help="Measure how far the stored numbers are from the truth.")
 @click.option(
-    "--report",
-    "report_file",
-    type=click.Path(),
-    metavar="FILE",
+    "--report", "report_file", type=click.Path(), metavar="FILE",
     help="Write the whole report (.json, .html or .md).",
-)
+)  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress; print verdicts of files that are not right alone.")
 @options.force_option
 @options.threads_option
@@ -125,17 +120,15 @@ def _report_writer(
     if path is None:
         return None
     from bgfmt import __version__
-    from bgfmt.storage import create
+    from bgfmt.storage import check_output, create
     from bgfmt.verifier import report as pages
 
     suffix = Path(path).suffix.lower()
     if suffix not in (".json", ".html", ".md"):
         raise click.UsageError(f"{path}: a report is .json, .html or .md")
-    if os.path.exists(path):
-        if any(os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
-            raise click.UsageError(f"{path}: the report would replace a file that is verified")
-        if not force:
-            raise click.UsageError(f"{path}: exists already (--force replaces it)")
+    if any(os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
+        raise click.UsageError(f"{path}: the report would replace a file that is verified")
+    check_output(path, force=force)
 
     def write(reports: list[dict[str, Any]]) -> None:
         made = {"bgfmt": __version__, "date": datetime.now(UTC).isoformat(timespec="seconds")}

@@ -70,6 +70,24 @@ def test_plays_and_cubes_follow_from_each_other(table, cube, jacoby):
         assert total / 36 == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("beavers", [None, True, False])
+def test_by_jacobys_rule_a_double_is_weighed_by_its_beaver(table, beavers):
+    """Behind, but with gammons that count once the cube is turned, one may double; and a beaver counts them twice."""
+    advisor, seen = Advisor(table.rounded()), set()
+    for us, them in ((18, 16), (19, 11), (10, 9), (1, 25), (20, 17), (25, 1)):
+        sides = [Side(bar=1) if at == 25 else Side(*[0] * (at - 1), 1) for at in (us, them)]
+        action = advisor.cube(GameState.of(Position(*sides), jacoby=True, beavers=beavers))
+        taken = action.double_take * (1 if beavers is False or action.double_take > 0 else 2)
+        doubles = min(taken, 1) >= action.no_double
+        assert action.action.startswith("Double" if doubles else "No double"), (us, them)
+        assert action.no_double <= 1
+        if action.no_double < action.double_take:
+            assert action.double_margin == min(taken, 1) - action.no_double
+        seen.add(action.action)
+    assert ("Double, beaver" in seen) == (beavers is not False)
+    assert "No double, beaver" in seen or beavers is False
+
+
 def test_the_game_named_is_the_game_answered(ask):
     for name in ("h1.npz", "h1.bd"):
         code, out, _ = ask(f'cube {name} "{RACE}"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import subprocess
@@ -10,10 +11,12 @@ import sys
 import pytest
 
 import bgfmt
+from bgfmt import met
 from bgfmt.analysis.solving import solve_side
 from bgfmt.cli import cli, run
 from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Side
+from bgfmt.solver.match import match_score
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
 
 VERBS = ("race", "cube", "play")
@@ -143,6 +146,25 @@ def test_cube(ask):
     plain = ask('cube cubeless.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --no-settle')
     assert plain[0] == 0
     assert "estimated: within" in plain[1]
+
+
+def test_why_a_table_of_another_score_is_left_aside(ask, folder):
+    """It was told that it says no match winning chances at all."""
+    bgfmt.save(match_score(3, 2, (3, 5), met.load()), folder / "3-5.bgm")
+    for line in ('cube 3-5.bgm "0 1 / 1 1" --away 4-5', 'play 3-5.bgm "0 1 1 / 1 1" 21 --away 4-5'):
+        assert "3-5.bgm is left aside: the table is of 3-away, 5-away with Kazaross-XG2" in ask(line)[1]
+    assert "left aside" not in ask('cube 3-5.bgm "0 1 / 1 1" --away 5-3')[1]
+    said = ask('cube 3-5.bgm "0 1 / 1 1"')[1]
+    assert "3-5.bgm is left aside: a match-score table does not say both sides' cubeful equities" in said
+
+
+def test_lines_that_are_no_text_of_the_terminal(ask, monkeypatch):
+    """As in a terminal whose encoding is strict; that ended in a traceback."""
+    lines = io.TextIOWrapper(io.BytesIO(b"\xff1\n0 1 / 1\n"), encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", lines)
+    code, out, _ = ask("cube exact.npz -")
+    first, second = map(json.loads, out.splitlines())
+    assert (code, first["error"]["kind"], second["action"]) == (1, "PositionError", "Double, pass")
 
 
 def test_an_oracle_settles_what_an_estimate_leaves_open(ask):

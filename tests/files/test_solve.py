@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pty
 import re
@@ -218,6 +219,11 @@ def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(
             r"time +about \d+:\d\d .*memory +[\d.]+ [kMG]B.*output +[\d.]+ [kMG]B", said, re.DOTALL
         )
+    for words, output in (("one-sided 6", 1465788), ("two-sided 6x8 --cluster local:2", 40 + 3003**2 * 8)):
+        assert command(["solve", *words.split(), "--plan", "--json"]) == 0
+        plan = json.loads(capsys.readouterr().out)
+        assert plan["output"] == pytest.approx(output, rel=0.02)
+        assert plan.keys() > {"what", "memory", "output"}
 
 
 def test_a_plan_in_little_memory_says_what_lies_on_the_disk(capsys: pytest.CaptureFixture[str]) -> None:

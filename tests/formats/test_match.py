@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from bgfmt.met.score import Score
 from bgfmt.solver.match import match_score
 from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
+from bgfmt.tables.match_score import Results
 from bgfmt.verifier.recurrence import floats
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "match"
@@ -162,6 +164,14 @@ def test_table_needs_its_score() -> None:
         stored(table, one, Score((3, 5), XG2, cube=1, owner="owned"))
     with pytest.raises(NotCoveredError, match="chequers"):
         stored(table, Position(Side(3), Side(1)), Score((3, 5), XG2))
+    for points, by in ((1, 0.01), (2, -0.02), (8, -1e-5)):  # another's chances under the digest of this one
+        win, lose = table.score.results[points]
+        results = {**table.score.results, points: Results(win + by, lose)}
+        other = replace(table, score=replace(table.score, results=results))
+        for away in ((3, 5), (5, 3)):
+            stored(table, one, Score(away, XG2))
+            with pytest.raises(NotCoveredError, match="states other chances than Kazaross-XG2 has"):
+                stored(other, one, Score(away, XG2))
 
 
 def test_file_and_back(tmp_path: Path) -> None:

@@ -206,15 +206,45 @@ def test_what_mail_forums_and_browsers_make_of_it(text: str) -> None:
         f"Position ID: dwMAAN4FAAAAAA Match ID: cAkAAAAAAAAE\n{OTHER}",
         f"TachyonID/Position: {GNUBG}",
         "Match ID: cAkAAAAAAAAE\nPosition ID: dwMAAN4FAAAAAA",
+        "gnubg-id dwMAAN4FAAAAAA cAkAAAAAAAAE",
+        "The position ID is dwMAAN4FAAAAAA and the match ID is cAkAAAAAAAAE",
+        '{"position_id": "dwMAAN4FAAAAAA", "match_id": "cAkAAAAAAAAE"}',
+        "pos=dwMAAN4FAAAAAA&match=cAkAAAAAAAAE",
     ],
 )
 def test_the_ids_of_gnubg_in_their_many_shapes(text: str) -> None:
     assert ids.parse(text).position == ids.from_gnubg_id(GNUBG).position
 
 
+#: what gnubg 1.07 writes above its board in other languages
+LANGUAGES = {
+    "cs": ("ID pozice", "ID z\u00e1pasu  "),
+    "da": ("Positions ID: ", "MatchID  "),
+    "es": ("ID de posici\u00f3n", "ID de partida  "),
+    "fi": ("Peliaseman ID", "Ottelun ID  "),
+    "fr": ("ID de position", "ID de match  "),
+    "it": ("ID Posizione", "ID Match  "),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("line", ["\n", "\r\n> ", "\n\t"])
+def test_the_board_of_gnubg_in_other_languages(language: str, line: str) -> None:
+    """With dice, cube and score; without the position's name it was read as the start of a game, or not at all."""
+    position, match = (name.rstrip() for name in LANGUAGES[language])
+    known = ids.from_gnubg_id("dTcAANjuAQAAAA:QQnnAEAAEAAE")
+    board = GNUBG_BOARD.replace("Position ID", position).replace("Match ID   ", f"{match}   ")
+    board = board.replace("dwMAAN4FAAAAAA", "dTcAANjuAQAAAA").replace("cAkAAAAAAAAE", "QQnnAEAAEAAE")
+    assert ids.parse(board.replace("\n", line)) == known
+    assert ids.says_cube(board)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("Position ID: dwMAAN4FAAAAAA Match ID: cAkAAA", "the Match ID has 6 of 12 characters"),
+        (OGID.replace(":0:0:0:0", ":2:4:x:0"), "'x' is no length of a match"),
+        (OGID.replace(":0:0:0:0", ":2:4"), "'' is no length of a match"),
         (XGID.replace("abbc-", "abbc--"), "27 of 26 characters"),
         (XGID.replace("BCBB", "BCBZ"), "'Z' is no number of chequers"),
         (XGID.replace("-:0:0:1", "-:99:0:1"), "'99' is no cube"),

@@ -138,29 +138,23 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
       bgfmt gnubg where
     """
     place = _place(**where)
-    waiting = _finish(place)
-    rows = list(gnubg_slots.installed(place, until=until))
-    wrong = {slot: exam is not None and slot not in (exam.slots or (slot,)) for slot, _, exam, _ in rows}
-    bad = waiting or any(wrong[slot] or not (exam is None or exam.ok) for slot, _, exam, _ in rows)
-    start = gnubg_slots.how_to_start(place)
-    if as_json:
-        slots = {}
-        for slot, path, exam, ours in rows:
-            facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong[slot]}
-            slots[slot] = facts | {"check": exam.as_dict() if exam else None}
-        options.echo_json({"host": place.host, "start": start, "slots": slots})
-        return int(bad)
-    click.echo(HOSTS[place.host])
-    for slot, path, exam, ours in rows:
+    bad, slots, lines = _finish(place), dict[str, Any](), [HOSTS[place.host]]
+    for slot, path, exam, ours in gnubg_slots.installed(place, until=until):
+        wrong = exam is not None and slot not in (exam.slots or (slot,))
+        bad |= wrong or not (exam is None or exam.ok)
+        facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong}
+        slots[slot] = facts | {"check": exam and exam.as_dict()}
         what = "none" if exam is None else f"{exam.title}{' (put there by bgfmt)' if ours else ''}"
-        click.echo(f"  {slot:<7} {path}: {what}")
-        more = ["wrong type for this slot: gnubg ignores it"] if wrong[slot] else []
+        lines.append(f"  {slot:<7} {path}: {what}")
+        more = ["wrong type for this slot: gnubg ignores it"] if wrong else []
         if exam is not None:
             more += [f"wrong: {reason}" for reason in exam.refusals] + [exam.verdict] * bool(exam.verified)
-        for line in more:
-            click.echo(f"          {line}")
-    for command in start:
-        click.echo(f"  start with: {command}")
+        lines += [f"          {line}" for line in more]
+    start = gnubg_slots.how_to_start(place)
+    if as_json:
+        options.echo_json({"host": place.host, "start": start, "slots": slots})
+    else:
+        click.echo("\n".join([*lines, *(f"  start with: {command}" for command in start)]))
     return int(bad)
 
 
@@ -271,12 +265,8 @@ def gnubg_external(
 @asking.engine_options
 @options.as_option
 def ubgi(
-    databases: tuple[str, ...],
-    engine: str | None,
-    check: str | None,
-    described: str | None,
-    **calculation: Any,
-) -> int:
+    databases: tuple[str, ...], engine: str | None, check: str | None, described: str | None, **calculation: Any,
+) -> int:  # fmt: skip
     """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the

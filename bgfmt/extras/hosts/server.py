@@ -50,26 +50,22 @@ class _Connection:
     last: float = field(default_factory=time.monotonic)
 
 
+@dataclass
 class Server:
     """Listens on one address and answers.
 
     threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
     """
 
-    def __init__(
-        self,
-        player: Player,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        *,
-        limits: Limits | None = None,
-        log: Callable[[str], None] | None = None,
-        threads: int = THREADS,
-    ) -> None:
-        self.host, self.port = host, port
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="bgfmt") if threads else None
-        self.limits = limits or Limits()
-        self._player, self._log = player, log
+    player: Player
+    host: str = "127.0.0.1"
+    port: int = 0
+    limits: Limits = field(default_factory=Limits, kw_only=True)
+    log: Callable[[str], None] | None = field(default=None, kw_only=True)
+    threads: int = field(default=THREADS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt") if self.threads else None
         self._open: set[_Connection] = set()
         self._places = self.limits.connections
 
@@ -114,8 +110,11 @@ class Server:
     # -- one connection ----------------------------------------------------------------------------------
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._make_room()
-        connection = _Connection(Session(self._player, self._log), writer)
+        while len(self._open) >= self._places:  # one that never asked gives way, else the longest silent
+            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
+            self._open.discard(leaving)
+            leaving.writer.transport.abort()
+        connection = _Connection(Session(self.player, self.log), writer)
         self._open.add(connection)
         try:
             _set_up(writer, self.limits.line)
@@ -128,13 +127,6 @@ class Server:
             self._open.discard(connection)
             with contextlib.suppress(OSError, RuntimeError):
                 writer.close()
-
-    def _make_room(self) -> None:
-        """Close a connection that never asked, else the one that has been silent longest."""
-        while len(self._open) >= self._places:
-            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
-            self._open.discard(leaving)
-            leaving.writer.transport.abort()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         session, loop = connection.session, asyncio.get_running_loop()

@@ -49,20 +49,12 @@ class Answers:
 
     settle : most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands
         do.
-    calculation, told : seconds of calculation a minute for one client, and who is told of each, as `OneAtATime` has
-        them.
     """
 
-    def __init__(
-        self,
-        holdings: Holdings,
-        settle: int | None = None,
-        calculation: int | None = None,
-        told: Callable[[str, float], None] = lambda *_: None,
-    ) -> None:
+    def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
         self.holdings, self.settle = holdings, settle
         self.opening = False  # whether what the tables need is being compiled
-        self._one = OneAtATime(calculation, told)
+        self._one = one or OneAtATime()
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
@@ -106,13 +98,9 @@ class Answers:
             asked, lambda adviser: questions.race(adviser, about), lambda _: True, match=False
         )
 
-    def cube(self, asked: Question) -> tuple[Plain, bool]:
-        """The cube action, or those at all scores, and whether it is settled."""
-        state = questions.state_of(asked.position, **asked.around)
-        return self.cube_of(state, asked)
-
-    def cube_of(self, state: GameState, asked: Question) -> tuple[Plain, bool]:
-        """The same for a state."""
+    def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
+        """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
+        state = state or questions.state_of(asked.position, **asked.around)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
@@ -298,11 +286,8 @@ class Answers:
         """The table that answers for a side or a position; which it is depends on their sizes alone."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
         size = tuple((side.highest, side.chequers) for side in sides)
-        if size not in self._by_size:
-            self._by_size[size] = self._first_best(asked, sides)
-        return self._by_size[size]
-
-    def _first_best(self, asked: Side | Position, sides: tuple[Side, ...]) -> Holding:
+        if size in self._by_size:
+            return self._by_size[size]
         tables = [one.table for one in self.holdings]
         best: Table | None = None
         if isinstance(asked, Position) and not asked.contact:
@@ -316,7 +301,8 @@ class Answers:
                     f"{asked} is one side; these tables need both, the side on roll first: side / side"
                 )
             raise choose.not_covered(tables, *sides, wanted="anything of it")
-        return next(one for one in self.holdings if one.table is best)
+        self._by_size[size] = next(one for one in self.holdings if one.table is best)
+        return self._by_size[size]
 
     def _text(self, asked: Question) -> str:
         """The position as text: an identifier mended, a position number replaced by the counts it stands for."""

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -25,7 +26,7 @@ from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import Workers, compiling
+from bgfmt.extras.serve.work import OneAtATime, Workers, compiling
 from bgfmt.storage import system
 
 QUICK = ("lookup", "race")  # answered at once; the others in a thread
@@ -43,7 +44,8 @@ class Service:
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings, self.settings = holdings, settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
-        self.answers = Answers(holdings, settings.settle, settings.calculation, self.metrics.calculated)
+        one = OneAtATime(settings.calculation, self.metrics.calculated)
+        self.answers = Answers(holdings, settings.settle, one)
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
@@ -67,22 +69,18 @@ class Service:
 
     # -- questions ---------------------------------------------------------------------------------------
 
-    def asking(self, route: str) -> Ask:
+    async def asking(self, route: str, request: Request) -> Response:
         """GET of a question, the position as parameter or in the path."""
-
-        async def ask(request: Request) -> Response:
-            given = from_query(request.scope["query_string"], QUESTIONS[route])
-            if "position" in request.path_params:
-                if "position" in given:
-                    twice = "position is given twice, in the path and as a parameter"
-                    raise Refusal("bad_parameter", twice, "position")
-                given["position"] = request.path_params["position"]
-            if "position" not in given:
-                raise Refusal("bad_parameter", "position is missing", "position")
-            text, asked = given["position"], question(given)
-            return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
-
-        return ask
+        given = from_query(request.scope["query_string"], QUESTIONS[route])
+        if "position" in request.path_params:
+            if "position" in given:
+                twice = "position is given twice, in the path and as a parameter"
+                raise Refusal("bad_parameter", twice, "position")
+            given["position"] = request.path_params["position"]
+        if "position" not in given:
+            raise Refusal("bad_parameter", "position is missing", "position")
+        text, asked = given["position"], question(given)
+        return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
@@ -99,22 +97,19 @@ class Service:
         answer["question"]["position"] = text
         return answer, settled
 
-    def bulk(self, route: str) -> Ask:
-        async def ask(request: Request) -> Response:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind == BYTES and route == "lookup":
-                return await self._binary(request)
-            if kind not in (JSON, LINES):
-                offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
-                raise Refusal("unsupported_type", f"the body is one of {offered}")
-            lines = kind == LINES
-            known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
-            common = question(from_query(request.scope["query_string"], known))
-            data = await bulk.body_of(request, self.settings.max_body)
-            body = await self.many(route, data, common, lines)
-            return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
-
-        return ask
+    async def bulk(self, route: str, request: Request) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == BYTES and route == "lookup":
+            return await self._binary(request)
+        if kind not in (JSON, LINES):
+            offered = f"{JSON}, {LINES}" + (f", {BYTES}" if route == "lookup" else "")
+            raise Refusal("unsupported_type", f"the body is one of {offered}")
+        lines = kind == LINES
+        known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
+        common = question(from_query(request.scope["query_string"], known))
+        data = await bulk.body_of(request, self.settings.max_body)
+        body = await self.many(route, data, common, lines)
+        return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
@@ -157,45 +152,40 @@ class Service:
     async def listed(self, request: Request) -> Response:
         from_query(request.scope["query_string"], ())
 
-        def url(held: Holding) -> str | None:
-            return f"/tables/{quote(held.name)}" if self._handed_out(held) else None
-
         features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
-        entries = [held.entry(url(held)) for held in self.holdings]
+        entries = [held.entry(self._url(held)) for held in self.holdings]
         found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
         return _stored(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
 
-    def _handed_out(self, held: Holding) -> bool:
-        return held.fd is not None and self.settings.download
+    def _url(self, held: Holding) -> str | None:
+        """Where the file of a table is, None where it is not handed out."""
+        return f"/tables/{quote(held.name)}" if held.fd is not None and self.settings.download else None
 
     async def table(self, request: Request) -> Response:
         held = self.holdings.by_name.get(request.path_params["name"])
-        if held is None or not self._handed_out(held):
+        if held is None or self._url(held) is None:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return send(request, held)
 
-    def foreign(self, answer: Callable[..., Any], known: tuple[str, ...]) -> Ask:
-        async def ask(request: Request) -> Response:
-            route = request.scope["bgfmt.route"]
-            try:
-                given = from_query(request.scope["query_string"], known)
+    async def foreign(self, answer: Callable[..., Any], known: tuple[str, ...], request: Request) -> Response:
+        route = request.scope["bgfmt.route"]
+        try:
+            given = from_query(request.scope["query_string"], known)
 
-                async def found() -> tuple[Any, bool]:
-                    value, settled = await self.workers.run(answer, self.answers, given)
-                    self.metrics.asked(route, 1)
-                    return value, settled
+            async def found() -> tuple[Any, bool]:
+                value, settled = await self.workers.run(answer, self.answers, given)
+                self.metrics.asked(route, 1)
+                return value, settled
 
-                return await self._reply(request, repr(sorted(given.items())), found)
-            except (Refusal, BgfmtError) as error:
-                refusal = error if isinstance(error, Refusal) else refusal_of(error)
-                if refusal.status == 503:
-                    raise refusal from None
-                self.metrics.asked(route, 1, refusal.code == "not_covered")
-                body = refusal.body()
-                said = {"message": body["error"]["message"], **body}  # as wildbg has it
-                return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
-
-        return ask
+            return await self._reply(request, repr(sorted(given.items())), found)
+        except (Refusal, BgfmtError) as error:
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
+            if refusal.status == 503:
+                raise refusal from None
+            self.metrics.asked(route, 1, refusal.code == "not_covered")
+            body = refusal.body()
+            said = {"message": body["error"]["message"], **body}  # as wildbg has it
+            return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
 
     async def health(self, _: Request) -> Response:
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
@@ -233,14 +223,14 @@ class Service:
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
         routes = []
         for name in QUESTIONS:
-            ask = self.asking(name)
-            routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else self.bulk(name)))
+            ask = partial(self.asking, name)
+            routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else partial(self.bulk, name)))
             routes.append(_route(f"/v1/{name}/{{position:path}}", ask))
-        for path, answer in {
+        others: dict[str, Ask] = {
             "/v1/tables": self.listed,
             "/tables/{name}": self.table,
-            "/eval": self.foreign(wildbg.evaluate, wildbg.EVAL),
-            "/move": self.foreign(wildbg.moves, wildbg.MOVE),
+            "/eval": partial(self.foreign, wildbg.evaluate, wildbg.EVAL),
+            "/move": partial(self.foreign, wildbg.moves, wildbg.MOVE),
             "/healthz": self.health,
             "/readyz": self.ready,
             "/metrics": self.counters,
@@ -248,10 +238,10 @@ class Service:
             "/v1/openapi.json": self.description,
             "/": self.front,
             "/assets/{hash}/{name}": self.asset,
-        }.items():
-            routes.append(_route(path, answer))
+        }
+        routes += [_route(path, answer) for path, answer in others.items()]
         inner = Router(routes, redirect_slashes=False)
-        return Door(inner, self.metrics, hosts=self.settings.hosts, origins=self.settings.origins, log=log)
+        return Door(inner, self.metrics, self.settings, log)
 
 
 def _route(path: str, get: Ask, post: Ask | None = None) -> Route:
@@ -289,11 +279,12 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 def send(request: Request, held: Holding) -> Response:
     """The answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
+    name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
         "Accept-Ranges": "bytes",
         "ETag": tag,
         "Cache-Control": "public, max-age=3600, no-transform",
-        "Content-Disposition": f'attachment; filename="{_ascii(held.name)}"',
+        "Content-Disposition": f'attachment; filename="{name}"',
     }
     if (same := unchanged(request, headers)) is not None:
         return same
@@ -340,10 +331,6 @@ def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
     same = headers["ETag"] in tags or header.strip() == "*"
     return Response(status_code=304, headers=headers) if same else None
-
-
-def _ascii(name: str) -> str:
-    return "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in name)
 
 
 def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:

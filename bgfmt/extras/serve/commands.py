@@ -95,19 +95,15 @@ def serve(
     except ModuleNotFoundError as error:
         install = "pip install '.[serve]' in a checkout of bgfmt"
         raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
-    hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
-    with Holdings.open(databases or _standing(), format=described) as holdings:
-        told = Settings(hosts=hosts, download=not no_download, **settings)
-        server.serve(holdings, told, host=host, port=port, say=click.echo, quiet=quiet, workers=workers)
-
-
-def _standing() -> list[str]:
-    """The files of this machine's databases."""
-    with library.standing() as held:
-        files = [one.name for one in held.databases if isinstance(one, Database)]
+    hosts, files = server.hosts_of(host, tuple(name.lower() for name in allow_host)), list(databases)
+    if not files:
+        with library.standing() as held:
+            files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
         raise NotCoveredError("there is no table here, and none can be kept: name one")
-    return files
+    with Holdings.open(files, format=described) as holdings:
+        told = Settings(hosts=hosts, download=not no_download, **settings)
+        server.serve(holdings, told, host=host, port=port, quiet=quiet, workers=workers)
 
 
 @click.command()

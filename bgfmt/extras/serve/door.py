@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.extras.serve.work import CLIENT, client_of
 
@@ -23,28 +25,22 @@ PREFLIGHT = [
     (b"access-control-allow-headers", b"Content-Type, Range, If-None-Match, If-Range"),
     (b"access-control-max-age", b"86400"),
 ]
+METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")  # others are counted together
+HOST = re.compile(r"\[[^]]*\]|[^:]*")  # the name in a Host header, without the port
 Headers = list[tuple[bytes, bytes]]
 
 
 class Door:
     """The outermost application.
 
-    hosts : names that a Host header may say, without port; None for every one. origins : those that other pages may
-    ask from, "*" for all; none for no CORS. log : takes one line a request, or None.
+    log : takes one line a request, or None.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        metrics: Metrics,
-        *,
-        hosts: Iterable[str] | None,
-        origins: Iterable[str] = (),
-        log: Callable[[str], None] | None = None,
+        self, app: ASGIApp, metrics: Metrics, settings: Settings, log: Callable[[str], None] | None = None
     ) -> None:
         self.app, self.metrics, self.log = app, metrics, log
-        self.hosts = None if hosts is None else {host.lower() for host in hosts}
-        self.origins = set(origins)
+        self.hosts, self.origins = settings.hosts, set(settings.origins)
         self._common: Headers = [
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
@@ -54,9 +50,10 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         CLIENT.set(client_of((scope.get("client") or ("127.0.0.1",))[0]))
-        answer = _Answer(send, self._headers(scope))
+        headers = self._headers(scope)
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
-            answer.close()  # where such a body ends is not known to `Watch`
+            headers = [*headers, (b"connection", b"close")]  # where such a body ends is not known to `Watch`
+        answer = _Answer(send, headers)
         self.metrics.in_flight(1)
         try:
             self._check_host(scope)
@@ -75,9 +72,10 @@ class Door:
             self.metrics.in_flight(-1)
             seconds = time.perf_counter() - begun
             route = scope.get("bgfmt.route", "other")
-            self.metrics.answered(route, _method(scope), answer.status, seconds, answer.sent)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.answered(route, method, answer.status, seconds, answer.sent)
             if self.log is not None and scope["path"] not in ("/healthz", "/readyz"):
-                self.log(_line(scope, answer, seconds))
+                self.log(_line(scope, method, answer, seconds))
 
     async def _failed(self, answer: _Answer) -> None:
         number = secrets.token_hex(4)
@@ -88,8 +86,9 @@ class Door:
         await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
 
     def _check_host(self, scope: Scope) -> None:
-        said = [value for name, value in scope["headers"] if name == b"host"]
-        if self.hosts is not None and (len(said) != 1 or _host(said[0]) not in self.hosts):
+        headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        said = [HOST.findall(value.strip().lower())[0] for value in headers]
+        if self.hosts is not None and (len(said) != 1 or said[0] not in self.hosts):
             raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
 
     def _shared(self, scope: Scope) -> bool:
@@ -116,24 +115,12 @@ def _not_there(scope: Scope, error: HTTPException) -> Refusal:
     return Refusal("no_such_route", "there is no such route; /openapi.json lists them")
 
 
-def _host(header: bytes) -> str:
-    """The name in a Host header, lower case, without port."""
-    text = header.decode("latin-1").strip().lower()
-    if text.startswith("["):
-        return text[: text.find("]") + 1]
-    return text.partition(":")[0]
-
-
 class _Answer:
     """Sends on, with the common headers, and remembers status and bytes."""
 
     def __init__(self, send: Send, headers: Headers) -> None:
         self._send, self._headers = send, headers
         self.status = self.sent = 0
-
-    def close(self) -> None:
-        """End the connection after this answer."""
-        self._headers = [*self._headers, (b"connection", b"close")]
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -151,19 +138,14 @@ class _Answer:
         await self.plain(refusal.status, *refusal.response())
 
 
-def _method(scope: Scope) -> str:
-    known = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH")
-    return scope["method"] if scope["method"] in known else "other"
-
-
-def _line(scope: Scope, answer: _Answer, seconds: float) -> str:
+def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
     client = scope.get("client")
     query = scope.get("query_string", b"")
     target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
     who = client[0] if client else "-"
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{stamp} {who} {_method(scope)} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
+    return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, float("inf"))

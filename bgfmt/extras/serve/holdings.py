@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,18 +59,17 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     """The tables served, in the order in which they were given. A context manager."""
 
     opened: tuple[list[str], dict[str, Any]]  # what `open` was given
+    _stack: ExitStack
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
         """Open `PATH` or `NAME=PATH` each; a second table of one name gets "-2" behind it."""
         holdings = cls()
         holdings.opened = list(named), reading
-        try:
+        with ExitStack() as stack:
             for text in holdings.opened[0]:
-                holdings.append(_open(text, {one.name for one in holdings}, reading))
-        except BaseException:
-            holdings.close()
-            raise
+                holdings.append(_open(text, {one.name for one in holdings}, reading, stack))
+            holdings._stack = stack.pop_all()
         return holdings
 
     @cached_property
@@ -78,11 +77,7 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
         return {one.name: one for one in self}
 
     def close(self) -> None:
-        for one in self:
-            one.database.close()
-            if one.fd is not None:
-                os.close(one.fd)
-        self.clear()
+        self._stack.close()
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -103,12 +98,12 @@ def split_name(text: str) -> tuple[str, str]:
     return (Path(urlsplit(text).path).name or text) if is_url(text) else Path(text).name, text
 
 
-def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
+def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack) -> Holding:
     wanted, path = split_name(text)
     name, k = legible(wanted), 2
     while name in taken:
         name, k = f"{legible(wanted)}-{k}", k + 1
-    database = open_database(path, guard=True, **reading)
+    database = stack.enter_context(open_database(path, guard=True, **reading))
     facts, size, fd = [database.format.name], database.source.size, None
     if is_url(path):
         facts.append(f"{size} {database.name}")
@@ -118,11 +113,8 @@ def _open(text: str, taken: set[str], reading: dict[str, Any]) -> Holding:
         facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
         size = sum(file.stat().st_size for file in files) or size
     else:
-        try:
-            fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-        except BaseException:
-            database.close()
-            raise
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
+        stack.callback(os.close, fd)
         size = os.fstat(fd).st_size
         places = [max(0, size - BLOCK) * k // (BLOCKS - 1) for k in range(BLOCKS)]
         facts += [f"{size} {os.fstat(fd).st_mtime_ns}"]

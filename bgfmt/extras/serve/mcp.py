@@ -50,14 +50,13 @@ MORE: dict[str, Schema] = {
 class Command:
     """A tool: what it says of itself, its options, those that it needs, the shapes of its answer.
 
-    verb : the command. last : its arguments: databases (DB), options by their name, and words as they stand.
+    words : the command line: databases (DB), options by their name, and words as they stand.
     """
 
     about: str
+    words: str
     takes: Sequence[str]
-    needs: Sequence[str]
-    verb: str
-    last: str = "DB position"
+    needs: Sequence[str] = ("position",)
     answers: Sequence[str] = ()
 
     def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
@@ -65,14 +64,15 @@ class Command:
         given, behind = dict(given), list[str]()
         if "file" in self.takes:
             given.setdefault("file", (databases or [""])[0])
-        for word in self.last.split():
+        command, _, last = self.words.partition(" -- ")
+        for word in last.split():
             if word == "DB":
                 behind += databases
             elif word not in self.takes:
                 behind.append(word)
             elif word in given:
                 behind.append(given.pop(word))
-        return [*self.verb.split(), "--json", *(_switch(*one) for one in given.items()), "--", *behind]
+        return [*command.split(), "--json", *(_switch(*one) for one in given.items()), "--", *behind]
 
 
 def _switch(name: str, value: Any) -> str:
@@ -85,36 +85,34 @@ def _switch(name: str, value: Any) -> str:
 
 ASKED = ("position", *STATE, *MET, "settle", "oracle")
 TOOLS = {
-    "look_up": Command(
-        "What a table says of a position.", ("position", "file"), ("position",), "lookup", "file position"
-    ),
+    "look_up": Command("What a table says of a position.", "lookup -- file position", ("position", "file")),
     "race": Command(
         "When a side, or each of two, bears off: mean rolls, EPC, wastage, chances.",
-        ("position",), ("position",), "race", "DB position", ("SideRace", "TwoRaces"),
+        "race -- DB position", ("position",), answers=("SideRace", "TwoRaces"),
     ),
     "cube": Command(
         "Whether to double, take or pass, for money or at a score; exact in bearoffs, estimated in other races.",
-        (*ASKED, "insight"), ("position",), "cube", "DB position", ("CubeAnswer", "MatchCubeAnswer"),
+        "cube -- DB position", (*ASKED, "insight"), answers=("CubeAnswer", "MatchCubeAnswer"),
     ),
     "grid": Command(
         "The cube action at every match score up to N-away.",
-        (*ASKED, "scores"), ("position", "scores"), "cube", "DB position", ("ScoresAnswer",),
+        "cube -- DB position", (*ASKED, "scores"), ("position", "scores"), ("ScoresAnswer",),
     ),
     "play": Command(
         "The plays of a roll, best first, with what each loses.",
-        (*ASKED, "roll", "measure", "top"), ("position",), "play", "DB position roll", ("PlayAnswer",),
+        "play -- DB position roll", (*ASKED, "roll", "measure", "top"), answers=("PlayAnswer",),
     ),
     "judge": Command(
         "Whether a play or a cube decision that somebody has made was right, and what it cost.",
-        (*ASKED, "roll", "played", "did"), ("position",), "judge",
+        "judge -- DB position", (*ASKED, "roll", "played", "did"),
     ),
     "verify": Command(
-        "Whether a bearoff database is right: every byte, every entry.", ("file", "until"), ("file",),
-        "verify", "file",
+        "Whether a bearoff database is right: every byte, every entry.",
+        "verify -- file", ("file", "until"), ("file",),
     ),
     "convert_plan": Command(
-        "What a database would lose in another format; nothing is written.", ("file", "to"), ("file", "to"),
-        "convert --plan", "file planned",
+        "What a database would lose in another format; nothing is written.",
+        "convert --plan -- file planned", ("file", "to"), ("file", "to"),
     ),
 }  # fmt: skip
 

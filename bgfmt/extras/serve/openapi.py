@@ -14,12 +14,13 @@ from bgfmt.extras.serve.refusals import STATUSES
 if TYPE_CHECKING:
     from bgfmt.extras.serve.parameters import Settings
 
-SUMMARIES = {
-    "lookup": "What a table says of a position",
-    "race": "Rolls, effective pips and wastage",
-    "cube": "Whether to double, and whether to take",
-    "play": "The plays of a roll, ranked",
-    "probe": "All of it for one position",
+#: of each question what it says, and the shapes of its answers, which have `asked` beside them but that of a probe
+ROUTES = {
+    "lookup": ("What a table says of a position", "Lookup"),
+    "race": ("Rolls, effective pips and wastage", "SideRace", "TwoRaces"),
+    "cube": ("Whether to double, and whether to take", "CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
+    "play": ("The plays of a roll, ranked", "PlayAnswer"),
+    "probe": ("All of it for one position", "ProbeAnswer"),
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -58,6 +59,8 @@ _TABLE |= dict.fromkeys(("points", "chequers", "positions", "size"), WHOLE)
 _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern": "^[0-9a-f]{32}$"}}
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
 _ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT}
+_CUBE = shape({"double": TRUTH, "accept": TRUTH})
+_EQUITY = shape({"cubeless": NUMBER, "centered": NUMBER})
 _STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
 SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
     "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
@@ -68,28 +71,14 @@ SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().ite
     "Table": shape(_TABLE, dict.fromkeys(("cubeful", "gammon", "compressed"), TRUTH)),
     "Health": shape({"status": TEXT, "version": TEXT, "tables": WHOLE}),
     "Chances": shape(dict.fromkeys(("win", "winG", "winBg", "loseG", "loseBg"), NUMBER)),
-    "Eval": shape(
-        {
-            "cube": shape({"double": TRUTH, "accept": TRUTH}),
-            "equity": shape({"cubeless": NUMBER, "centered": NUMBER}),
-            "probabilities": ref("Chances"),
-        }
-    ),
+    "Eval": shape({"cube": _CUBE, "equity": _EQUITY, "probabilities": ref("Chances")}),
     "Moves": shape({"moves": array(shape({"play": _STEPS, "probabilities": ref("Chances")}))}),
     "Foreign": shape({"message": TEXT, "error": {"type": "object"}}),
-}
-#: the shapes of the answers of each question, which all have `asked` beside them but that of a probe
-ANSWERS = {
-    "lookup": ("Lookup",),
-    "race": ("SideRace", "TwoRaces"),
-    "cube": ("CubeAnswer", "MatchCubeAnswer", "ScoresAnswer"),
-    "play": ("PlayAnswer",),
-    "probe": ("ProbeAnswer",),
 }
 
 
 def _answer(route: str) -> Schema:
-    several = [ref(name) for name in ANSWERS[route]]
+    several = [ref(name) for name in ROUTES[route][1:]]
     one = several[0] if len(several) == 1 else {"anyOf": several}
     return one if route == "probe" else {"allOf": [one, shape({"asked": TEXT})]}
 
@@ -130,13 +119,13 @@ def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
     """The paths of a question, whose position goes into the query or the path."""
     position, *others = _parameters(QUESTIONS[route])
     get: Schema = {
-        "summary": SUMMARIES[route],
+        "summary": ROUTES[route][0],
         "operationId": route,
         "parameters": [position, *others],
         "responses": _responses({JSON: _answer(route)}, 400, 404, kept=True),
     }
     yield f"/v1/{route}", {"get": get} | ({} if route == "probe" else {"post": _many(route, settings)})
-    summary = f"{SUMMARIES[route]}, the position in the path (it may contain /)"
+    summary = f"{ROUTES[route][0]}, the position in the path (it may contain /)"
     parameters = [{**position, "in": "path"}, *others]
     in_path = {"summary": summary, "operationId": f"{route}_in_path", "parameters": parameters}
     yield f"/v1/{route}/{{position}}", {"get": get | in_path}
@@ -152,16 +141,15 @@ def _many(route: str, settings: Settings) -> Schema:
     binary = {BYTES: BINARY} if route == "lookup" else {}
     parameters = _parameters(names)
     if binary:
-        known = {"rows": ("What the bytes are.", "counts numbers")}
-        known["column"] = ("Which distribution.", "bearoff gammon")
-        for name, (about, words) in known.items():
-            schema = {**TEXT, "enum": words.split()}
+        bytes_are = ("rows", "What the bytes are.", ["counts", "numbers"])
+        for name, about, words in (bytes_are, ("column", "Which distribution.", ["bearoff", "gammon"])):
+            schema = {**TEXT, "enum": words}
             parameters.append({"name": name, "in": "query", "schema": schema, "description": about})
     one_body = shape(positions, {n: options()[n].schema for n in names})
     example = {"positions": [EXAMPLES["position"]]} | ({"roll": EXAMPLES["roll"]} if "roll" in names else {})
     answers = {JSON: shape({"results": array(entry)}), LINES: TEXT, **binary}
     return {
-        "summary": f"{SUMMARIES[route]}, many at once",
+        "summary": f"{ROUTES[route][0]}, many at once",
         "description": f"At most {settings.max_rows:,} items and {settings.max_body:,} bytes. Parameters in the "
         "query are for lines and bytes; an object of JSON has its own.",
         "operationId": f"{route}_many",

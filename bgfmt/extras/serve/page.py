@@ -43,10 +43,6 @@ POLICY = (
 POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
 SITE = FOLDER / "site"  # what only a static folder has
 INSTALLED = "; manifest-src 'self'; worker-src 'self'"
-LINKS = (
-    '<link rel="manifest" href="manifest.webmanifest">\n'
-    '<link rel="preload" href="site.json" as="fetch" crossorigin>\n'
-)
 MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
 #: modules that not every visit needs
 LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "calculator.js", "worker.js")
@@ -93,7 +89,8 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
         meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
         modules = [name for name in assets() if name.endswith(".js") and name not in LATER]
-        links = LINKS + "".join(MODULE.format(digest=digest(), name=name) for name in modules)
+        links = (SITE / "links.html").read_text("utf-8")
+        links += "".join(MODULE.format(digest=digest(), name=name) for name in modules)
         text = text.replace('<link rel="stylesheet"', f'{links}<link rel="stylesheet"')
         before, _, rest = text.partition("<noscript>")  # a static folder has no API to name
         told = '<p class="notice">This page needs JavaScript. Its tables are in the folder tables/.</p>'

@@ -14,7 +14,11 @@ from bgfmt.extras.serve.refusals import Refusal
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of `bgfmt serve`."""
+    """The options of `bgfmt serve`.
+
+    hosts : names that a Host header may say, lower case, without port; None for every one. origins : those that other
+    pages may ask from, "*" for all; none for no CORS.
+    """
 
     hosts: tuple[str, ...] | None = None
     origins: tuple[str, ...] = ()

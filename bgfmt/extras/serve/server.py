@@ -21,6 +21,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+import click
 import uvicorn
 
 from bgfmt.errors import CapabilityError
@@ -222,16 +223,9 @@ def fork(workers: int) -> tuple[int, list[int]]:
 
 
 def serve(
-    holdings: Holdings,
-    settings: Settings,
-    *,
-    host: str,
-    port: int,
-    say: Callable[[str], None],
-    quiet: bool = False,
-    workers: int = 1,
+    holdings: Holdings, settings: Settings, *, host: str, port: int, quiet: bool = False, workers: int = 1
 ) -> None:
-    """Serve until SIGINT or SIGTERM; `say` is told the address once connections are taken.
+    """Serve until SIGINT or SIGTERM; the address is printed once connections are taken.
 
     workers : how many processes answer, this one among them.
     """
@@ -274,20 +268,17 @@ def serve(
         server.should_exit = True
 
     # uvicorn puts its own handlers in place of these while it runs, and then raises the signal once more for them
-    main = threading.current_thread() is threading.main_thread()
-    ends = (signal.SIGINT, signal.SIGTERM) if main else ()
-    before = {number: signal.signal(number, stop) for number in ends}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     # a client that connects from now on is answered soon
     if not worker:
-        say(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
+        click.echo(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
     try:
         server.run(sockets=[listener])
     finally:
         for other in others:
             with contextlib.suppress(OSError):
                 os.kill(other, signal.SIGTERM)
-        for number, handler in before.items():
-            signal.signal(number, handler)
         working = bool(service.workers.under_way) or service.answers.compiling
         service.close()
         for other in others:

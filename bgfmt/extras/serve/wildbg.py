@@ -33,7 +33,7 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
     """`/eval`: the action of `/v1/cube` with a centered cube, the mover's chances, its equities without a cube and
     with the right action; whether it is settled."""
     state = GameState.of(_position(given), away=_away(given))
-    answer, settled = answers.cube_of(state, ASKED)
+    answer, settled = answers.cube(ASKED, state)
     action: Any = answer.action  # type: ignore[attr-defined]
     if isinstance(answer, MatchCubeAnswer):
         chances = _named(action.match.mwc.no_double, 0.0, 0.0)

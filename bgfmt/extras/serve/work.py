@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from bgfmt.extras.serve.refusals import RETRY, Refusal
@@ -25,7 +24,6 @@ PATIENCE = 1.0  # seconds to wait for the one calculation under way
 CALCULATION = 30  # seconds of calculation a minute for a client that is not on this machine
 
 
-@lru_cache(1000)
 def client_of(address: str) -> str:
     """Whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
     with contextlib.suppress(ValueError):
@@ -132,8 +130,11 @@ class OneAtATime:
         try:
             return exact()
         finally:
-            seconds = time.monotonic() - begun
-            self._spend(client, seconds)
+            now = time.monotonic()
+            seconds, taken = now - begun, max(self._taken.pop(client, 0.0), now)
+            self._taken[client] = taken + seconds * 60 / (self.seconds or CALCULATION)
+            while len(self._taken) > 10_000:
+                del self._taken[next(iter(self._taken))]
             self.told("done", seconds)
             self._lock.release()
 
@@ -144,9 +145,3 @@ class OneAtATime:
             with contextlib.suppress(ValueError):
                 limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION
         return 0.0 if limit is None else self._taken.get(client, 0.0) - 60 - time.monotonic()
-
-    def _spend(self, client: str, seconds: float) -> None:
-        begun = max(self._taken.pop(client, 0.0), time.monotonic())
-        self._taken[client] = begun + seconds * 60 / (self.seconds or CALCULATION)
-        while len(self._taken) > 10_000:
-            del self._taken[next(iter(self._taken))]

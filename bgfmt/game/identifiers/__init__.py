@@ -58,16 +58,19 @@ __all__ = [
 
 SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
 #: how identifiers stand in longer text: with their name before them, or by a form that no other words have
-_IS = r"\s*(?:[=:\]]\s*)?"
+_IS = r"[\s\"'=:\]]*"
 _ID = r"[A-Za-z0-9+/]{8,}"
 _XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
 _POSITION_ID = re.compile(
-    rf"(?:position[- ]?id|set board){_IS}({_ID})(?:=*\W+match[- ]?id{_IS}({_ID}))?", re.I
+    rf"(?:position[- _]?id|set board){_IS}({_ID})(?:=*\W+match[- _]?id{_IS}([\w+/]+))?", re.I
 )
-_MATCH_ID = re.compile(rf"match[- ]?id{_IS}({_ID})", re.I)
+_MATCH_ID = re.compile(rf"match[- _]?id{_IS}({_ID})", re.I)
 _GNUBG_ID = re.compile(rf"gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?:\s*:\s*[A-Za-z0-9+/]{{11,13}}\b)?)", re.I)
 _BARE_GNUBG_ID = re.compile(r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])")
-_TWO_IDS = re.compile(r"([A-Za-z0-9+/]{14})={0,2}[\s:/]+([A-Za-z0-9+/]{12})")
+#: under the names that gnubg gives them in other languages, or under none
+_PAIR = re.compile(
+    r"(?<![\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])"
+)
 _FIBS_LINE = re.compile(r"(?<!\w)(board:[^\r\n]*)")
 _DRAWN = re.compile(r"\+-?1[23]-1[14]-|\+2?24-23-")
 #: signs that mail, browsers and word processors put in the place of others
@@ -97,8 +100,6 @@ def parse(text: str) -> GameState:
         return from_match_id(text)
     if re.fullmatch(r"[A-P]{20}", text):
         return GameState.of(from_key_letters(text))
-    if (two := _TWO_IDS.fullmatch(text)) is not None:
-        return from_gnubg_id(f"{two[1]}:{two[2]}")
     joined = _joined(text)
     names, wrapped = list(_named_inside(text)), list(_named_inside(joined))
     if not names and not wrapped:
@@ -170,13 +171,18 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
         yield from_xgid, (match[1] or match[2]).rstrip(":")
     for match in OGID.finditer(text):
         yield from_ogid, match[0]
+    pairs = [":".join(match.groups()) for match in _PAIR.finditer(text)]
+    for pair in pairs:
+        with suppress(PositionError):
+            from_gnubg_id(pair)
+            yield from_gnubg_id, pair
     for pattern in (_GNUBG_ID, _BARE_GNUBG_ID):
         for match in pattern.finditer(text):
             yield from_gnubg_id, re.sub(r"\s", "", match[1])
     positions = list(_POSITION_ID.finditer(text))
     for match in positions:
         yield from_gnubg_id, f"{match[1]}:{match[2]}" if match[2] else match[1]
-    if not positions:
+    if not positions and not pairs:
         for match in _MATCH_ID.finditer(text):
             yield from_match_id, match[1]
 

@@ -38,8 +38,9 @@ def from_ogid(text: str) -> GameState:
     dice = tuple(int(die) for die in fields[3])
     if len(dice) not in (0, 2) or not all(1 <= die <= 6 for die in dice):
         raise PositionError(f"OGID: {fields[3]!r} are no dice")
-    length = re.match(r"(\d*)([CLG]?)", fields[8])
-    assert length is not None
+    length = re.fullmatch(r"(\d*)([CL]?|G\d*)", fields[8])
+    if length is None or (not fields[8] and any(map(_number, fields[6:8]))):
+        raise PositionError(f"OGID: {fields[8]!r} is no length of a match")
     return GameState(
         sides_of(counts, "OGID"),
         turn=1 if fields[4] == "B" else 0,

@@ -375,6 +375,29 @@ def test_file_systems_without_links(golden: Path, where: Place, monkeypatch: pyt
     assert slot.read_bytes() == b"stock"
 
 
+def test_a_private_folder_without_links(
+    golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the system refuses links, what the program needs is copied, folders too."""
+    data = tmp_path / "data"
+    (data / "sounds").mkdir(parents=True)
+    (data / "sounds" / "roll.wav").write_bytes(b"roll")
+    (data / "gnubg.weights").write_bytes(b"weights")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(1314, "a required privilege is not held by the client")
+
+    monkeypatch.setattr(folders, "own_folders", lambda host: (data, data))
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    where = folders.place("upstream", tmp_path / "own")
+    gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
+    assert (where.data / "sounds" / "roll.wav").read_bytes() == b"roll"
+    assert (where.data / "gnubg.weights").read_bytes() == b"weights"
+    assert {path.name for path in where.data.iterdir()} == {
+        "sounds", "gnubg.weights", "gnubg_ts.bd", "start-gnubg", ".bgfmt-installed.json"
+    }  # fmt: skip
+
+
 # -- where other systems look --------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
 import bgfmt
 from bgfmt.analysis.questions import Question
@@ -21,6 +23,7 @@ from bgfmt.cli import run
 from bgfmt.extras.serve import bulk
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.tables import TwoSided
 from tests.conftest import GOLDEN
 from tests.support.serving import OS, TEXT, TS, Client, command, served
@@ -550,3 +553,20 @@ def test_wildbg(client: Client, document: Any) -> None:
     assert said["message"] == said["error"]["message"]
     assert client.get("/eval?p1=1&p24=-1&x_away=3&o_away=2")[0] == 400
     assert client.get("/move?p1=1&p24=-1")[0] == 400
+
+
+def test_a_body_larger_than_what_is_let_go_is_read_where_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "DRAINED", 5)
+    body = b'"0 1 / 1"\n'
+    headers = [(b"content-length", str(len(body)).encode())]
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def read(most: int) -> bytes:
+        return await bulk.body_of(Request({"type": "http", "headers": headers}, receive), most)
+
+    assert asyncio.run(read(len(body))) == body
+    with pytest.raises(Refusal, match="at most 9 bytes") as refused:
+        asyncio.run(read(len(body) - 1))
+    assert refused.value.headers == (("Connection", "close"),)

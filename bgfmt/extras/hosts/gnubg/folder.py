@@ -84,11 +84,10 @@ def hidden(path: Path) -> Path:
 
 def free_name(path: Path) -> str:
     """A name under which a file can be kept, or is kept already."""
-    for number in count(1):
-        other = path.with_name(f"{path.name}{KEPT}{f'-{number}' * (number > 1)}")
-        if not os.path.lexists(other) or os.path.samestat(path.lstat(), other.lstat()):
-            return other.name
-    raise AssertionError
+    names = (path.with_name(f"{path.name}{KEPT}{f'-{k}' * (k > 1)}") for k in count(1))
+    return next(
+        one.name for one in names if not os.path.lexists(one) or os.path.samestat(path.lstat(), one.lstat())
+    )
 
 
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
