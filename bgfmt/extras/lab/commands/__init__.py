@@ -163,7 +163,7 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @options.threads_option
 @options.force_option
 @options.json_option
-def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
+def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
 
     \b
@@ -194,7 +194,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if given and parameter.name not in ("name", "words", "pairs", *MODES[mode].split()):
             raise click.UsageError(f"{mode} does not look at {parameter.opts[-1]}")
-    return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
+    engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
 @click.command()
@@ -257,7 +257,7 @@ def label(
 @click.command(name="new-format")
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
-def new_format(name: str, folder: Path | None) -> int:
+def new_format(name: str, folder: Path | None) -> None:
     """Make a package in DIR (default: bgfmt-NAME) that adds the format NAME.
 
     It has an entry point, a reader, a writer, and tests that run the laws of bgfmt's own formats. It holds mean
@@ -294,4 +294,3 @@ def new_format(name: str, folder: Path | None) -> int:
         shutil.rmtree(made, ignore_errors=True)
         raise
     click.echo(f"{folder}: now  cd {folder} && pip install -e '.[test]' && pytest")
-    return 0
