@@ -82,7 +82,9 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
     try:
         chance: float | Fraction = Fraction(p) if "/" in p else float(p)
     except (ValueError, ZeroDivisionError):
-        raise click.UsageError(f"{p!r}: expected a number such as 1/6 or 0.25") from None
+        chance = -1
+    if not 0 <= chance <= 1:
+        raise click.UsageError(f"{p!r}: expected a chance such as 1/6 or 0.25")
     name, tree = ("BTreeA", systems.BTreeA) if truncated else ("BTree", systems.BTree)
     _say(name, tree(chance, level), as_json)
 
