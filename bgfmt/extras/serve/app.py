@@ -113,8 +113,8 @@ class Service:
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
-        read = bulk.items_of_lines if lines else bulk.items_of_object
-        items, common = await self.workers.run(read, route, data, common, self.settings.max_rows)
+        most = self.settings.max_rows
+        items, common = await self.workers.run(bulk.items_of, route, data, common, lines, most)
         if common.table is not None:
             self.answers.named(common.table)
         answers = bulk.answer_all(self.answers, route, items, common)
