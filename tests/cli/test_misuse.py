@@ -271,6 +271,10 @@ CONFLICTS = [
     ["play", TS, "1 / 1", "77"],
     ["judge", TS, "1 / 1", "--double", "--no-double"],
     ["engine", "bkg", "play", "--engine", "x"],
+    ["engine", "bkg", "self", "--games", "1", "--json"],
+    ["engine", "bkg", "explain", "1 / 1", "61", "-o", "OUT.sgf"],
+    ["engine", "bkg", "replay", "--seed", "3"],
+    ["engine", "bkg", "self", "--position", "1 / 0", "--games", "1"],
     ["ubgi", TS, "--engine", "bkg"],
     ["gnubg-external", TS, "--engine", "bkg"],
     ["lookup", TS, "#\u00b2"],  # a digit that is no decimal

@@ -94,7 +94,14 @@ def read(path: str) -> list[Row]:
             else:
                 first = file.readline()
                 file.seek(0)
-                rows = list(csv.DictReader(file, delimiter=max(",;\t", key=first.count)))
+                table = csv.DictReader(file, delimiter=max(",;\t", key=first.count), strict=True)
+                rows = list(table)
+                names = [name for name in table.fieldnames or () if name]
+                if len(names) > len(set(names)):
+                    raise ValueError("two columns have one name")
+                long = next((k for k, row in enumerate(rows, 1) if any(row.get(None) or ())), 0)
+                if long:
+                    raise ValueError(f"row {long} has more values than there are columns")
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
     if not rows or not all(isinstance(row, dict) for row in rows):
@@ -362,8 +369,9 @@ class _Check:
             for fault in _broken(state, values, self.tolerance):
                 self.note(k, *fault)
             known = self.truth.of(state)
-            compared += bool(known)
-            for role in values.keys() & known.keys():
+            both = values.keys() & known.keys()
+            compared += bool(both)
+            for role in both:
                 if abs(values[role] - known[role]) > self.allowed(k, role):
                     wrong[role].append(k)
             if progress is not None:

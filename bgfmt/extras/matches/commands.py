@@ -89,6 +89,8 @@ def annotate(
     paths = [path for path in files if path not in more]
     if not paths:
         raise click.UsageError("no match among the files; which is to be judged?")
+    if form and output is None:
+        raise click.UsageError(f"where is the {form} to be written? -o OUT")
     single = len(paths) == 1 and not os.path.isdir(paths[0])
     into_folder = output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
     form = form or ("sgf" if into_folder else form_of(output or ""))

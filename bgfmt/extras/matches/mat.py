@@ -27,7 +27,7 @@ MOST_CELLS = 4  # two, and results
 MOST_HEADERS = 100
 USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of names says so
 
-_LENGTH = re.compile(r"\s*+(\d{1,5})\s++points?\s++match\b", re.I)
+_LENGTH = re.compile(r"\s*+(-?\d{1,40})\s++points?\s++match\b", re.I)
 _MONEY = re.compile(r"\s*+(?:unlimited\s++(?:match|session|game)|money\s++(?:match|session|game))\b", re.I)
 _GAME = re.compile(r"\s*+game\s++(\d{1,6})\s*+$", re.I)
 _HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"([^\"]*+)\"")
@@ -117,6 +117,8 @@ def _split(text: str) -> list[_Text]:
 
 
 def _match(text: _Text, name: str) -> Match:
+    if not 0 <= text.length < 100_000:
+        raise FormatError(f"{name}: no match is of {text.length} points")
     headers = {key.lower(): value for key, value in text.headers.items()}
     event, place, date, round_ = (headers.get(key, "") for key in ("event", "site", "eventdate", "round"))
     match = Match(

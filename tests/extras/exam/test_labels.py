@@ -170,3 +170,16 @@ def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text("")
     assert run(["check-labels", str(path)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 3
+    for text, why in (
+        ("position,win,win\n1 / 1,1,0\n", "two columns have one name"),
+        ("position,win\n1 / 1,1\n1 / 1,0,5\n", "row 2 has more values than there are columns"),
+        ('position,win\n"1 / 1,1\n1 / 1,1\n', "unexpected end of data"),
+    ):
+        path.write_text(text)
+        assert run(["check-labels", str(path)]) == 2
+        assert capsys.readouterr().err.endswith(f"no labels ({why})\n")
+    path.write_text("position,win,\n1 / 1,1,\n1 / 1,1,,\n")  # commas at the end say nothing
+    assert run(["check-labels", str(path)]) == 0
+    path.write_text("position,mwc\n1 / 1,0.5\n")  # no score is said: there is nothing beside it
+    assert run(["check-labels", str(path)]) == 0
+    assert "1 rows, 0 beside exact numbers" in capsys.readouterr().out

@@ -25,6 +25,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
+from tests.conftest import FIXTURES
 from tests.support.match_making import Maker, MatchPrices, MoneyPrices
 
 
@@ -429,6 +430,15 @@ def test_what_is_written_is_told_by_the_ending(
     words = ["annotate", str(tmp_path / "m.mat"), str(path), "-o", str(tmp_path / "m.words")]
     assert run([*words, "--to", "text"]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.mat", "m.words"]
+
+
+@pytest.mark.parametrize("form", ["csv", "sums", "html", "sgf", "json"])
+def test_a_form_without_a_place_is_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """It printed the report in words."""
+    assert run(["annotate", str(FIXTURES / "matches/gnubg107-beaver.sgf"), "--to", form]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "-o OUT" in err
 
 
 def test_a_score_beyond_the_table(

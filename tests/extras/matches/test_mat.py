@@ -373,7 +373,15 @@ def test_nackgammon_and_others() -> None:
         match_of(" 1) 31: 8/5 6/5", head=head.replace("Nackgammon", "Hyper"))
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b" 5 point match\n", b"\0\0\0\0", b"Game", b"31: 8/5 6/5"])
+#: they were taken for money
+ODD_LENGTHS = [
+    b" %s point match\n\n Game 1\n A : 0  B : 0\n 1) 31: 8/5 6/5\n" % n for n in (b"-5", b"9" * 20)
+]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"hello", b" 5 point match\n", b"\0\0\0\0", b"Game", b"31: 8/5 6/5", *ODD_LENGTHS]
+)
 def test_what_is_no_match_is_refused(data: bytes) -> None:
     with pytest.raises((FormatError, UnknownFormatError)) as error:
         read(data)

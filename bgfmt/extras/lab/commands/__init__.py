@@ -16,12 +16,19 @@ from string import Template
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from bgfmt.cli import options
 from bgfmt.extras.lab.articles import orders, systems
 from bgfmt.game.board import Side
 
-MODES = ("play", "referee", "self", "series", "replay", "explain", "bearoff")
+_GAMES = "games length position seed dice cube output force quiet"
+#: the modes, and which options they look at
+MODES = {
+    "play": f"{_GAMES} against doubling second", "referee": f"{_GAMES} doubling", "self": f"{_GAMES} against",
+    "series": f"{_GAMES} against threads as_json", "replay": "second as_json", "explain": "as_json",
+    "bearoff": "threads as_json",
+}  # fmt: skip
 #: the files of a package, and the templates in bgfmt/data/new-format that they are made from
 KIT = {
     "pyproject.toml": "pyproject.toml.txt",
@@ -182,6 +189,11 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if given and parameter.name not in ("name", "words", "pairs", *MODES[mode].split()):
+            raise click.UsageError(f"{mode} does not look at {parameter.opts[-1]}")
     return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 

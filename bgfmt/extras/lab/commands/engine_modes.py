@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bgfmt import jit, storage
+from bgfmt.analysis.choose import check_going_on
 from bgfmt.analysis.engines import options_of
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
@@ -84,7 +85,9 @@ def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Se
     setting = referee.Setting(length=request.length or 0, cube=cube, names=names)
     if request.position is None:
         return setting
-    return replace(setting, position=GameState.parse(request.position).position.check(), first=0)
+    position = GameState.parse(request.position).position
+    check_going_on(position)
+    return replace(setting, position=position, first=0)
 
 
 def _dice(request: Request, seed: int | None) -> rolls.Dice:
