@@ -199,7 +199,7 @@ class Service:
 
     async def counters(self, _: Request) -> Response:
         kind = "text/plain; version=0.0.4; charset=utf-8"
-        return Response(self.metrics.text(), 200, {"Cache-Control": "no-store", "Content-Type": kind})
+        return Response(self.metrics.text(), 200, {"Cache-Control": "no-store"}, kind)
 
     async def description(self, request: Request) -> Response:
         data = to_json(openapi.document(self.settings, [one.name for one in self.holdings]))

@@ -15,7 +15,6 @@ import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
 from bgfmt.analysis.questions import QUESTIONS, Question
-from bgfmt.errors import NotCoveredError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal, to_json
@@ -208,10 +207,7 @@ class Binary:
         """The answer's bytes for `CHUNK` rows."""
         part = slice(start, start + CHUNK)
         asked = [numbers[part] for numbers in self.numbers]
-        try:
-            found = self.table.lookup_many(*asked, column=self.column)
-        except NotCoveredError as error:  # nothing left to be outside of
-            raise Refusal("bad_body", str(error)) from None
+        found = self.table.lookup_many(*asked, column=self.column)
         out = np.asarray(found, np.float32).reshape(len(asked[0]), -1).copy()
         out[~self.good[part]] = np.nan
         return out.astype("<f4", copy=False).tobytes()

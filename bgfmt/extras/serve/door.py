@@ -137,11 +137,10 @@ class _Answer:
 
 
 def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
-    client = scope.get("client")
+    who = (scope.get("client") or "-")[0]
     query = scope.get("query_string", b"")
     target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
-    who = client[0] if client else "-"
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
