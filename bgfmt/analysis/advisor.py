@@ -141,8 +141,9 @@ class Advisor:
         reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
         raise self.sources.explained(side, reason)
 
-    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+    def chances(self, position: Asking) -> approximate.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
+        position = as_state(position).position
         try:
             return self.sources.chances(position)
         except NotCoveredError:

@@ -42,7 +42,7 @@ Rules = tuple[int, int, int, Array, Arrays, Arrays, Arrays]
 MOST_LAYERS = 256
 BATCH = 256  # races at a time
 MOST_RESULTS = 1024  # of a roll
-HOME, FAR = 6, 10  # points of the two tables
+HOME, FAR, WIDE = 6, 10, 12  # points of the two tables, and of the mean rolls
 ROLLS, FAR_ROLLS = 32, 64  # told apart within and beyond the tables
 
 
@@ -52,7 +52,7 @@ class Effort:
 
     boards : played on after each roll; first : after the first roll; slack : mean rolls that a play may lose to the
     best one of its side and still be looked at; first_slack : the same in the first roll; ending : most chequers of
-    a side where exact values of home boards are taken.
+    a side where exact values of home boards are taken; wide : with the mean rolls of twelve points.
     """
 
     boards: int = 32
@@ -60,6 +60,7 @@ class Effort:
     slack: float = 0.1
     first_slack: float = 1000.0
     ending: int = 4
+    wide: bool = False
 
 
 #: for one question, about 5 ms; for many, about 1 ms each
@@ -128,7 +129,8 @@ class Estimator:
         from bgfmt.analysis import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
-        points = HOME if farthest <= HOME else max(farthest, FAR)
+        last = WIDE if self.effort.wide and farthest > FAR else FAR
+        points = HOME if farthest <= HOME else max(farthest, last)
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
         game, spaces, rules = self._prepared(points, columns)
         starts = kernels.race(boards, 3 * len(columns), *rules, spaces)
@@ -143,7 +145,8 @@ class Estimator:
         if points not in self._kept:
             rest = kept(self.boards, effort.slack)
             first = rest if effort.first_slack == effort.slack else kept(4, effort.first_slack)
-            self._kept[points] = np.ascontiguousarray(board.number_terms(points)), tables(points), first, rest
+            found = tables(points, effort.wide and points > FAR)
+            self._kept[points] = np.ascontiguousarray(board.number_terms(points)), found, first, rest
             room = points, ROLLS if points <= FAR else FAR_ROLLS, max(effort.boards, effort.first)
             self._spaces[points] = space(*room), space(*room)
         rules = effort.boards, effort.first, self._game.few, *self._kept[points]
@@ -232,12 +235,13 @@ def _ending(columns: Columns, chequers: int) -> Array:
 
 
 @cache
-def tables(points: int) -> tuple[Array, Array, Array, Array]:
-    """The one-sided table for a race on these points: see `kernels_chains._distributions`."""
-    far = points != HOME
-    rows = library.distributions(far)
-    terms, home = (np.ascontiguousarray(board.number_terms(one)) for one in (FAR if far else HOME, HOME))
-    return rows, terms, home, np.zeros(len(rows), np.int32)
+def tables(points: int, wide: bool = False) -> Arrays:
+    """The one-sided tables for a race on these points: see `kernels_chains._distributions`."""
+    rows = library.distributions(points != HOME)
+    home, far, wider = (np.ascontiguousarray(board.number_terms(one)) for one in (HOME, FAR, WIDE))
+    terms = home if points == HOME else far
+    sums = (library.sums(), wider) if wide else (np.zeros(len(rows), np.int32), terms)
+    return rows, terms, home, *sums
 
 
 def kept(boards: int, slack: float) -> Arrays:

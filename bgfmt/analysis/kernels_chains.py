@@ -19,6 +19,7 @@ NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
 NONE, ONE, INFINITE = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
+SPREAD = 0.36  # variance of a roll that chequers beyond the table take, where their mean rolls are known
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -75,30 +76,37 @@ def _distributions(
 ) -> None:
     """within (n, rolls) float32, rows begin..end-1: the chances that boards are off within 0, 1, 2, ... rolls.
 
-    tables : (rows, terms, terms of home boards, sums); rows (boards, rolls) chances in 65535ths of a one-sided table
-    on as many points as its terms have rows; sums (boards,): of rolls times chances, 0 until they are asked for.
+    tables : (rows, terms, terms of home boards, sums, terms of sums); rows (boards, rolls) chances in 65535ths of a
+    one-sided table on as many points as its terms have rows; sums (boards,): of rolls times chances, of boards on as
+    many points or more, 0 where they are those of `rows` and were not asked for.
     A board beyond the table has the rolls of the board with its chequers brought up to the last point, and those
-    of the pips that this takes, 6/49 each, which deviate as those of a long race do.
+    of the pips that this takes: 6/49 each, which deviate as those of a long race do, or what makes up its sum.
     """
-    table, terms = tables[:2]
-    rolls, held, points = within.shape[1], table.shape[1], terms.shape[0]
+    table, terms, _, sums, of_sums = tables
+    rolls, held, points, wide = within.shape[1], table.shape[1], terms.shape[0], of_sums.shape[0]
     for x in range(begin, end):
-        number, beyond = numbers[x], 0
+        number, left = numbers[x], 0.0
         if boards.shape[1] != points:
             number = _table_number(boards[x], points, terms, scratch)
-            beyond = scratch[points]
+            left = scratch[points] * 6 / 49
         for k in range(held):
             within[x, k] = table[number, k]
         for k in range(held, rolls):
             within[x, k] = NONE
-        left = beyond * 6 / 49
+        if left > 0 and wide > points:
+            total = sums[_table_number(boards[x], wide, of_sums, scratch)] / 65535.0
+            left = total + scratch[wide] * 6 / 49
+            for k in range(1, held):
+                left -= k * table[number, k] / 65535.0
         while left > 0:
-            more = np.float32(min(left, 0.72))
-            left -= 0.72
-            within[x, rolls - 1] += within[x, rolls - 2] * more
-            for k in range(rolls - 2, 0, -1):
-                within[x, k] += more * (within[x, k - 1] - within[x, k])
-            within[x, 0] -= more * within[x, 0]
+            more = min(left, 0.72)
+            left -= more
+            twice = np.float32((SPREAD * more + more * more - more) / 2 if wide > points else 0.0)
+            once = np.float32(more) - twice - twice
+            for k in range(rolls - 1, 0, -1):
+                here, before = within[x, k], within[x, k - 2] if k > 1 else NONE
+                within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
+            within[x, 0] -= (once + twice) * within[x, 0]
         total = NONE
         for k in range(rolls):
             total += within[x, k]
@@ -113,13 +121,13 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
     start: Any = np.int64(0)
     board = scratch[32 : 32 + counts.size]
     many = min(_plays(counts, dice, terms, scratch[64:], numbers, start), means.size)
-    table, of_table, _, sums = tables
-    points = of_table.shape[0]
+    table, _, _, sums, of_sums = tables
+    points = of_sums.shape[0]
     for n in range(many):
         number, beyond = numbers[n], 0
         if counts.size != points:
             _unrank(number, terms, board)
-            number = _table_number(board, points, of_table, scratch)
+            number = _table_number(board, points, of_sums, scratch)
             beyond = scratch[points]
         total: Any = np.int64(sums[number])
         if total == 0:

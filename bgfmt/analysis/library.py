@@ -9,7 +9,7 @@ database is the library:
    data folder (`folder()`).
 
 Beside them the one-sided table of ten points is made, once in about ten seconds, the first time that a race outside
-the home boards is asked for.
+the home boards is asked for, and the mean rolls of twelve, in twenty, where one beyond is played out.
 """
 
 from __future__ import annotations
@@ -30,13 +30,18 @@ from bgfmt.errors import BgfmtError, UnknownFormatError
 from bgfmt.files import gnubg_folders as folders
 from bgfmt.files.database import Database, open_database
 from bgfmt.storage import PathLike
-from bgfmt.tables import OneSided, Table, TwoSided
+from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
 VARIABLE = "BGFMT_DB"
-#: the default tables: file name, kind of table, points
-DEFAULTS = (("gnubg_os0.bd", OneSided.kind, 6), ("gnubg_ts0.bd", TwoSided.kind, 6))
+#: the default tables: file name, kind of table, points, what they are called when they are made
+DEFAULTS = (
+    ("gnubg_os0.bd", OneSided.kind, 6, "the default tables"),
+    ("gnubg_ts0.bd", TwoSided.kind, 6, "the default tables"),
+)
 #: the one of races outside the home boards, without gammons; its rows are read where they lie
-FAR = ("bgfmt_os10.bd", OneSided.kind, 10)
+FAR = ("bgfmt_os10.bd", OneSided.kind, 10, "the one-sided table of 10 points")
+#: of play-outs beyond it
+WIDE = ("bgfmt_means12.npz", MeanRolls.kind, 12, "the mean rolls of 12 points")
 #: gnubg's files of ordinary backgammon, the larger ones of each kind beside those it always has
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
@@ -173,7 +178,7 @@ def standing(say: Say | None = None) -> Library:
     tables: list[Table] = []
     for default in DEFAULTS:
         if default[1] not in kinds:
-            table = _default(*default, lambda: announce(f"making the default tables in {folder()}, once"))
+            table = _default(*default, announce)
             (opened if isinstance(table, Database) else tables).append(table)  # type: ignore[arg-type]
     return Library(tables, opened=opened, notes=notes)
 
@@ -208,17 +213,21 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 @cache
 def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
     """The one-sided default table of ten points where a race is `far`, else of six; made the first time and kept."""
-
-    def announce() -> None:
-        if far:
-            (say or _to_stderr)(f"making the one-sided table of {FAR[2]} points in {folder()}, once")
-
-    found = _default(*(FAR if far else DEFAULTS[0]), announce)
-    table: Any = found.table if isinstance(found, Database) else found
-    return table  # type: ignore[no-any-return]
+    return _table(*(FAR if far else DEFAULTS[0]), (say or _to_stderr) if far else lambda _: None)  # type: ignore[no-any-return]
 
 
-def _default(name: str, kind: str, points: int, announce: Callable[[], None]) -> Database | Table:
+@cache
+def sums() -> Any:
+    """(boards,) int32: mean rolls of boards on twelve points, in 65535ths; the table is made and kept as those."""
+    return np.rint(65535 * _table(*WIDE, _to_stderr).means[:]).astype(np.int32)
+
+
+def _table(*default: Any) -> Any:
+    found = _default(*default)
+    return found.table if isinstance(found, Database) else found
+
+
+def _default(name: str, kind: str, points: int, called: str, say: Say) -> Database | Table:
     """A default table, kept earlier or made and kept now; where it cannot be kept it serves this once."""
     path, far = folder() / name, name == FAR[0]
     with suppress(BgfmtError, OSError):  # missing or broken
@@ -229,16 +238,19 @@ def _default(name: str, kind: str, points: int, announce: Callable[[], None]) ->
     from bgfmt import solver
     from bgfmt.files.convert import save
 
-    announce()
-    table = (
-        solver.two_sided(points, points)
-        if kind == TwoSided.kind
-        else solver.one_sided(points, gammon=not far)
-    )
+    say(f"making {called} in {folder()}, once")
+    table: Table
+    if kind == MeanRolls.kind:
+        table = solver.mean_rolls(points)
+    elif kind == TwoSided.kind:
+        table = solver.two_sided(points, points)
+    else:
+        table = solver.one_sided(points, gammon=not far)
     options: dict[str, Any] = {"compressed": False, "gammon": False} if far else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(table, path, format=formats.home(table).name, force=True, **options)
+        form = formats.home(table).name if path.suffix == ".bd" else None
+        save(table, path, format=form, force=True, **options)
         return open_database(path)
     except OSError:
         return table

@@ -24,7 +24,7 @@ from bgfmt.analysis.chains import ChainGame
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import Solved
-from bgfmt.game.board import Position
+from bgfmt.game.board import BAR, Position
 from bgfmt.game.state import GameState, as_state
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from bgfmt.met.score import Score
 
 Array = NDArray[Any]
-#: boards that the values are known for, by the standard error asked: from FINE on few
-COARSE, CLOSE, FINE = chains.Effort(32, 32, 0.1, 0.1, 6), chains.Effort(64, 64, 0.1, 0.1, 6), 0.001
+EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
 SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
 THROWS, MOST = 36, 1 << 12  # how often each side throws its dice in a block of play-outs; most blocks
 MANY = 32  # blocks, from which on the standard error is that of their means
-#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1: with both sides
-#: within the tables, and beyond
-ALLOWANCES = {True: 0.0005, False: 0.01}
+#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
+#: that both sides are within
+ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
 WITHIN_95, WITHIN_99, WITHIN_99_9 = 1.959964, 2.5758293, 3.2905267
 
 
@@ -182,7 +181,7 @@ class Oracle:
     """Plays races out, one at a time, on a number of threads; what rolls make of boards is kept."""
 
     def __init__(self, threads: int = 1) -> None:
-        self.estimators = [chains.Estimator(effort, 1 << 14) for effort in (CLOSE, COARSE)]
+        self.estimator = chains.Estimator(EFFORT, 1 << 14)
         self.pool = ThreadPoolExecutor(threads)
         self._rooms: dict[tuple[int, int], list[_Room]] = {}
         self._threads = threads
@@ -204,9 +203,7 @@ class Oracle:
         if error is None:
             error = 0.0 if seconds is not None else 0.0005
         kept, asked = _asked(state, score)
-        sample = Sample(
-            self, self.prepared(position, kept, error), [one.column for one in asked.values()], seed
-        )
+        sample = Sample(self, self.prepared(position, kept), [one.column for one in asked.values()], seed)
         times = np.array([one.times for one in asked.values()])
         many = 1
         while True:
@@ -215,7 +212,7 @@ class Oracle:
             passed = time.monotonic() - began
             if errors.max() <= error or done >= MOST or (seconds is not None and passed >= seconds):
                 break
-            many = min(done, MOST - done)
+            many = (MANY if done < MANY else MOST) - done
             if error:
                 many = min(many, max(1, int(1.05 * done * (errors.max() / error) ** 2) + 1 - done))
             if seconds is not None:
@@ -227,9 +224,9 @@ class Oracle:
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, done * THROWS**2, seed, **values)
 
-    def prepared(self, position: Position, kept: Columns, error: float = FINE) -> ChainGame:
-        """A race with its values, by the standard error wanted."""
-        race = self.estimators[error >= FINE].race(position, kept)
+    def prepared(self, position: Position, kept: Columns) -> ChainGame:
+        """A race with its values."""
+        race = self.estimator.race(position, kept)
         race.solve(np.empty((0, len(kept))))
         return race
 
@@ -321,7 +318,8 @@ def _unit(terms: Terms) -> float:
 
 def allowance(position: Position) -> float:
     """How far play-outs of a race such as this one may err beyond chance."""
-    return ALLOWANCES[max(position.us.highest, position.them.highest) <= chains.FAR]
+    highest = max(position.us.highest, position.them.highest)
+    return next(far for points, far in ALLOWANCES.items() if highest <= points)
 
 
 def _within(error: float, position: Position, terms: Terms) -> dict[str, Any]:

@@ -328,10 +328,8 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     help="A hypergammon table (default: one of recipe exact, solved).",
 )  # fmt: skip
 @click.option(
-    "--chequers",
-    type=click.Choice(["1", "2", "3"]),
-    help="Chequers of the table that is solved (default: 3).",
-)
+    "--chequers", type=click.Choice(["1", "2", "3"]), help="Chequers of the table that is solved (default: 3).",
+)  # fmt: skip
 @click.option(
     "--cube-efficiency", "live", type=click.FloatRange(0, 1),
     help="From 0, a dead cube, to 1, a live one (default: 2/3).",

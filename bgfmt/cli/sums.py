@@ -58,14 +58,15 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
         say(f"{file}: {right}; root of the list {root}")
         for k in wrong[:20]:
             cut = ", or is not whole: the file ends in it" if (k + 1) * BLOCK > source.size else ""
-            say(
-                f"  block {k:,} differs{cut}: bytes {k * BLOCK:,} to {min((k + 1) * BLOCK, source.size) - 1:,}"
-            )
+            last = min((k + 1) * BLOCK, source.size) - 1
+            say(f"  block {k:,} differs{cut}: bytes {k * BLOCK:,} to {last:,}")
         return 1 if wrong else 0
     if blocks is not None:
         check_output(blocks, force=force)
     with open_source(file, guard=True) as source:
         found = sums_of(source)
+    if not found.size:
+        raise FormatError(f"{file}: the file is empty")
     say(f"{file}: {found.size:,} bytes")
     for name, value in (("MD5", found.md5), ("SHA-256", found.sha256), ("root", found.root)):
         say(f"  {name:<8} {value}")

@@ -111,7 +111,8 @@ def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
                 lost = dict.fromkeys(way.lost for way in (way_a, way_b) if way.lost)
                 notes.extend(f"compared as {first.kind} tables: {text}" for text in lost)
                 return first, second
-    raise CapabilityError(f"a {a.kind} and a {b.kind} table have nothing to compare")
+    other = " of other columns" * (a.kind == b.kind)
+    raise CapabilityError(f"a {a.kind} and a {b.kind} table{other} have nothing to compare")
 
 
 def _alike(a: Table, b: Table) -> bool:

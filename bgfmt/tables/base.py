@@ -468,8 +468,10 @@ class Table:
     def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
         """The corner of `points` x `chequers`, made row by row; CapabilityError when the table is smaller."""
         p, c = points or self.points, chequers or self.chequers
-        if (p, c) == (self.points, self.chequers):
-            return self
+        return self if (p, c) == (self.points, self.chequers) else self._corner(p, c)
+
+    def _corner(self, p: int, c: int) -> Self:
+        """The corner of another size."""
         if p < 1 or c < 1 or p > self.points or c > self.chequers:
             raise CapabilityError(
                 f"a {self.points}x{self.chequers} table has no {p}x{c} corner; solve one of that size instead"

@@ -94,9 +94,7 @@ class HyperSides(OfBothSides):
     def cost(self) -> float:
         return {1: 1.0, 2: 9.0}.get(self.chequers, 260.0)
 
-    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
-        if (points or self.points, chequers or self.chequers) == (self.points, self.chequers):
-            return self
+    def _corner(self, p: int, c: int) -> Self:
         raise CapabilityError(f"a {self.kind} table cannot be cut down: fewer chequers are another game")
 
 

@@ -160,7 +160,7 @@ class OneSided(OfRolls):
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Array:
         """(N, rolls) chances of many sides: column "bearoff" (the default) or "gammon"; (N,) of any of `columns`."""
-        rows = self.arrays().get(column or "bearoff")
+        rows = self.arrays().get("bearoff" if column is None else column)
         if rows is None:
             return super().lookup_many(us, them, column=column)
         return chances(rows[self.entry_numbers(us, them)[0]])
@@ -176,7 +176,7 @@ class OneSided(OfRolls):
         return tuple(self.arrays())
 
     def answers(self, column: str | None = None) -> list[str]:
-        rows = self.arrays().get(column or "bearoff")
+        rows = self.arrays().get("bearoff" if column is None else column)
         return super().answers(column) if rows is None else [str(k) for k in range(rows.shape[1])]
 
     @property

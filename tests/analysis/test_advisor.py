@@ -365,6 +365,7 @@ def test_text_is_taken_where_a_position_is() -> None:
     state = GameState.parse(text)
     assert advisor.cube(text) == advisor.cube(state) == advisor.cube(state.position)
     assert advisor.equities(text) == advisor.equities(state)
+    assert advisor.chances(text) == advisor.chances(state) == advisor.chances(state.position)
     assert advisor.decide(text) == advisor.decide(state)
     assert advisor.plays(ids.xgid(state.rolled((6, 1)))) == advisor.plays(state.rolled((6, 1)))
     assert rank_plays(stored_two_sided(), text, "61") == rank_plays(stored_two_sided(), state.position, "61")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bgfmt import Advisor, analysis, met
-from bgfmt.analysis import ondemand
+from bgfmt import Advisor, analysis, load, met, solver
+from bgfmt.analysis import chains, library, ondemand, oracle
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -30,12 +33,38 @@ def test_exact_equities_lie_within_the_bounds() -> None:
             assert value.standard_error <= 0.002
 
 
-def test_beyond_ten_points_exact_equities_lie_within_the_bounds() -> None:
-    position = Position.parse("1 0 0 0 0 1 0 1 0 1 0 1 / 0 2 0 0 0 0 0 1 0 0 1 1")
-    exact, played = ondemand.solve_money(position), analysis.play_out(position, error=0.002)
-    for name in ("cubeless", "owned", "centered", "opponent"):
-        value = getattr(played, name)
-        assert value.low <= exact.equity(name) <= value.high, name
+@pytest.fixture
+def means_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The mean rolls that play-outs beyond ten points go by, of boards of six chequers; where they are kept."""
+    made = solver.mean_rolls
+    monkeypatch.setattr(solver, "mean_rolls", lambda points: made(points, 6))
+    monkeypatch.setattr(library, "WIDE", (tmp_path / "means.npz", *library.WIDE[1:]))
+    for kept in (library.sums, chains.tables, oracle._oracle):
+        kept.cache_clear()
+    yield tmp_path / "means.npz"
+    for kept in (library.sums, chains.tables, oracle._oracle):
+        kept.cache_clear()
+
+
+def test_beyond_ten_points_exact_equities_lie_within_the_bounds(
+    means_of_few: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in (
+        "1 0 0 0 0 1 0 1 0 1 0 1 / 0 2 0 0 0 0 0 1 0 0 1 1",
+        "0 0 0 0 0 1 0 0 0 0 1 1 / 1 0 0 0 0 0 0 0 0 1 0 1",
+    ):
+        position = Position.parse(text)
+        exact = ondemand.solve_money(position)
+        played = analysis.play_out(position, error=0.001)
+        for name in ("cubeless", "owned", "centered", "opponent"):
+            value = getattr(played, name)
+            assert value.low <= exact.equity(name) <= value.high, (position, name)
+            assert value.high - value.low <= 2 * (2.58 * 0.001 + 0.001)
+    assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
+    assert load(means_of_few).kind == "mean-rolls"
+    library.sums.cache_clear()
+    assert library.sums()[12] == pytest.approx(65535 * load(means_of_few).means[12], abs=0.5)
+    assert capsys.readouterr().err == ""  # kept
 
 
 def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:

@@ -274,6 +274,8 @@ CONFLICTS = [
     ["engine", "bkg", "self", "--games", "1", "--json"],
     ["engine", "bkg", "explain", "1 / 1", "61", "-o", "OUT.sgf"],
     ["engine", "bkg", "replay", "--seed", "3"],
+    ["articles", "btree", "7/6", "2"],
+    ["articles", "btree", "nan", "2"],
     ["engine", "bkg", "self", "--position", "1 / 0", "--games", "1"],
     ["ubgi", TS, "--engine", "bkg"],
     ["gnubg-external", TS, "--engine", "bkg"],

@@ -52,6 +52,9 @@ def test_sums_and_the_tree_of_blocks(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(["sums", str(path), "--against", str(kept)]) == 2
     assert run(["sums", str(path), "--against", str(path)]) == 2
     assert "a list of sums has 32 bytes a block" in capsys.readouterr().err
+    path.write_bytes(b"")
+    assert run(["sums", str(path)]) == 2
+    assert capsys.readouterr() == ("", f"bgfmt: {path}: the file is empty\n")
 
 
 def test_a_file_held_against_a_list_of_digests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,8 +94,11 @@ def test_every_column_is_answered_of_many(path: Path) -> None:
             assert np.allclose(found, values[:, k], rtol=0, atol=1e-6), column.name
             assert table.answers(column.name) == [column.name]
             assert db.lookup_many(*(side[:0] for side in asked), column=column.name).shape == (0,)
-        with pytest.raises(CapabilityError, match=f"no column 'epcs' .it has: .*{table.columns[-1].name}"):
-            db.lookup_many(*asked, column="epcs")
+        for name in ("epcs", ""):
+            with pytest.raises(
+                CapabilityError, match=f"no column '{name}' .it has: .*{table.columns[-1].name}"
+            ):
+                db.lookup_many(*asked, column=name)
 
 
 def test_a_column_that_the_file_leaves_out_is_said() -> None:

@@ -643,6 +643,22 @@ test("a late reading of a text is dropped, and the page is busy until it comes",
     assert.match(await status(page), /^Answered by /);
   }));
 
+test("Escape stops the reading of a text that the server has begun", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    let late;
+    const asked = new Promise((go) => page.route("**/v1/race", (route) => { late = route; go(); }, { times: 1 }));
+    const box = page.getByRole("textbox", { name: "Position" });
+    await box.fill("nonsense");
+    await box.press("Enter");
+    await asked;
+    await box.press("Escape");
+    await settled(page); // no answer has come, and the page is not busy
+    await late.continue().catch(() => {});
+    await page.waitForTimeout(300);
+    assert.deepEqual([search(page), await box.inputValue(), await box.getAttribute("aria-invalid")], ["?p=1/1", "1/1", null]);
+    assert.match(await status(page), /^Answered by /);
+  }));
+
 test("a server that fails is named", () =>
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.route("**/v1/probe*", (route) => route.abort());

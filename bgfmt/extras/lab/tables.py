@@ -118,13 +118,8 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "side": str(self.side),
-            "position_number": self.number,
-            "pips": self.pips,
-            "mean_rolls": self.mean_rolls,
-            "chances": list(self.chances),
-        }
+        out = {"side": str(self.side), "position_number": self.number, "pips": self.pips}
+        return out | {"mean_rolls": self.mean_rolls, "chances": list(self.chances)}
 
     def describe(self, who: str = "") -> str:
         """Lines of text; `who` names the side."""
@@ -174,10 +169,7 @@ class Gillogly(Millionths, OfOneSide):
             outside = f"{side} is outside: the table covers up to {MEN} men {between} up to {PIPS} pips"
         return outside
 
-    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
-        p, c = points or self.points, chequers or self.chequers
-        if (p, c) == (self.points, self.chequers):
-            return self
+    def _corner(self, p: int, c: int) -> Self:
         if (p, c) != (POINTS, CHEQUERS["intersection"]):
             raise CapabilityError(f"a {self.kind} table has no {p}x{c} corner; 6x8 is the intersection")
         places = np.searchsorted(self.ids, domain_ids("intersection"))
@@ -240,12 +232,8 @@ class Points:
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "position": str(self.position),
-            "position_number": self.number,
-            "win": self.win,
-            "expected_points": self.expected_points,
-        }
+        out = {"position": str(self.position), "position_number": self.number}
+        return out | {"win": self.win, "expected_points": self.expected_points}
 
     def describe(self, who: str = "") -> str:
         """Lines of text; `who` names the side."""
@@ -282,10 +270,7 @@ class ExpectedPoints(Millionths, OfRaces):
     def covers_side(self, side: Side) -> str | None:
         return super().covers_side(side) if side.chequers else "a side has no chequers left"
 
-    def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
-        p, c = points or self.points, chequers or self.chequers
-        if (p, c) == (self.points, self.chequers):
-            return self
+    def _corner(self, p: int, c: int) -> Self:
         raise CapabilityError(f"a {self.kind} table is not cut down; solve one of {p}x{c} instead")
 
     def lookup(self, asked: Side | Position) -> Points:

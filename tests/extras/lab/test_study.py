@@ -130,8 +130,8 @@ def test_exactly_six_chequers(exact: TwoSided) -> None:
 def test_the_best_single_limits_and_how_far_the_estimate_errs(exact: TwoSided) -> None:
     sides = board.unrank_array(np.arange(1, 924), 6)
     us, them = np.repeat(sides, 923, axis=0), np.tile(sides, (923, 1))
-    rows = measuring._rows(measuring._distributions(6))
-    pairs = Pairs(us, them, rows(us), rows(them))
+    rolls = measuring._distributions(6)
+    pairs = Pairs(us, them, measuring._chances(rolls, us), measuring._chances(rolls, them))
     right = judges.by_equities(exact, None).worths(pairs)
     assert right.owned is not None
     double = np.minimum(right.taken, 1)

@@ -28,10 +28,6 @@ Counts = Side | Sequence[int]
 MOST_POSITIONS = 4_000_000  # that are solved for one answer of `Rolls`: some seconds
 
 
-def _side(counts: Counts) -> Side:
-    return counts if isinstance(counts, Side) else Side(*counts)
-
-
 def _constants(exact: bool) -> tuple[Number, Number, Number]:
     """One sixth (a double), five sixths (no double) and one, as doubles or fractions."""
     return (Fraction(1, 6), Fraction(5, 6), Fraction(1)) if exact else (1 / 6, 5 / 6, 1.0)
@@ -56,7 +52,7 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
     >>> Rolls((0, 1, 0, 0, 1, 0), exact=True)
     Fraction(239, 162)
     """
-    side = _side(counts)
+    side = counts if isinstance(counts, Side) else Side(*counts)
     if side.bar:
         raise PositionError(f"{side}: Rolls is defined for chequers on points")
     if exact or side.chequers <= 3:

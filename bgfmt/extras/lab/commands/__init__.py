@@ -82,7 +82,9 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
     try:
         chance: float | Fraction = Fraction(p) if "/" in p else float(p)
     except (ValueError, ZeroDivisionError):
-        raise click.UsageError(f"{p!r}: expected a number such as 1/6 or 0.25") from None
+        chance = -1
+    if not 0 <= chance <= 1:
+        raise click.UsageError(f"{p!r}: expected a chance such as 1/6 or 0.25")
     name, tree = ("BTreeA", systems.BTreeA) if truncated else ("BTree", systems.BTree)
     _say(name, tree(chance, level), as_json)
 
@@ -163,7 +165,7 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @options.threads_option
 @options.force_option
 @options.json_option
-def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
+def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     """Play against an engine, or watch and measure it. bkg is Berliner's program of 1977.
 
     \b
@@ -194,7 +196,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> int:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         if given and parameter.name not in ("name", "words", "pairs", *MODES[mode].split()):
             raise click.UsageError(f"{mode} does not look at {parameter.opts[-1]}")
-    return engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
+    engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
 @click.command()
@@ -257,7 +259,7 @@ def label(
 @click.command(name="new-format")
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)
-def new_format(name: str, folder: Path | None) -> int:
+def new_format(name: str, folder: Path | None) -> None:
     """Make a package in DIR (default: bgfmt-NAME) that adds the format NAME.
 
     It has an entry point, a reader, a writer, and tests that run the laws of bgfmt's own formats. It holds mean
@@ -294,4 +296,3 @@ def new_format(name: str, folder: Path | None) -> int:
         shutil.rmtree(made, ignore_errors=True)
         raise
     click.echo(f"{folder}: now  cd {folder} && pip install -e '.[test]' && pytest")
-    return 0

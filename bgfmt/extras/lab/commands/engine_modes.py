@@ -39,15 +39,15 @@ class Request(SimpleNamespace):
     """The command line of `bgfmt engine`: the engine's `name`, the `mode`, the `words` after it, options by name."""
 
 
-def run(request: Request) -> int:
-    """Do what is asked for; the exit code."""
+def run(request: Request) -> None:
+    """Do what is asked for."""
     main = engine.create(request.name, options_of(request.pairs))
     if request.output is not None:
         _suffix(request.output)
         storage.check_output(request.output, force=request.force)
     modes = {"replay": _replay, "explain": _explain, "bearoff": _bearoff, "series": _series}
     with Progress("engine") as progress, jit.watching(progress.compiling):
-        return modes.get(request.mode, _games)(request, main)
+        modes.get(request.mode, _games)(request, main)
 
 
 # -- what is played ------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def _dice(request: Request, seed: int | None) -> rolls.Dice:
 # -- modes -----------------------------------------------------------------------------------------------------
 
 
-def _series(request: Request, main: engine.Engine) -> int:
+def _series(request: Request, main: engine.Engine) -> None:
     pair, names = _players(request, main)
     setting, games = _setting(request, names, False), request.games or 1000
     seed = 1 if request.seed is None else request.seed
@@ -124,10 +124,9 @@ def _series(request: Request, main: engine.Engine) -> int:
         options.echo_json({"engine": request.name, "against": names[1], "seed": seed, **result.as_dict()})
     else:
         click.echo("\n".join(result.lines(names)))
-    return 0
 
 
-def _games(request: Request, main: engine.Engine) -> int:
+def _games(request: Request, main: engine.Engine) -> None:
     pair, names = _players(request, main)
     setting = _setting(request, names, True)
     person = next((player for player in pair if isinstance(player, Person)), None)
@@ -152,7 +151,6 @@ def _games(request: Request, main: engine.Engine) -> int:
         click.echo(f"games played: {done}" if done else "the game is given up")
     if match is not None and match.games:
         _write(request, match)
-    return 0
 
 
 def line_of(record: Record, names: tuple[str, str]) -> str:
@@ -170,7 +168,7 @@ def line_of(record: Record, names: tuple[str, str]) -> str:
     return f"{who:<10} {words.get(record.kind, record.kind)}"
 
 
-def _replay(request: Request, main: engine.Engine) -> int:
+def _replay(request: Request, main: engine.Engine) -> None:
     recorded = matches.read(request.words[0]) if request.words else [referee.sample_game()]
     only = 1 if request.second or not request.words else None
     rows: list[dict[str, object]] = []
@@ -198,15 +196,14 @@ def _replay(request: Request, main: engine.Engine) -> int:
             {"turns": rows, "same": sum(same), "choices": len(same), "same_in_contact": sum(engaged),
              "choices_in_contact": len(engaged), "problems": problems}
         )  # fmt: skip
-        return 0
+        return
     whose = "" if only is None else f" of {recorded[0].players[only]}"
     click.echo(
         f"the same in {sum(engaged)} of {len(engaged)} choices{whose} in contact, {sum(same)} of {len(same)} in all"
     )
-    return 0
 
 
-def _bearoff(request: Request, main: engine.Engine) -> int:
+def _bearoff(request: Request, main: engine.Engine) -> None:
     if not isinstance(main, Bkg):
         raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
     from bgfmt.extras.lab.playing import quality
@@ -214,7 +211,7 @@ def _bearoff(request: Request, main: engine.Engine) -> int:
     qualities = quality.measured(threads=request.threads)
     if request.as_json:
         options.echo_json({"rules": [one.as_dict() for one in qualities]})
-        return 0
+        return
     click.echo("851,929 positions of up to six men, 36 rolls, against exact two-sided play")
     click.echo("rule    differs   average cost   worst")
     for one in qualities:
@@ -226,7 +223,6 @@ def _bearoff(request: Request, main: engine.Engine) -> int:
     for k, (many, _) in enumerate(qualities[0].by_chance.tolist()):
         costs = "  ".join(f"{one.by_chance[k, 1]:.7f}" for one in qualities)
         click.echo(f"{k / 20:.2f}-{(k + 1) / 20:.2f}       {int(many):>9,}  {costs}")
-    return 0
 
 
 # -- files -----------------------------------------------------------------------------------------------------
@@ -254,7 +250,7 @@ MOST = 10
 WORDS = ("double", "redouble", "take")
 
 
-def _explain(request: Request, engine: Engine) -> int:
+def _explain(request: Request, engine: Engine) -> None:
     """Print what the engine goes by."""
     words, as_json = request.words, request.as_json
     if not 1 <= len(words) <= 2:
@@ -268,7 +264,6 @@ def _explain(request: Request, engine: Engine) -> int:
         _position(engine, state, as_json)
     else:
         raise click.UsageError(f"say a roll: engine {engine.name} explains plays only")
-    return 0
 
 
 def _plays(engine: Engine, state: GameState, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bgfmt.errors import PositionError
@@ -22,6 +23,7 @@ DOUBLING = ("you are no longer asked about doubling", "you are asked about doubl
 COLUMNS = 3
 
 
+@dataclass(eq=False)
 class Person:
     """Asks and tells through two functions of text.
 
@@ -30,17 +32,11 @@ class Person:
     """
 
     name: ClassVar[str] = "person"
-
-    def __init__(
-        self,
-        ask: Callable[[str], str],
-        say: Callable[[str], None],
-        *,
-        doubling: bool = False,
-        adviser: Engine | None = None,
-    ) -> None:
-        self._ask, self._say, self.doubling, self._adviser = ask, say, doubling, adviser
-        self._offered = 0
+    _ask: Callable[[str], str]
+    _say: Callable[[str], None]
+    doubling: bool = field(default=False, kw_only=True)
+    adviser: Engine | None = field(default=None, kw_only=True)
+    _offered: int = field(default=0, init=False)
 
     # -- the five questions ------------------------------------------------------------------------------
 
@@ -58,8 +54,8 @@ class Person:
                 self._say(self._drawn(state))
             elif text in ("help", "h", "?", ""):
                 self._say(HELP)
-            elif text == "hint" and self._adviser is not None:
-                self._say(f"{self._adviser.name} plays {self._adviser.play(state)}")
+            elif text == "hint" and self.adviser is not None:
+                self._say(f"{self.adviser.name} plays {self.adviser.play(state)}")
             elif text == "undo":
                 raise Undo
             elif text == "doubling":

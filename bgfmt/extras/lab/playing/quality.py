@@ -7,7 +7,6 @@ with fewer expected rolls is taken, except by ``w``, then the one with the small
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.results import Array, of_rolls, singles
 from bgfmt.jit import njit
+from bgfmt.solver.machine import thread_count
 
 Rule = Literal["enr", "w", "floor", "round"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -60,15 +60,13 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     rows = racing.gillogly()[1][:n]  # it holds all of them
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
-    workers = threads or os.cpu_count() or 1
-    cuts = np.linspace(1, n, 4 * workers + 1).astype(int).tolist()
     many = np.bincount(place.reshape(-1), minlength=20)
     qualities = []
     for rule in rules:
         second, out = np.zeros(n) if rule == "w" else -rows[:, 0], np.zeros((n, n, 3))
         part = partial(costs, values, _ranking(rule, rows), second, starts, results.astype(np.int64), out)
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(part, cuts[:-1], cuts[1:]))
+        with ThreadPoolExecutor(thread_count(threads)) as pool:
+            list(pool.map(part, range(1, n), range(2, n + 1)))
         cost, wrong, worst = (out[1:, 1:, k] for k in range(3))
         sums = np.bincount(place.reshape(-1), cost.reshape(-1), minlength=20)
         us, them = divmod(int(worst.argmax()), n - 1)

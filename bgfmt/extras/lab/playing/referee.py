@@ -191,9 +191,8 @@ def play_match(
             raise
         played.append(game)
         if game.result is not None:
-            won = [0, 0]
-            won[game.result.winner] = game.result.points
-            scores = (scores[0] + won[0], scores[1] + won[1])
+            winner, points = game.result.winner, game.result.points
+            scores = scores[0] + points * (winner == 0), scores[1] + points * (winner == 1)
         over = max(scores) >= setting.length if setting.length else len(played) >= games
         if not ended(game) or over:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from math import hypot, inf, sqrt
 from typing import Any
 
@@ -227,8 +227,27 @@ def rule_quality(
         judged = rules
         if judge.source != OneSided.kind and not names:
             judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
-        rows = _rows(table if table is not None else _distributions(last))
-        sections.append(_section(judge, score, (first, last), rows, judged, sample, seed, progress))
+        rolls = table if table is not None else _distributions(last)
+        points = min(POINTS, judge.points)
+        low, high = board.count(points, first - 1), board.count(points, last)
+        among = (high - low) ** 2
+        if among > EVERY:
+            us, them = np.random.default_rng(seed).integers(low, high, (2, sample))
+        else:
+            us, them = low + np.indices((high - low, high - low)).reshape(2, -1)
+        results = {rule: Tallies() for rule in judged}
+        for start in range(0, len(us), CHUNK):
+            part = slice(start, start + CHUNK)
+            counts = (board.unrank_array(k[part], points) for k in (us, them))
+            ours, theirs = (np.pad(one, ((0, 0), (0, POINTS - points))) for one in counts)
+            pairs = Pairs(ours, theirs, _chances(rolls, ours), _chances(rolls, theirs))
+            worths = judge.worths(pairs)
+            for rule, tallies in results.items():
+                tallies.add(rule.decide(pairs), worths, judge.ties, start)
+            if progress is not None:
+                progress(min(start + CHUNK, len(us)), len(us))
+        drawn, sides = seed if among > EVERY else None, partial(_position, points, us, them)
+        sections.append(Section(judge, score, (first, last), len(us), among, drawn, results, sides))
     return sections
 
 
@@ -265,49 +284,11 @@ def _distributions(chequers: int) -> OneSided:
     return of_kind([table], OneSided)[0]
 
 
-def _rows(table: OneSided) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+def _chances(table: OneSided, counts: NDArray[Any]) -> Floats:
     """Chances to need exactly 1, 2, ... rolls of sides as counts."""
-
-    def rows(counts: NDArray[Any]) -> NDArray[np.float64]:
-        stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
-        return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
-
-    return rows
+    stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
+    return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
 
 
-def _section(
-    judge: Judge,
-    score: Score | None,
-    chequers: tuple[int, int],
-    rows: Callable[[NDArray[Any]], NDArray[np.float64]],
-    rules: tuple[Rule, ...],
-    sample: int,
-    seed: int,
-    progress: Progress | None,
-) -> Section:
-    points = min(POINTS, judge.points)
-    first, last = board.count(points, chequers[0] - 1), board.count(points, chequers[1])
-    many, among = last - first, (last - first) ** 2
-    drawn = among > EVERY
-    if drawn:
-        us, them = np.random.default_rng(seed).integers(first, last, (2, sample))
-    else:
-        numbers = np.arange(first, last)
-        us, them = np.repeat(numbers, many), np.tile(numbers, many)
-    results = {rule: Tallies() for rule in rules}
-    for start in range(0, len(us), CHUNK):
-        part = slice(start, start + CHUNK)
-        sides = [
-            np.pad(board.unrank_array(k[part], points), ((0, 0), (0, POINTS - points))) for k in (us, them)
-        ]
-        pairs = Pairs(sides[0], sides[1], rows(sides[0]), rows(sides[1]))
-        worths = judge.worths(pairs)
-        for rule, tallies in results.items():
-            tallies.add(rule.decide(pairs), worths, judge.ties, start)
-        if progress is not None:
-            progress(min(start + CHUNK, len(us)), len(us))
-
-    def position(row: int) -> Position:
-        return Position(Side.from_number(int(us[row]), points), Side.from_number(int(them[row]), points))
-
-    return Section(judge, score, chequers, len(us), among, seed if drawn else None, results, position)
+def _position(points: int, us: NDArray[np.int64], them: NDArray[np.int64], row: int) -> Position:
+    return Position(Side.from_number(int(us[row]), points), Side.from_number(int(them[row]), points))

@@ -30,7 +30,9 @@ def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
     """
     ours, theirs = (np.asarray(rows, np.float64) for rows in (onmove, other))
     width = max(ours.shape[-1], theirs.shape[-1])
-    ours, theirs = (_widened(rows, width) for rows in (ours, theirs))
+    ours, theirs = (
+        np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, width - rows.shape[-1])]) for rows in (ours, theirs)
+    )
     our_left = 1 - np.cumsum(ours, axis=-1)  # after roll n
     their_left = np.concatenate([np.ones((*theirs.shape[:-1], 1)), 1 - np.cumsum(theirs, axis=-1)], axis=-1)
     win = np.einsum("...n,...n->...", ours, their_left[..., :-1])
@@ -46,11 +48,6 @@ def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
     """
     win, lose = chances(onmove, other)
     return np.asarray(win / (win + lose))
-
-
-def _widened(rows: Floats, width: int) -> Floats:
-    more = width - rows.shape[-1]
-    return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, more)]) if more else rows
 
 
 @cache

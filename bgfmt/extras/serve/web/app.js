@@ -17,6 +17,7 @@ let state = blank();
 let empty = false; // an address that cannot be read: no board is invented
 let asking = null; // aborts the question under way
 let timer = null;
+let reading = null; // such of a text that the server reads
 let failures = 0; // of the network, one after another
 let entry = null; // what is being typed, if the newest entry of the history is due to it
 let quick = false; // whether the calculation was cancelled: the tables alone are asked
@@ -85,7 +86,8 @@ function load() {
 
 /** A text that the page itself cannot read: perhaps the server can. */
 async function settle(text, otherwise) {
-  const { signal } = superseding();
+  reading = superseding();
+  const { signal } = reading;
   try {
     const { xgid } = await source.read(text, signal);
     if (!signal.aborted) update(read(xgid, state), { now: true });
@@ -349,6 +351,11 @@ function listen() {
   });
   box.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
+    if (reading && reading === asking && !reading.signal.aborted) { // what the server reads is not wanted any more
+      asking.abort();
+      if (empty) main.setAttribute("aria-busy", "false");
+      else question(0);
+    }
     wrong(null);
     drawControls();
     box.blur();

@@ -102,19 +102,20 @@ class JLayout(Record):
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def nouns_of(table: MeanRolls | OneSided | Components) -> Sequence[Noun]:
+def nouns_of(table: Any) -> Sequence[Noun]:
     """The components that hold a table."""
-    if isinstance(table, Components):
-        return table.nouns
+    arrays = table.arrays()
+    if not arrays:  # of components
+        return table.nouns  # type: ignore[no-any-return]
     order = Peelle(table.points, table.chequers)
 
     def ordered(rows: Rows) -> LazyRows:
         return _reordered(order.numbers, rows.__getitem__, rows.shape, "f8", table.release)
 
     codes = jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
-    if isinstance(table, MeanRolls):
-        return [codes, jn.floats(ordered(table.means))]
-    rows, gammon = table.bearoff, table.gammon
+    if "means" in arrays:
+        return [codes, jn.floats(ordered(arrays["means"]))]
+    rows, gammon = arrays["bearoff"], arrays.get("gammon")
     rolls = LazyRows((order.count,), "f8", lambda a, b: means_of(rows[a:b]), lambda k: means_of(rows[k]))
     plain = jn.floats if table.exact else jn.integers
     none = np.zeros((0, *rows.shape[1:]), "f8" if table.exact else "i8")

@@ -108,34 +108,21 @@ def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
 
 
 @njit()
-def _from_the_board(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """The same of two different dice, where nobody of N is on the bar."""
-    farthest = max(_single(blot, men, a)[1], _single(blot, men, b)[1])
-    twice = _pointed(blot, men, a, b)
-    for q in range(1, 25):
+def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
+    """The same of two different dice; a man on the bar enters with one, and he or another goes on with the other."""
+    bar = men[25] > 0
+    farthest, twice = 0, not bar and _pointed(blot, men, a, b)
+    for q in range(25 if bar else 1, 26):
         if men[q]:
             t, over = _way(free, blot, q, a, b)
             farthest, twice = max(farthest, t), twice or over
-    return farthest, twice
-
-
-@njit()
-def _entering(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """The same where one man of N is on the bar: he enters with one die, and any man goes on with the other."""
-    farthest, twice = 0, False
     for k in range(2):
-        enter, rest = (a, b) if k == 0 else (b, a)
-        at = 25 - enter
-        if not free[at]:
-            continue
-        entered = blot[at]
-        pairs, t = _single(blot, men, rest)
-        on = at - rest
-        gone = on if on >= 1 and blot[on] else 0
-        farthest = max(farthest, t, gone, at if entered else 0)
-        twice = twice or (entered and (pairs > 0 or gone > 0))
-        if gone and (blot[25 - a] or blot[25 - b]):
-            twice = True
+        enter, rest = (25 - a, b) if k == 0 else (25 - b, a)
+        if not bar or free[enter]:
+            pairs, t = _single(blot, men, rest)
+            farthest = max(farthest, t)
+            if bar and blot[enter]:
+                farthest, twice = max(farthest, enter), twice or pairs > 0
     return farthest, twice
 
 
@@ -154,10 +141,8 @@ def danger(j: Array, n: Array) -> Danger:
                 twice = blot[25 - a] and blot[25 - b]
             elif a == b:
                 farthest, twice = _double(free, blot, men, a)
-            elif n[25] == 0:
-                farthest, twice = _from_the_board(free, blot, men, a, b)
             else:
-                farthest, twice = _entering(free, blot, men, a, b)
+                farthest, twice = _two_dice(free, blot, men, a, b)
             if farthest:
                 weight = 1 if a == b else 2
                 one += weight

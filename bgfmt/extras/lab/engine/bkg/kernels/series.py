@@ -36,15 +36,6 @@ def die_of(state: Array) -> int:
 
 
 @njit()
-def _opening(state: Array) -> tuple[int, int]:
-    """Two different dice."""
-    a = b = 0
-    while a == b:
-        a, b = die_of(state), die_of(state)
-    return a, b
-
-
-@njit()
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
@@ -60,7 +51,8 @@ def play(
         mover, value, owner, passed, turns = 0, 1, -1, False, 0
         a = b = 0
         if opening:
-            a, b = _opening(state)
+            while a == b:
+                a, b = die_of(state), die_of(state)
             if b > a:
                 mover = 1
                 moves.swap_sides(board)
