@@ -499,12 +499,12 @@ function judge(owner, found, position, settled = false) {
   const error = Math.max(errors.owned, errors.centered, errors.opponent);
   const may = owner !== "opponent";
   const [noDouble, taken, passed] = [found[owner], 2 * found.opponent, 1];
-  const double = Math.min(taken, passed);
+  const beavers = beaver && taken < -EXACT;
+  const double = Math.min(beavers && noDouble < taken ? 2 * taken : taken, passed); // a beaver counts where it decides
   const margin = double - noDouble;
   const takeMargin = passed - taken;
   const doubles = may && margin >= -EXACT;
   const takes = takeMargin >= -EXACT;
-  const beavers = beaver && taken < -EXACT;
   // equal numbers prove a tie where they are exact and the game is short
   const proved = (value) => Math.abs(value) <= EXACT && error <= EXACT && fewRolls(position);
   const [tieDouble, tieTake] = [proved(margin), proved(takeMargin)];

@@ -27,7 +27,7 @@ from bgfmt.game.moves import parse_roll
 from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, TwoSided, bounds
 from tests.conftest import FIXTURES
-from tests.support.analysis_tables import stored_two_sided
+from tests.support.analysis_tables import one_sided, stored_two_sided
 from tests.support.one_answer import compare, undoored
 
 GOLDEN = FIXTURES / "golden" / "gnubg"
@@ -365,7 +365,10 @@ def test_text_is_taken_where_a_position_is() -> None:
     state = GameState.parse(text)
     assert advisor.cube(text) == advisor.cube(state) == advisor.cube(state.position)
     assert advisor.equities(text) == advisor.equities(state)
-    assert advisor.chances(text) == advisor.chances(state) == advisor.chances(state.position)
+    with pytest.raises(NotCoveredError):  # by distributions alone
+        advisor.chances(text)
+    sided = Advisor(one_sided())
+    assert sided.chances(text) == sided.chances(state) == sided.chances(state.position)
     assert advisor.decide(text) == advisor.decide(state)
     assert advisor.plays(ids.xgid(state.rolled((6, 1)))) == advisor.plays(state.rolled((6, 1)))
     assert rank_plays(stored_two_sided(), text, "61") == rank_plays(stored_two_sided(), state.position, "61")

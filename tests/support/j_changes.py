@@ -32,7 +32,7 @@ class Changer(Writer):
             raise CapabilityError(f"{file.name}: the directory's size is no whole number of entries")
         writer = cls(store, head.version, form)
         writer.entries = [(int(p), int(s)) for p, s in file.entries]
-        writer.free.rows = list(file.free_rows)
+        writer.free = list(file.free_rows)
         writer.calls, writer.length = head.calls or 0, head.length
         writer.directory, writer.list_at = head.directory, head.free
         if head.version is not version:
@@ -45,7 +45,7 @@ class Changer(Writer):
             raise CapabilityError("a component number given twice would lose the blocks of its first value")
         if not all(0 <= k < len(self.entries) for k in numbers):
             raise CapabilityError(f"component numbers lie in 0..{len(self.entries) - 1}")
-        self.free.give([*(self.entries[k] for k in numbers), self.list_at])
+        self._give([*(self.entries[k] for k in numbers), self.list_at])
         for i, k in enumerate(numbers):
             self.entries[k] = self._write(nouns[i % len(nouns)])
             row = directory_bytes(self.version, [self.entries[k]])
@@ -55,7 +55,7 @@ class Changer(Writer):
 
     def replace_one_twice(self, k: int, nouns: Sequence[Noun]) -> None:
         """`jreplace` of one number twice: the library loses the block of the first value."""
-        self.free.give([self.entries[k], self.list_at])
+        self._give([self.entries[k], self.list_at])
         for noun in nouns:
             self.entries[k] = self._write(noun)
         row = directory_bytes(self.version, [self.entries[k]])
@@ -70,9 +70,9 @@ class Changer(Writer):
                 f"{name}: J's library cannot upgrade a {self.version.name} file without components"
             )
         self.version = version
-        self.free.give([(max(HEAD, self.directory[0]), max(HEAD, self.directory[1])), self.list_at])
+        self._give([(max(HEAD, self.directory[0]), max(HEAD, self.directory[1])), self.list_at])
         for position, size in self.entries:
-            for start, length in self.free.rows:
+            for start, length in self.free:
                 if position < start + length and start < position + size:
                     raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
         data = directory_bytes(version, self.entries).ljust(HEAD, b"\0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack, redirect_stdout
+from contextlib import redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -112,17 +112,16 @@ def _sit(
         part = f"{output}{k or ''}.part" if output else ""
         files += [part] * bool(part)
         how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part, "force": force}
-        with ExitStack() as stack:
-            stack.enter_context(redirect_stdout(sys.stderr))
-            progress = stack.enter_context(Progress(f"asking {engine[:30]}", " questions", quiet=quiet))
+        asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
+        with redirect_stdout(sys.stderr), asking as progress:
             answers = judging.sit(make, exam, progress=progress, **how)
         judged.append(judging.judge(exam, answers, engine, least))
     made = report.Report(judged, worst)
     if output is not None:
         with storage.create(output, force=force) as sink:
             sink.write(made.written(output).encode())
-        for file in files:
-            os.remove(file)
+    for file in files:
+        os.remove(file)
     if as_json:
         options.echo_json(made.as_dict())
     elif output is None or not quiet:

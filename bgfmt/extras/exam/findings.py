@@ -145,23 +145,19 @@ def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
 def _cause(judged: Judged, mask: Array) -> str:
     """What the answers would be right for, empty where nothing explains them."""
     exam, choice = judged.exam, judged.answers.choice
-    rows = np.flatnonzero(mask & np.isin(exam.kind, (DOUBLE, TAKE)) & judged.decided)
-    taken = exam.kind[rows] == TAKE
-
-    def right(numbers: Array) -> Array:
-        rolling, take, drop = numbers.T
-        return np.asarray(np.where(taken, take <= drop, np.minimum(take, drop) > rolling))
-
     mistaken = exam.mistaken.reshape(-1, len(MISTAKES), 3)
-    answers = choice[rows] == 1
-    found = [(float((answers == right(exam.triples()[rows][:, :3])).mean()), "")] if len(rows) >= FEW else []
-    for k, name in enumerate(MISTAKES):
-        numbers = mistaken[rows, k]
+    rows = np.flatnonzero(mask & np.isin(exam.kind, (DOUBLE, TAKE)) & judged.decided)
+    taken, yes, found = exam.kind[rows] == TAKE, choice[rows] == 1, [(0.0, "")]
+    for k, name in enumerate(("", *MISTAKES)):
+        numbers = mistaken[rows, k - 1] if name else exam.worths_of(DOUBLE, TAKE)[rows][:, :3]
         known = ~np.isnan(numbers).any(axis=1)
         if known.sum() >= max(FEW, len(rows) / 2):
-            found.append((float((answers == right(numbers))[known].mean()), name))
-    if found and max(found)[0] >= AGREE and max(found)[1]:
-        return max(found)[1]
+            rolling, take, drop = numbers.T
+            right = np.where(taken, take <= drop, np.minimum(take, drop) > rolling)
+            found.append((float((yes == right)[known].mean()), name))
+    agreed, cause = max(found)
+    if agreed >= AGREE and cause:
+        return cause
     rows = np.flatnonzero(mask & ~np.isnan(judged.off[0]))
     for k, name in enumerate(MISTAKES):
         gap = np.abs(mistaken[rows, k, 0] - judged.answers.numbers[rows, 0])

@@ -153,9 +153,7 @@ class Judged:
     @cached_property
     def true(self) -> Array:
         """(N, 2) the true equities and chances to win, not a number for other kinds of questions."""
-        out, rows = np.full((len(self.exam), 2), np.nan), np.flatnonzero(self.exam.kind == EQUITY)
-        out[rows] = self.exam.worths[self.exam.starts[rows][:, None] + np.arange(2)]
-        return out
+        return self.exam.worths_of(EQUITY)
 
     @cached_property
     def off(self) -> Array:
@@ -170,7 +168,7 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judg
     rows = np.flatnonzero(good & (kind == PLAY))
     best = np.maximum.reduceat(exam.worths, exam.starts[:-1])
     loss[rows] = best[rows] - exam.worths[exam.starts[rows] + answers.choice[rows]]
-    rolling, taken, passed, beaver = exam.triples().T
+    rolling, taken, passed, beaver = exam.worths_of(DOUBLE, TAKE).T
     answer = np.fmin(np.fmin(taken, passed), beaver)
     rows = np.flatnonzero(good & (kind == DOUBLE))
     choice = np.where(answers.choice == 1, answer, rolling)

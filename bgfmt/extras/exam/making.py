@@ -456,7 +456,7 @@ def _close(count: int, seed: int) -> Exam:
             ends = drawn.starts[1:]
             gap = drawn.worths[order][ends - 1] - drawn.worths[order][ends - 2]
         else:
-            rolling, taken, passed, _ = drawn.triples().T
+            rolling, taken, passed, _ = drawn.worths_of(DOUBLE, TAKE).T
             gap = np.abs(taken - passed) if kind == TAKE else np.abs(np.minimum(taken, passed) - rolling)
         near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE))
         parts.append(drawn.part(np.sort(near[np.argsort(gap[near], kind="stable")[: count // 3]])))
@@ -490,15 +490,6 @@ def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Itera
         yield from ((kind, replace(state, doubled=kind == TAKE), "", 1.0) for kind in (DOUBLE, TAKE))
 
 
-def _outside(count: int, seed: int) -> Exam:
-    return from_table(solver.two_sided(9, 5, recipe="exact"), count, seed, outside=True)
-
-
-def _eleven(count: int, seed: int) -> Exam:
-    table = solver.two_sided(6, 11, cubeful=False, recipe="exact")
-    return from_table(table, count, seed, kinds=("play",))
-
-
 @dataclass(frozen=True)
 class Recipe:
     """How a named set is made of a count and a seed."""
@@ -517,11 +508,14 @@ RECIPES = {
     "traps": Recipe("fifteen chequers, gaps, last rolls, beavers, too good to double, dead cubes",
                     lambda count, seed: solved(traps(np.random.default_rng(seed), count)), 1_200),
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
-                      _outside),
+                      lambda count, seed: from_table(solver.two_sided(9, 5, recipe="exact"), count, seed,
+                                                     outside=True)),
     "races": Recipe("races of 12 to 15 chequers a side within ten points, by play-outs, with their errors",
                     lambda count, seed: solved(races(np.random.default_rng(seed), count), 0, 0.001), 180),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
-    "6x11": Recipe("plays without a cube of up to eleven chequers a side", _eleven),
+    "6x11": Recipe("plays without a cube of up to eleven chequers a side",
+                   lambda count, seed: from_table(solver.two_sided(6, 11, cubeful=False, recipe="exact"), count, seed,
+                                                  kinds=("play",))),
 }  # fmt: skip
 SEED = 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -35,31 +34,24 @@ class PyGnubg(Candidate):
         self.gnubg = _package("gnubg")
         self.context = self.gnubg.evalcontext(0, int(given(options, "plies").get("plies", 0)), 1, 1, 0.0)
 
-    @cache  # noqa: B019 - one candidate
-    def info(self, away: tuple[int, int] | None, crawford: bool) -> Any:
-        """What gnubg is told of the score."""
-        length = max(away or (0,))
-        scores = (0, 0) if away is None else (length - away[1], length - away[0])
-        return self.gnubg.cubeinfo(1, -1, 1, length, scores, int(crawford), 0)
-
-    def evaluated(self, us: Sequence[int], them: Sequence[int], away: Any, crawford: bool) -> Any:
+    def evaluated(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
         """Six numbers of the side on roll, the last one the equity."""
         sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
-        return self.gnubg.evaluate(sides, self.info(away, crawford), self.context)
+        return self.gnubg.evaluate(sides, info, self.context)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        away = question.away
-        if question.kind == "equity" and question.owner == "none" and away is None:
-            found = self.evaluated(question.us, question.them, away, question.crawford)
-            return {"equity": found[5], "win": found[0]}
-        if question.kind != "play":
+        us, them, (mine, other) = question.us, question.them, question.away or (0, 0)
+        length, play = max(mine, other), question.kind == "play"
+        scores = length - mine, length - other  # the other side first, which is on roll after a play
+        info = self.gnubg.cubeinfo(1, -1, 1, length, scores, int(question.crawford), 0)
+        if play:
+            plays = question.plays
+            values = [-self.evaluated(them, play, info)[5] if any(play) else np.inf for play in plays]
+            return int(np.argmax(values))
+        if question.kind != "equity" or question.owner != "none" or length:
             raise Failure(REFUSED, "the package tells no cube actions")
-        turned = None if away is None else away[::-1]
-        values = [
-            -self.evaluated(question.them, play, turned, question.crawford)[5] if any(play) else np.inf
-            for play in question.plays
-        ]
-        return int(np.argmax(values))
+        found = self.evaluated(us, them, info)
+        return {"equity": found[5], "win": found[0]}
 
 
 class Bgsage(Candidate):

@@ -172,11 +172,11 @@ class Exam:
         """The worths of one question."""
         return self.worths[self.starts[number] : self.starts[number + 1]]
 
-    def triples(self) -> Array:
-        """(N, 4) the worths of doubles and takes, not a number elsewhere."""
-        out = np.full((len(self), 4), np.nan)
-        rows = np.flatnonzero(np.isin(self.kind, (DOUBLE, TAKE)))
-        out[rows] = self.worths[self.starts[rows][:, None] + np.arange(4)]
+    def worths_of(self, *kinds: int) -> Array:
+        """(N, 4), of equities (N, 2), the worths of questions of some kinds, not a number elsewhere."""
+        width = WORTHS[kinds[0]]
+        out, rows = np.full((len(self), width), np.nan), np.flatnonzero(np.isin(self.kind, kinds))
+        out[rows] = self.worths[self.starts[rows][:, None] + np.arange(width)]
         return out
 
     def as_dict(self) -> dict[str, Any]:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from bgfmt.analysis import engines
 from bgfmt.cli import asking, options
 from bgfmt.cli.verify import RUNGS
+from bgfmt.extras.hosts import conformance
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOSTS, SLOTS, Place
 from bgfmt.game.drawing import printable
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.engines import Decider
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -195,10 +194,8 @@ _engine_option = click.option(
 )  # fmt: skip
 
 
-def _engine_of(text: str, databases: Sequence[str]) -> Decider:
+def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
     """The engine of an `--engine` value, as hosts ask it."""
-    from bgfmt.analysis import engines
-
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
     name, _, rest = text.partition(":")
@@ -240,7 +237,7 @@ def gnubg_external(
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
 
-    def serve(decider: Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
+    def serve(decider: engines.Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
         player = Player(decider, resign=resign)
         server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
         server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
@@ -295,8 +292,6 @@ def ubgi(
 
 def _check_engine(command: str) -> int:
     """Print how an engine answers the corpus; 1 where it fails a case."""
-    from bgfmt.extras.hosts import conformance
-
     outcomes = conformance.check(command)
     for one in outcomes:
         why = f": {printable(one.why)}" if one.why else ""

@@ -1,9 +1,4 @@
-"""UBGI, an engine protocol of text lines on standard input and output, from tables: docs/hosts/ubgi.md.
-
-What no table covers is refused with `error not_covered REASON`, unless the option Outside is "rule": then the rule of
-`bgfmt.analysis.rule` plays there. A line that is not understood gets one line and changes nothing; a bad position
-leaves none set.
-"""
+"""UBGI, an engine protocol of text lines on standard input and output, from tables: docs/hosts/ubgi.md."""
 
 from __future__ import annotations
 

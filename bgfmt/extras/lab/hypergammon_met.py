@@ -245,7 +245,7 @@ def hypergammon_met(
         made, lines = _begun(kept, chequers, length, resume)
         total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
         with Scores(chequers, threads) as scores:
-            for words, score, chances, key in made.left():
+            for words, score, chances, key in _left(made):
                 if solving is not None:
                     solving(words)
                 found = scores.solve(score, sweeping)
@@ -280,35 +280,32 @@ def _title(chequers: int) -> str:
     return f"Hypergammon, {chequers} chequer{'s'[: chequers > 1]}"
 
 
-class Solving(Making):
-    """An exact table being made; what follows from it looks at no score that is not solved yet."""
+def _left(made: Making) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
+    """(name, score, where its chance belongs and under which key) of what is not solved, each after all it needs.
 
-    def left(self) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
-        """(name, score, where its chance belongs and under which key) of what is not solved, each after all it needs.
-
-        Scores that are equal need no solving: both sides have the same chances.
-        """
-        for n in range(2, self.length + 1):
-            if n not in self.post:
-                yield f"{n}-away after the Crawford game", Score((n, 1), self.met("")), self.post, n
-        for n in range(2, self.length + 1):
-            if (1, n) not in self.pre:
-                score = Score((1, n), self.met(""), crawford=True)
-                yield f"1-away {n}-away, the Crawford game", score, self.pre, (1, n)
-        for total in range(4, 2 * self.length + 1):
-            for a in range(max(2, total - self.length), total // 2 + 1):
-                pair = (a, total - a)
-                if pair in self.pre:
-                    continue
-                if a == total - a:
-                    self.pre[pair] = 0.5
-                else:
-                    yield f"{a}-away {total - a}-away", Score(pair, self.met("")), self.pre, pair
+    Scores that are equal need no solving: both sides have the same chances.
+    """
+    for n in range(2, made.length + 1):
+        if n not in made.post:
+            yield f"{n}-away after the Crawford game", Score((n, 1), made.met("")), made.post, n
+    for n in range(2, made.length + 1):
+        if (1, n) not in made.pre:
+            score = Score((1, n), made.met(""), crawford=True)
+            yield f"1-away {n}-away, the Crawford game", score, made.pre, (1, n)
+    for total in range(4, 2 * made.length + 1):
+        for a in range(max(2, total - made.length), total // 2 + 1):
+            pair = (a, total - a)
+            if pair in made.pre:
+                continue
+            if a == total - a:
+                made.pre[pair] = 0.5
+            else:
+                yield f"{a}-away {total - a}-away", Score(pair, made.met("")), made.pre, pair
 
 
-def _begun(kept: Path, chequers: int, length: int, resume: bool) -> tuple[Solving, list[str]]:
+def _begun(kept: Path, chequers: int, length: int, resume: bool) -> tuple[Making, list[str]]:
     """The table with what an ended run has solved, and the lines of its file; SolverError for those of another."""
-    made, first = Solving(length), f"bgfmt hypergammon-met {chequers}"
+    made, first = Making(length), f"bgfmt hypergammon-met {chequers}"
     if not resume:
         if kept.exists():
             message = f"{kept}: holds the scores of an ended run, and going on from it was not asked for"

@@ -187,11 +187,8 @@ class Gillogly(Millionths, OfOneSide):
             Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
             for n, name in enumerate(NAMES[1:])
         ]
-        return (
-            Column("pips", "pips", "  pips %3d", whole=True),
-            Column("mean_rolls", "rolls", "  ENR %9.6f"),
-            *chances,
-        )
+        pips = Column("pips", "pips", "  pips %3d", whole=True)
+        return (pips, Column("mean_rolls", "rolls", "  ENR %9.6f"), *chances)
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
         pips = self.counts(numbers) @ np.arange(1, POINTS + 1)

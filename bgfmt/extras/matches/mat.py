@@ -74,13 +74,10 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     """The matches of a text, in order; FormatError where it holds no game, or one of another variation."""
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
-    any_match = False
-    for text in _split(decoded(data)):
-        if text.games:
-            any_match = True
-            yield _match(text, name)
-    if not any_match:
+    texts = [text for text in _split(decoded(data)) if text.games]
+    if not texts:
         raise FormatError(f"{name}: no match in the text (no line 'Game 1', no rows of plays)")
+    yield from (_match(text, name) for text in texts)
 
 
 def _split(text: str) -> list[_Text]:

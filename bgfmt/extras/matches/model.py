@@ -221,9 +221,7 @@ class Match:
 
     def records(self) -> Iterator[tuple[Game, Record]]:
         """All records in order, each with its game."""
-        for game in self.games:
-            for record in game.records:
-                yield game, record
+        return ((game, record) for game in self.games for record in game.records)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: all of the match, positions as Position IDs of the side on roll."""

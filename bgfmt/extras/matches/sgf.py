@@ -83,23 +83,19 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     while token := _TOKEN.match(data, at):
         mark, key, _ = token.groups()
         if mark == b"(":
-            depth += 1
-            node = None
+            node, depth = None, depth + 1
             if depth == 1:
                 trees.append([])
                 skipping = False
         elif mark == b")":
             if not depth:
                 raise FormatError(f"{name}: byte {token.start(1)}: a closing parenthesis too many")
-            depth -= 1
-            node, skipping = None, True
-        elif mark == b";":
-            if not depth:
-                break
+            node, depth, skipping = None, depth - 1, True
+        elif mark == b";" and depth:
             node = Node(token.start(1), token.end())
             if not skipping:
                 trees[-1].append(node)
-        elif node is None:
+        elif mark or node is None:
             break
         else:
             key = re.sub(rb"[a-z]", b"", key[:64]).decode()
@@ -278,10 +274,8 @@ def _action(value: str, player: int, walk: GameWalk, at: int) -> None:
     word = value.lower()
     if word in ("double", "redouble", "beaver", "raccoon"):
         walk.double(player, at)
-    elif word == "take":
-        walk.take(player, at)
-    elif word in ("drop", "pass"):
-        walk.drop(player, at)
+    elif word in ("take", "drop", "pass"):
+        (walk.take if word == "take" else walk.drop)(player, at)
     elif word.startswith("resign"):
         walk.resign(player, at)
     else:

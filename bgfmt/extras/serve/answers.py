@@ -34,6 +34,7 @@ from bgfmt.tables.hypergammon import HyperSides
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 T = TypeVar("T")
+Of = Callable[[Advisor], T]
 
 
 class Named(Library):
@@ -94,9 +95,7 @@ class Answers:
     def race(self, asked: Question) -> tuple[Plain, bool]:
         """Rolls, effective pips and wastage of one side or two."""
         about = questions.one_or_two(asked.position)
-        return self.calculated(
-            asked, lambda adviser: questions.race(adviser, about), lambda _: True, match=False
-        )
+        return self.calculated(asked, lambda adviser: questions.race(adviser, about))
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
         """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
@@ -222,19 +221,18 @@ class Answers:
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
     def calculated(
-        self, asked: Question, answer: Callable[[Advisor], T], sure: Callable[[T], bool], *, match: bool
+        self, asked: Question, answer: Of[T], sure: Callable[[T], bool] | None = None, match: bool = False
     ) -> tuple[T, bool]:
         """The answer from the tables where that is sure, else the calculated one, unless another is under way.
 
         Beside it, whether it is as good as it can be.
         """
-
         wanted = self.settle != 0 and asked.settle is not False
         refused: NotCoveredError | None = None
         if not match or not wanted:
             try:
                 stored = answer(self._adviser(asked))
-                if not wanted or sure(stored):
+                if not wanted or sure is None or sure(stored):
                     return stored, True
             except NotCoveredError as error:
                 if not wanted:

@@ -113,8 +113,8 @@ class Service:
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
-        read = bulk.items_of_lines if lines else bulk.items_of_object
-        items, common = await self.workers.run(read, route, data, common, self.settings.max_rows)
+        most = self.settings.max_rows
+        items, common = await self.workers.run(bulk.items_of, route, data, common, lines, most)
         if common.table is not None:
             self.answers.named(common.table)
         answers = bulk.answer_all(self.answers, route, items, common)
@@ -199,7 +199,7 @@ class Service:
 
     async def counters(self, _: Request) -> Response:
         kind = "text/plain; version=0.0.4; charset=utf-8"
-        return Response(self.metrics.text(), 200, {"Cache-Control": "no-store", "Content-Type": kind})
+        return Response(self.metrics.text(), 200, {"Cache-Control": "no-store"}, kind)
 
     async def description(self, request: Request) -> Response:
         data = to_json(openapi.document(self.settings, [one.name for one in self.holdings]))

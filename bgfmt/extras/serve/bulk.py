@@ -15,7 +15,6 @@ import numpy as np
 from starlette.requests import ClientDisconnect, Request
 
 from bgfmt.analysis.questions import QUESTIONS, Question
-from bgfmt.errors import NotCoveredError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.parameters import from_object, question
 from bgfmt.extras.serve.refusals import Refusal, to_json
@@ -117,26 +116,19 @@ def _depth(value: Any) -> int:
 # -- JSON and lines of it --------------------------------------------------------------------------------
 
 
-def items_of_object(route: str, data: bytes, _: Question, most: int) -> tuple[list[Any], Question]:
-    """The items of a JSON body, and its common parameters."""
-    body = parsed(data)
-    if not isinstance(body, dict) or not isinstance(body.get("positions"), list):
-        raise Refusal("bad_body", 'the body is an object such as {"positions": ["1 1 / 1", ...]}')
-    items = body.pop("positions")
-    common = question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
-    return _few(items, most), common
-
-
-def items_of_lines(_: str, data: bytes, common: Question, most: int) -> tuple[list[Any], Question]:
-    """The items of a body with one a line, blank lines skipped, and the common parameters as they are."""
-    lines = _few([line for line in data.split(b"\n") if line.strip()], most)
-    return [parsed(line, row) for row, line in enumerate(lines)], common
-
-
-def _few(items: list[Any], most: int) -> list[Any]:
+def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) -> tuple[list[Any], Question]:
+    """The items of a body, one a line or in an object of JSON, which has common parameters of its own."""
+    if lines:
+        items: list[Any] = [line for line in data.split(b"\n") if line.strip()]
+    else:
+        body = parsed(data)
+        if not isinstance(body, dict) or not isinstance(body.get("positions"), list):
+            raise Refusal("bad_body", 'the body is an object such as {"positions": ["1 1 / 1", ...]}')
+        items = body.pop("positions")
+        common = question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
     if len(items) > most:
         raise Refusal("too_large", f"at most {most:,} positions a request (--max-rows)")
-    return items
+    return [parsed(line, row) for row, line in enumerate(items)] if lines else items, common
 
 
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
@@ -215,10 +207,7 @@ class Binary:
         """The answer's bytes for `CHUNK` rows."""
         part = slice(start, start + CHUNK)
         asked = [numbers[part] for numbers in self.numbers]
-        try:
-            found = self.table.lookup_many(*asked, column=self.column)
-        except NotCoveredError as error:  # nothing left to be outside of
-            raise Refusal("bad_body", str(error)) from None
+        found = self.table.lookup_many(*asked, column=self.column)
         out = np.asarray(found, np.float32).reshape(len(asked[0]), -1).copy()
         out[~self.good[part]] = np.nan
         return out.astype("<f4", copy=False).tobytes()

@@ -54,7 +54,7 @@ class Door:
         if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
             headers = [*headers, (b"connection", b"close")]  # where such a body ends is not known to `Watch`
         answer = _Answer(send, headers)
-        self.metrics.in_flight(1)
+        self.metrics.add("bgfmt_in_flight", 1)
         try:
             self._check_host(scope)
             if scope["method"] == "OPTIONS" and self._shared(scope):
@@ -67,23 +67,21 @@ class Door:
         except HTTPException as error:
             await answer.error(_not_there(scope, error))
         except Exception:
-            await self._failed(answer)
+            number = secrets.token_hex(4)
+            sys.stderr.write(f"bgfmt: error {number}\n{traceback.format_exc()}")
+            if answer.status:
+                raise OSError(f"error {number} after the answer had begun") from None
+            await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
         finally:
-            self.metrics.in_flight(-1)
+            self.metrics.add("bgfmt_in_flight", -1)
             seconds = time.perf_counter() - begun
             route = scope.get("bgfmt.route", "other")
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self.metrics.answered(route, method, answer.status, seconds, answer.sent)
+            self.metrics.add("bgfmt_requests_total", 1, route=route, method=method, status=answer.status)
+            self.metrics.add("bgfmt_sent_bytes_total", answer.sent, route=route)
+            self.metrics.took("bgfmt_request_seconds", seconds, route=route)
             if self.log is not None and scope["path"] not in ("/healthz", "/readyz"):
                 self.log(_line(scope, method, answer, seconds))
-
-    async def _failed(self, answer: _Answer) -> None:
-        number = secrets.token_hex(4)
-        text = traceback.format_exc()
-        sys.stderr.write(f"bgfmt: error {number}\n{text}")
-        if answer.status:
-            raise OSError(f"error {number} after the answer had begun")
-        await answer.error(Refusal("internal", f"an error of bgfmt's own, number {number} in its log"))
 
     def _check_host(self, scope: Scope) -> None:
         headers = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
@@ -139,11 +137,10 @@ class _Answer:
 
 
 def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
-    client = scope.get("client")
+    who = (scope.get("client") or "-")[0]
     query = scope.get("query_string", b"")
     target = scope.get("raw_path", b"").decode("latin-1") + (f"?{query.decode('latin-1')}" if query else "")
     said = "".join(c if c.isascii() and c.isprintable() else f"\\x{ord(c):02x}" for c in target[:500])
-    who = client[0] if client else "-"
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{stamp} {who} {method} {said} {answer.status} {answer.sent} {1000 * seconds:.1f} ms"
 
@@ -176,38 +173,29 @@ class Metrics:
         self._values: dict[str, dict[tuple[Any, ...], float]] = {
             family: defaultdict(int) for family in FAMILIES
         }
-        self._add("bgfmt_build_info", 1, version=version)
-        self._add("bgfmt_not_covered_total", 0)
+        self.add("bgfmt_build_info", 1, version=version)
+        self.add("bgfmt_not_covered_total", 0)
         for name, size in tables:
-            self._add("bgfmt_table_bytes", size, table=name)
+            self.add("bgfmt_table_bytes", size, table=name)
 
-    def _add(self, family: str, number: float, suffix: str = "", **labels: str | float) -> None:
+    def add(self, family: str, number: float, suffix: str = "", **labels: str | float) -> None:
         self._values[family][suffix, *self._of, *labels.items()] += number
 
-    def in_flight(self, change: int) -> None:
-        """Count a request that begins or ends."""
-        self._add("bgfmt_in_flight", change)
-
-    def answered(self, route: str, method: str, status: int, seconds: float, sent: int) -> None:
-        self._add("bgfmt_requests_total", 1, route=route, method=method, status=status)
-        self._add("bgfmt_sent_bytes_total", sent, route=route)
-        self._took("bgfmt_request_seconds", seconds, route=route)
-
-    def _took(self, family: str, seconds: float, **labels: str) -> None:
+    def took(self, family: str, seconds: float, **labels: str) -> None:
         for bound in BOUNDS:
-            self._add(family, seconds <= bound, "_bucket", **labels, le=bound)
-        self._add(family, seconds, "_sum", **labels)
-        self._add(family, 1, "_count", **labels)
+            self.add(family, seconds <= bound, "_bucket", **labels, le=bound)
+        self.add(family, seconds, "_sum", **labels)
+        self.add(family, 1, "_count", **labels)
 
     def calculated(self, outcome: str, seconds: float) -> None:
         """Count a calculation, and time one that was done."""
-        self._add("bgfmt_calculations_total", 1, outcome=outcome)
+        self.add("bgfmt_calculations_total", 1, outcome=outcome)
         if outcome == "done":
-            self._took("bgfmt_calculation_seconds", seconds)
+            self.took("bgfmt_calculation_seconds", seconds)
 
     def asked(self, route: str, positions: int, not_covered: int = 0) -> None:
-        self._add("bgfmt_positions_total", positions, route=route)
-        self._add("bgfmt_not_covered_total", not_covered)
+        self.add("bgfmt_positions_total", positions, route=route)
+        self.add("bgfmt_not_covered_total", not_covered)
 
     def text(self) -> str:
         """All of it, in the text form that Prometheus reads."""

@@ -266,23 +266,14 @@ def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dic
 # -- the complete table, and what goes with it ----------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """Points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
-    fewest bytes; points of the one-sided table of races outside the home boards."""
-
-    points: int = 6
-    chequers: int = 15
-    few: int = 6
-    far: int = 10
-
-
-COMPLETE = Sizes()
+#: points and chequers of the two-sided table; chequers of a small one, from which the first answers come with the
+#: fewest bytes; points of the one-sided table of races outside the home boards
+COMPLETE = (6, 15, 6, 10)
 
 
 def tables(given: list[str], folder: Path) -> list[str]:
     """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
-    home, most, few, far = COMPLETE.points, COMPLETE.chequers, COMPLETE.few, COMPLETE.far
+    home, most, few, far = COMPLETE
     with Holdings.open(given) as holdings:
         here = [held.table for held in holdings if held.table.points >= home]
         two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]

@@ -73,7 +73,7 @@ class Watch:
         return False
 
 
-class Connection(asyncio.Protocol):
+class Connection:
     """One connection. Its bytes are held back until a request's head is complete; then `protocol()` has them."""
 
     transport: asyncio.Transport
@@ -104,14 +104,8 @@ class Connection(asyncio.Protocol):
         self.watch.waiting.pop(self, None)
         self.inner.connection_lost(exc)
 
-    def eof_received(self) -> bool | None:
-        return self.inner.eof_received()  # type: ignore[no-any-return]
-
-    def pause_writing(self) -> None:
-        self.inner.pause_writing()
-
-    def resume_writing(self) -> None:
-        self.inner.resume_writing()
+    def __getattr__(self, name: str) -> Any:  # eof_received, pause_writing, resume_writing
+        return getattr(self.inner, name)
 
     def data_received(self, data: bytes) -> None:
         while data and not self.transport.is_closing():

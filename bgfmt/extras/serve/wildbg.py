@@ -40,9 +40,7 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
         equity = dict.fromkeys(("cubeless", "centered"), 2 * chances["win"] - 1)
     else:
         equities: Any = answer.equities  # type: ignore[attr-defined]
-        chances, sure = answers.calculated(
-            ASKED, lambda adviser: _chances(adviser, state, equities), lambda _: True, match=False
-        )
+        chances, sure = answers.calculated(ASKED, lambda adviser: _chances(adviser, state, equities))
         settled = settled and sure
         equity = {"cubeless": equities.cubeless, "centered": action.best}
     cube = {"double": action.doubles, "accept": action.takes}
@@ -100,12 +98,10 @@ def _chances(adviser: Advisor, state: GameState, equities: PositionEquities) -> 
 
 def _estimated(adviser: Advisor, position: Position, cubeless: float) -> Chances:
     """Chances of the side on roll of this equity without a cube, the gammons estimated."""
-    sides = (position.us, position.them)
-    gammons: tuple[float, float] | None = 0.0, 0.0
-    if position.gammons:
-        gammons = adviser.sources.estimated_gammons(position)
+    gammons = adviser.sources.estimated_gammons(position) if position.gammons else (0.0, 0.0)
     if gammons is None:
-        raise choose.not_covered(adviser.library.tables, *sides, wanted="the chances of gammons")
+        tables, wanted = adviser.library.tables, "the chances of gammons"
+        raise choose.not_covered(tables, position.us, position.them, wanted=wanted)
     won, lost = gammons
     return _named(min(max((1 + cubeless - won + lost) / 2, 0.0), 1.0), won, lost)
 
@@ -124,10 +120,9 @@ def _position(given: Mapping[str, str]) -> Position:
         them = Side(*(max(0, -n) for n in counts[24:0:-1]), bar=-counts[0])
     except PositionError as error:
         raise Refusal("bad_position", str(error)) from None
-    position = Position(us, them)
     if us.bar:
         raise Refusal("not_covered", f"{us} has a chequer on the bar")
-    return position
+    return Position(us, them)
 
 
 def _away(given: Mapping[str, str]) -> tuple[int, int] | None:

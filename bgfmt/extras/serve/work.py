@@ -17,6 +17,7 @@ from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.storage import system
 
 T = TypeVar("T")
+Told = Callable[[str, float], None]
 CLIENT: ContextVar[str] = ContextVar("client", default="127.0.0.1")  # whose question this is: an address
 LONGEST = 0.15  # seconds that a question waits for what is compiled at the start
 SPARE = 16  # threads beside those that work, for questions that were given up and still wait for the compiler
@@ -87,9 +88,7 @@ class OneAtATime:
     is told what becomes of each, "done", "busy", "share" (used up) or "compiling", and the seconds that it took.
     """
 
-    def __init__(
-        self, seconds: int | None = None, told: Callable[[str, float], None] = lambda *_: None
-    ) -> None:
+    def __init__(self, seconds: int | None = None, told: Told = lambda *_: None) -> None:
         self.seconds, self.told = seconds, told
         #: of each client: until when what it has calculated takes up its minute
         self._taken: dict[str, float] = {}

@@ -137,7 +137,7 @@ def test_a_page_without_a_network(tmp_path: Path) -> None:
 def test_a_complete_site_goes_on_where_it_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(page, "COMPLETE", page.Sizes(3, 3, 2, 4))
+    monkeypatch.setattr(page, "COMPLETE", (3, 3, 2, 4))
     words = ["site", str(tmp_path / "site"), "--complete", "--part", "132K"]
     made = page._two_sided
 

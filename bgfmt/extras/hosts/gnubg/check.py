@@ -1,9 +1,4 @@
-"""Would GNU Backgammon load this file, and rightly? gnubg itself checks almost nothing.
-
-It reads 20 of the 40 header bytes, never looks at the size, and maps the file: a file cut short answers from
-whatever memory follows, a cubeless table fails in the middle of an evaluation, a normal-distribution table ends the
-program. All of this was seen with gnubg 1.07.001; docs/hosts/gnubg.md tells the experiments.
-"""
+"""Would GNU Backgammon load this file, and rightly? gnubg itself checks almost nothing: docs/hosts/gnubg.md."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """The files that bgfmt has put into one folder; a kill or a full disk at any moment loses nothing.
 
-`.bgfmt-installed.json`, the record, says for each file what it is and under which name the file it replaced is kept.
-docs/hosts/gnubg.md has the steps of a change ("Kills and full disks"): the rename that puts the new record in place
-decides. Every command first calls `settle`, which completes what was cut short after that, and undoes the rest. Names
-in the record must be names that this module would have chosen; nothing is touched otherwise.
+docs/hosts/gnubg.md has the record and the steps of a change ("Kills and full disks"). Every command first calls
+`settle`, which completes what was cut short after the record had its name, and undoes the rest.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
 from bgfmt.storage import publish
 
+SLOT_OF = {name: slot for slot, name in SLOTS.items()}
 LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others are told by a variable
 
 
@@ -115,8 +116,7 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
 
 def _known(slot: str) -> str:
     """A slot by its own name or by that of its file."""
-    slot_of = {name: key for key, name in SLOTS.items()} | {f"gnubg_{key}": key for key in SLOTS}
-    slot = slot_of.get(slot, slot)
+    slot = (SLOT_OF | {f"gnubg_{key}": key for key in SLOTS}).get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
     return slot
@@ -129,7 +129,7 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
     another name. InstallError where nothing was installed, or, without `force`, the file has been changed since.
     """
     slot = None if slot is None else _known(slot)
-    slot_of = {name: key for key, name in SLOTS.items()} | {SECOND_COPY: "os0"}
+    slot_of = SLOT_OF | {SECOND_COPY: "os0"}
     lines: list[str] = []
     for folder in where.folders:
         if folder.is_dir() and (changes.unfinished(folder) or read_record(folder)):

@@ -133,24 +133,18 @@ def listed(plays: list[Play]) -> str:
     return "\n".join("".join(f"{cell:<{width}}" for cell in cells[r::rows]).rstrip() for r in range(rows))
 
 
-def hops_of(text: str) -> list[Hop]:
-    """The ways in ``8/5(2) 6/3*``, ``bar/20/16``; PositionError for text that is no play."""
-    hops, _, rest = read_play(text)
-    if rest or not hops:
-        word = (rest or text)[:40]
-        raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
-    if any(not BAR >= start > end for start, end in hops):
-        raise PositionError(f"{text[:40]!r} does not move towards the ace point")
-    return hops
-
-
 def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
     """The legal play that a person means: its number in the list, or its moves; PositionError says why none."""
     if text.isdecimal():
         if 1 <= int(text) <= len(plays):
             return plays[int(text) - 1]
         raise PositionError(f"the list has numbers 1 to {len(plays)}")
-    hops = hops_of(text)
+    hops, _, rest = read_play(text)
+    if rest or not hops:
+        word = (rest or text)[:40]
+        raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
+    if any(not BAR >= start > end for start, end in hops):
+        raise PositionError(f"{text[:40]!r} does not move towards the ace point")
     target = moved(position.us, hops)
     fitting = [play for play in plays if list(full(play.result.us)) == target]
     if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide

@@ -108,9 +108,8 @@ def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
         backgammons[winner] += won >= 3
     if not points:
         raise CapabilityError("no game was finished")
-    return Series(
-        np.array(points, np.int64), (gammons[0], gammons[1]), (backgammons[0], backgammons[1]), turns
-    )
+    gammon, backgammon = (gammons[0], gammons[1]), (backgammons[0], backgammons[1])
+    return Series(np.array(points, np.int64), gammon, backgammon, turns)
 
 
 def compiled(

@@ -1,17 +1,13 @@
 """The best count of one to six numbers: cube decisions of races, and a search by branch and bound over whole weights.
 
-Decisions are those that come up in races that are played on with other dice from recorded matches. A race begins
-where contact ended, the cube at 1 and centered. Both sides play for the fewest rolls and go by Keith's count until a
-double is passed, a redouble made or the game over. Gammons are ignored.
+docs/theory/best-count.md tells which decisions these are, and what is proved.
 
 A rule has a count for each side: pips and a whole number for each of up to `MOST_TERMS` terms. The lead is the other
 side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side on roll
 doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
 
-The loss found is the least of all rules of the form: a box of weights is left only where its bound is no less, a
-position whose least lead is at a limit says yes for all weights of the box, one whose greatest lead is below it says
-no, and any other is counted as decided rightly. The same search on the races held out tells what no rule of the form
-can fall below there.
+A box of weights is left only where its bound is no less than the best loss: a position whose least lead is at a limit
+says yes for all weights of the box, one whose greatest lead is below it no, any other is counted as decided rightly.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from bgfmt.analysis.cube import CubeAction
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.match import MatchCube
+from bgfmt.analysis.shapes import plain
 from bgfmt.analysis.sources import Calculate, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches import plays
@@ -196,10 +197,10 @@ class Judgement:
             "position_id": position_id(state.position),
             "gnubg_id": gnubg_id(state),
             "position": str(state.position),
-            "dice": list(state.dice) if state.dice else None,
+            "dice": plain(state.dice),
             "cube": state.cube_value,
             "cube_owner": decision.cube,
-            "away": None if state.away is None else list(state.away),
+            "away": plain(state.away),
             "crawford": state.crawford,
             **self._values("did best verdict equity best_equity"),
             "equity_lost": self.loss,
@@ -207,19 +208,17 @@ class Judgement:
             "loss_emg": None if state.money else self.loss,
             "points_lost": self.points,
             "cubeless_equity_lost": self.cubeless_loss,
-            **self._values("choices forced error close approximate measure source table"),
-            "max_error": None if self.max_error is None else dict(self.max_error),
-            **self._values("gammons note method"),
+            **self._values("choices forced error close approximate measure source table max_error gammons"),
+            **self._values("note method"),
             "millipoints": None if self.loss is None else 1000 * self.loss,
             "class_gnubg": self.class_of("gnubg"),
             "class_xg": self.class_of("xg"),
-            **self._values("luck luck_mwc action advice"),
-            "insight": None if self.insight is None else self.insight.as_dict(),
+            **self._values("luck luck_mwc action advice insight"),
             "file_analysis": None if self.file is None else asdict(self.file),
         }
 
     def _values(self, names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names.split()}
+        return {name: plain(getattr(self, name)) for name in names.split()}
 
 
 #: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in

@@ -171,14 +171,12 @@ class JFile(base.Format[Kind]):
         for name, k in own.items():
             head = (4 + len(nouns[k].shape)) * forms[k].word
             spans[name] = (entries[k][0] + head, nouns[k].count * forms[k].size(nouns[k].type))
-        regions, at = [], 0
+        regions: list[tuple[Any, ...]] = []
+        at = 0
         for name, (start, size) in sorted(spans.items(), key=lambda item: item[1]):
-            regions += [
-                base.Region("container", at, start - at),
-                base.Region(name, start, size, numbers=True),
-            ]
+            regions += [("container", at, start - at), (name, start, size, True)]
             at = start + size
-        regions.append(base.Region("container", at, end - at))
+        regions.append(("container", at, end - at))
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(own))
@@ -187,7 +185,7 @@ class JFile(base.Format[Kind]):
             atoms = row * prod(nouns[k].shape[1:]) + item
             return int(spans[name][0] + forms[k].size(nouns[k].type) * atoms)
 
-        return base.Layout(b"", tuple(regions), place)
+        return base.Layout(b"", tuple(base.Region(*one) for one in regions), place)
 
     def audit(self, source: Source, table: Kind, extent: base.Extent) -> Iterator[base.Fault]:
         file = as_read(table, Container)

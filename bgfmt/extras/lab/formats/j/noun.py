@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,13 +129,13 @@ class Noun:
         return f"{self.type.name.lower()} {axes}"
 
 
-class _Reader:
-    """Decodes the blocks of one outermost noun: bytes `start`..`end` of `view`, all in one form."""
+class _Reader(NamedTuple):
+    """Decodes the blocks of one outermost noun: bytes of `view` up to `end`, all in one form. name : for messages."""
 
-    __slots__ = ("end", "form", "name", "view")
-
-    def __init__(self, view: memoryview, end: int, form: Form, name: str) -> None:
-        self.view, self.end, self.form, self.name = view, end, form, name
+    view: memoryview
+    end: int
+    form: Form
+    name: str
 
     def need(self, at: int, size: int) -> None:
         if at + size > self.end:

@@ -32,35 +32,6 @@ def block_size(size: int, least: int = 1) -> int:
     return 1 << (max(size, least) - 1).bit_length()
 
 
-class FreeList:
-    """The free blocks in memory, in the library's order."""
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, size: int) -> int | None:
-        """Position of the front of the first block of at least `size` bytes; None when there is none."""
-        for k, (position, room) in enumerate(self.rows):
-            if room >= size:
-                self.rows[k : k + 1] = [(position + size, room - size)] if room > size else []
-                return position
-        return None
-
-    def give(self, blocks: Iterable[Row]) -> None:
-        """Merge blocks with the free ones: neighbours joined, then the smallest first.
-
-        Of two that overlap the later says where both end, even before the end of the earlier. The library's
-        upgrade of small directories relies on this.
-        """
-        merged: list[Row] = []
-        for position, size in sorted([*blocks, *self.rows]):
-            if merged and position <= sum(merged[-1]):
-                merged[-1] = (merged[-1][0], position + size - merged[-1][0])
-            else:
-                merged.append((position, size))
-        self.rows = sorted(merged, key=lambda row: row[1])
-
-
 class Writer:
     """A component file that is made.
 
@@ -71,7 +42,7 @@ class Writer:
     def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
         self.store, self.version, self.form = store, version, form
         self.entries: list[Row] = []
-        self.free = FreeList()
+        self.free: list[Row] = []  # the free blocks, in the library's order
         self.calls = self.length = 0
         self.directory: Row = (0, 0)
         self.list_at: Row = (0, 0)
@@ -101,7 +72,7 @@ class Writer:
             self._put(self.directory[0] + entry * first, rows)
             self._put(self.list_at[0], next(self._rows()))
         else:
-            self.free.give([self.directory, self.list_at])
+            self._give([self.directory, self.list_at])
             data = directory_bytes(self.version, self.entries)
             self.directory = self._place(block_size(len(data)), [data])
             self._new_list()
@@ -109,13 +80,35 @@ class Writer:
 
     # -- inner procedures -------------------------------------------------------------------------------
 
+    def _take(self, size: int) -> int | None:
+        """Position of the front of the first free block of at least `size` bytes; None when there is none."""
+        for k, (position, room) in enumerate(self.free):
+            if room >= size:
+                self.free[k : k + 1] = [(position + size, room - size)] if room > size else []
+                return position
+        return None
+
+    def _give(self, blocks: Iterable[Row]) -> None:
+        """Merge blocks with the free ones: neighbours joined, then the smallest first.
+
+        Of two that overlap the later says where both end, even before the end of the earlier. The library's
+        upgrade of small directories relies on this.
+        """
+        merged: list[Row] = []
+        for position, size in sorted([*blocks, *self.free]):
+            if merged and position <= sum(merged[-1]):
+                merged[-1] = (merged[-1][0], position + size - merged[-1][0])
+            else:
+                merged.append((position, size))
+        self.free = sorted(merged, key=lambda row: row[1])
+
     def _put(self, at: int, data: jn.Piece) -> None:
         if self.store is not None and len(data):
             self.store.write_at(at, data)
 
     def _place(self, size: int, pieces: Iterable[jn.Piece]) -> Row:
         """Pieces into a block of `size` bytes, a free one, or one at the end, whose rest is blank; the block."""
-        position = self.free.take(size)
+        position = self._take(size)
         new = position is None
         if position is None:
             position, self.length = self.length, self.length + size
@@ -140,7 +133,7 @@ class Writer:
 
     def _rows(self) -> Iterator[bytes]:
         """The noun of the free list, as it is when the bytes are asked for."""
-        yield jn.encode(jn.integers(np.array(self.free.rows, np.int64).reshape(-1, 2)), self.form)
+        yield jn.encode(jn.integers(np.array(self.free, np.int64).reshape(-1, 2)), self.form)
 
     def _new_list(self) -> None:
         """The free list into a block that comes from the list itself, and is no longer in it."""

@@ -88,20 +88,17 @@ def mobility(table: Array, x: Array, y: Array) -> int:
 @njit()
 def moment2(x: Array, form: int) -> float:
     """Squares of the distances of the men behind the mean: form 0 over all men, 1 over those behind, 2 their sum."""
-    men = total = 0
-    for point in range(1, 26):
-        men += x[point]
-        total += point * x[point]
-    if men == 0:
+    many = men(x, 1)
+    if many == 0:
         return 0.0
-    middle, squares, behind = total / men, 0.0, 0
+    middle, squares, behind = pipcount(x) / many, 0.0, 0
     for point in range(1, 26):
         if x[point] and point > middle:
             squares += x[point] * (point - middle) ** 2
             behind += x[point]
     if form == 2:
         return squares
-    return squares / (men if form == 0 else max(behind, 1))
+    return squares / (many if form == 0 else max(behind, 1))
 
 
 @njit()
