@@ -94,18 +94,11 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
         )
     ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
     return RankedPlays(
-        source=answer.cube.source,
-        table=answer.cube.table,
-        max_error={"mwc": error, "value": emg(error)},
+        source=answer.cube.source, table=answer.cube.table, max_error={"mwc": error, "value": emg(error)},
         usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},
-        asked=state.position,
-        dice=state.dice,
-        measure="match",
-        cube=state.owner,
-        plays=tuple(ranked),
-        met=score.met.name,
-        met_digest=score.met.digest,
-    )
+        asked=state.position, dice=state.dice, measure="match", cube=state.owner, plays=tuple(ranked),
+        met=score.met.name, met_digest=score.met.digest,
+    )  # fmt: skip
 
 
 # -- from a table of the score -------------------------------------------------------------------------
@@ -179,15 +172,9 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
 
     taken = chance(position, roller, Cube(2 * score.cube, other)) if score.may_double(0) else None
     decided = decide(
-        position,
-        score,
-        chance(position, roller, cube),
-        taken,
-        error=table.max_error or 0.0,
-        cubeless_win=None if facts.gammons else cubeless(position),
-        source="match-score",
-        table=name,
-    )
+        position, score, chance(position, roller, cube), taken, error=table.max_error or 0.0,
+        cubeless_win=None if facts.gammons else cubeless(position), source="match-score", table=name,
+    )  # fmt: skip
     return MatchAnswer(decided, plays)
 
 

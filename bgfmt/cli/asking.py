@@ -362,6 +362,14 @@ def left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str
     return lines
 
 
+def unasked(state: GameState | None, **given: Any) -> list[str]:
+    """Which options a question for money, or about one side, does not look at."""
+    names = (*MET, *STATE) if state is None else MET if state.money else ()
+    words = ", ".join(f"--{name.replace('_', '-')}" for name in names if given[name] is not None)
+    what = "one side alone is asked about" if state is None else "this is no match"
+    return [f"not looked at: {words}; {what}"] if words else []
+
+
 def board_of(asked: Side | Position) -> str:
     """The drawn board, or one side's home board or points alone."""
     from bgfmt.game.drawing import draw, draw_side

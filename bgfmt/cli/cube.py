@@ -68,6 +68,7 @@ def cube(
         else:
             used, wanted = answer.equities.table, "both sides' cubeful equities"
         aside = asking.left_aside(advisor, used, state, wanted) if said.paths else []
+        aside += asking.unasked(state, **calculation)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots

@@ -158,6 +158,26 @@ def test_why_a_table_of_another_score_is_left_aside(ask, folder):
     assert "3-5.bgm is left aside: a match-score table does not say both sides' cubeful equities" in said
 
 
+def test_what_is_not_looked_at_is_said(ask):
+    """It was passed over in silence."""
+    for line, words in (
+        ('cube "0 1 / 1 1" --met g11 --met-player 1', "not looked at: --met, --met-player; this is no match"),
+        ('play "0 1 / 1 1" 21 --extend-met', "not looked at: --extend-met; this is no match"),
+        (
+            'play "0 1 1" 21 --away 3-5 --cube owned',
+            "not looked at: --cube, --away; one side alone is asked about",
+        ),
+    ):
+        assert words in ask(line)[1]
+        assert words in ask(f"{line} --json")[2]
+    for line in (
+        'cube "0 1 / 1 1" --met g11 --away 2-2',
+        'cube "0 1 / 1 1" --met g11 --scores 2',
+        'play "0 1 / 1" 21',
+    ):
+        assert "not looked at" not in "".join(ask(line)[1:])
+
+
 def test_lines_that_are_no_text_of_the_terminal(ask, monkeypatch):
     """As in a terminal whose encoding is strict; that ended in a traceback."""
     lines = io.TextIOWrapper(io.BytesIO(b"\xff1\n0 1 / 1\n"), encoding="utf-8")
