@@ -64,8 +64,10 @@ def cost(many: str = "16") -> None:
             errors.append([getattr(played, name).standard_error for name in COLUMNS])
             took.append(time.process_time() - began)
     for name, found in zip(COLUMNS, np.array(errors).T, strict=True):
-        print(f"{name:>9}: standard error after a second {found.mean():.6f}, at most {found.max():.6f}")
-    print(f"to 0.0005: {np.mean(took):.2f} s of processor time, at most {max(took):.2f}")
+        print(f"{name:>9}: standard error after a second {np.median(found):.6f}, at most {found.max():.6f}")
+    print(
+        f"to 0.0005: {np.median(took):.2f} s of processor time, mean {np.mean(took):.2f}, at most {max(took):.2f}"
+    )
 
 
 if sys.argv[1:2] == ["cost"]:
