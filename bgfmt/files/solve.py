@@ -10,6 +10,7 @@ import errno
 import inspect
 import os
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from operator import index
 from pathlib import Path
@@ -155,6 +156,9 @@ def solve_table(
         how |= {"state": Path(f"{os.fspath(file.path)}{solver.beside}"), "resume": resume}
     _in_memory(solver, file, memory, how)
     return None
+
+
+solve_stored = partial(solve_table, tiles=True)
 
 
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:

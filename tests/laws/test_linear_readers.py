@@ -23,7 +23,7 @@ import pytest
 import bgfmt
 from bgfmt import formats, met, solver
 from bgfmt.extras.lab.solvers import gnubg_2001_tables
-from bgfmt.files.solve import solve_table
+from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS
 from tests.support.doubling import assert_linear
@@ -97,7 +97,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], Path
         path = folder / f"{form}-{sizes[k][0]}x{sizes[k][1]}"
         if not path.exists():
             if kind == "store":
-                solve_table("two-sided", *sizes[k], store=path)
+                solve_stored("two-sided", *sizes[k], store=path)
             else:
                 bgfmt.save(table(kind, *sizes[k]), path, format=form)
         return path
