@@ -39,7 +39,7 @@ EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
 SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
 THROWS, MOST = 36, 1 << 12  # how often each side throws its dice in a block of play-outs; most blocks
 MANY = 32  # blocks, from which on the standard error is that of their means
-EVEN = 0.8  # share of the variance of independent throws that those of a block have, which each roll makes even
+EVEN = 0.8  # of the variance of independent throws; those of a block are even at each roll
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
 #: that both sides are within
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
