@@ -51,6 +51,7 @@ def cube(
     said = asking.split(words)
     with asking.adviser(said, **calculation) as advisor:
         if said.many:
+            options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
                 lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
             )
@@ -58,17 +59,10 @@ def cube(
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
-        if own["insight"] and getattr(answer, "insight", None) is None:
-            asking.note("no insight: it takes a decision at one score that is not estimated")
+        aside = asking.asides(advisor, answer, calculation | own, said.paths)
         if isinstance(answer, questions.ScoresAnswer):
-            return _scores(answer, said.position, plot, as_json, style)
+            return _scores(answer, said.position, plot, aside, as_json, style)
         both = around["cube"] is None and not says_cube(said.position)
-        if isinstance(answer, questions.MatchCubeAnswer):
-            used, wanted = answer.action.table, "match winning chances"
-        else:
-            used, wanted = answer.equities.table, "both sides' cubeful equities"
-        aside = asking.left_aside(advisor, used, state, wanted) if said.paths else []
-        aside += asking.unasked(state, **calculation)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots
@@ -77,13 +71,15 @@ def cube(
     return 0
 
 
-def _scores(answer: questions.ScoresAnswer, asked: str, plot: str | None, as_json: bool, style: str) -> int:
+def _scores(
+    answer: questions.ScoresAnswer, asked: str, plot: str | None, aside: list[str], as_json: bool, style: str
+) -> int:
     state, grid = answer.state, answer.grid
     asking.say(
         asked,
         answer,
         lambda: [asking.board_of(state.position), "", *grid_lines(state, grid)],
-        [],
+        aside,
         as_json,
         style,
     )
