@@ -282,6 +282,7 @@ CONFLICTS = [
     ["id", "XGID=-A----------------------a-:0:0:1:D:0:0:0:0:10", "--to", "ogid"],
     ["play", TS, "1 / 1", "77"],
     ["judge", TS, "1 / 1", "--double", "--no-double"],
+    ["label", "labels.jsonl", "-o", "OUT.csv"],
     ["engine", "bkg", "play", "--engine", "x"],
     ["engine", "bkg", "self", "--games", "1", "--json"],
     ["engine", "bkg", "explain", "1 / 1", "61", "-o", "OUT.sgf"],

@@ -261,7 +261,7 @@ class Answers:
             status, words = failure.status, str(failure)
         except Exception as error:  # of an object that is read
             status, words = ILLEGAL, f"{type(error).__name__}: {error}"
-        line = question.number, status, *row, seconds, words
+        line = question.number, status, *row, seconds, printable(" ".join(words.split()))
         self.set(*line)
         return line
 

@@ -83,6 +83,8 @@ def exam(
     if listing:
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
+        matches = making.named("matches")  # which no recipe makes
+        click.echo(f"{matches.name:<16} {len(matches):>7,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
         raise click.UsageError("--timeout and --least are numbers, not nan")

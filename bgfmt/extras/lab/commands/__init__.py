@@ -235,6 +235,10 @@ def label(
         raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
         raise click.UsageError(f"{output}: what is written is {', '.join(labels.FORMS)}")
+    if file.endswith(labels.FORMS) and not file.endswith(".csv"):
+        raise click.UsageError(
+            f"{file}: positions are read a line each, or from a .csv with a column `position`"
+        )
     with ExitStack() as stack:
         lines = stack.enter_context(click.open_file(file, encoding="utf-8", errors="replace"))
         texts = labels.read(lines, separated=file.endswith(".csv"))
