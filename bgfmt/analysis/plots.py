@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import CapabilityError, MissingExtraError, NotCoveredError
+from bgfmt.errors import CapabilityError, NotCoveredError, extra
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 
@@ -18,21 +18,13 @@ MOST = 2000  # positions a side in one chart
 
 
 def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "drawing needs matplotlib; install it with: pip install matplotlib", "matplotlib"
-        ) from None
-    figure = Figure(figsize=size, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
-    suffix = Path(path).suffix.lstrip(".").lower()
-    if suffix not in canvas.get_supported_filetypes():
-        known = ", ".join(sorted(canvas.get_supported_filetypes()))
-        raise CapabilityError(
-            f"{os.fspath(path)}: matplotlib draws {known}, not {suffix or 'a file without suffix'}"
-        )
+    how = "drawing needs matplotlib; install it with", "pip install matplotlib"
+    figure = extra("matplotlib.figure", *how).Figure(figsize=size, layout="constrained")
+    canvas = extra("matplotlib.backends.backend_agg", *how).FigureCanvasAgg(figure)
+    suffix, known = Path(path).suffix.lstrip(".").lower(), canvas.get_supported_filetypes()
+    if suffix not in known:
+        other = suffix or "a file without suffix"
+        raise CapabilityError(f"{os.fspath(path)}: matplotlib draws {', '.join(sorted(known))}, not {other}")
     return figure, figure.add_subplot()
 
 

@@ -37,6 +37,7 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
+NOT_KNOWN = (None, None, None)  # the chances, where gammons are counted
 KEPT = 6  # calculated answers kept, as the cube and the play of one turn are asked one after the other
 
 
@@ -145,26 +146,16 @@ class Sources:
             raise choose.not_covered(self.tables, position.us, position.them, wanted=wanted)
         table = max(fitting, key=lambda t: (t.chequers, t.exact))
         if not state.money:
-            raise NotCoveredError(
-                f"{self.library.name(table)} is of hypergammon for money, and this is a match"
-            )
+            name = self.library.name(table)
+            raise NotCoveredError(f"{name} is of hypergammon for money, and this is a match")
         return table
 
     def _of_hypergammon(self, table: HyperSides, state: GameState) -> PositionEquities:
         equities, chances = _hyper_numbers(table, [state.position], bool(state.jacoby))
-        error = table.max_error
         full = table.chequers in (state.position.us.chequers, state.position.them.chequers)
-        return PositionEquities(
-            source=HYPERGAMMON,
-            table=self.library.name(table),
-            max_error=None if error is None else dict.fromkeys(("win", *COLUMNS), error),
-            position=state.position,
-            win=float(chances[0, 0]),
-            win_gammon=float(chances[0, 1]),
-            lose_gammon=float(chances[0, 2]),
-            **_columns(*equities[0]),
-            gammons="counted" if full else "none",
-        )
+        origin: dict[str, Any] = {"source": HYPERGAMMON, "table": self.library.name(table)}
+        origin |= {"gammons": "counted" if full else "none", "max_error": _errors(table.max_error)}
+        return _equities(state.position, chances[0].tolist(), equities[0], **origin)
 
     # -- money -------------------------------------------------------------------------------------------
 
@@ -205,19 +196,10 @@ class Sources:
     def _stored(self, table: StoredEquities, position: Position) -> PositionEquities:
         row = table.lookup_many([position.us], [position.them])[0]
         counted = position.gammons and not table.tells_win
-        gammonless = None if counted else 0.0
-        errors = table.errors()
-        return PositionEquities(
-            source=table.kind,  # type: ignore[arg-type]
-            table=self.library.name(table),
-            max_error={"win": errors["cubeless"] / 2} | errors,
-            position=position,
-            win=None if counted else float(row[0]) / 2 + 0.5,
-            win_gammon=gammonless,
-            lose_gammon=gammonless,
-            **_columns(*row),
-            gammons="counted" if counted else "ignored" if position.gammons else "none",
-        )
+        chances = NOT_KNOWN if counted else (float(row[0]) / 2 + 0.5, 0.0, 0.0)
+        errors, origin = table.errors(), {"source": table.kind, "table": self.library.name(table)}
+        origin |= {"gammons": "counted" if counted else "ignored" if position.gammons else "none"}
+        return _equities(position, chances, row, **origin, max_error={"win": errors["cubeless"] / 2} | errors)
 
     def calculated(self, state: GameState) -> PositionEquities | None:
         """The exact equities of a race whose stored ones are too close, None beyond the limit."""
@@ -226,19 +208,11 @@ class Sources:
 
     def of_calculation(self, solved: Solved) -> PositionEquities:
         """The money equities of a race calculated, estimated or played out."""
-        position, usual, names = solved.position, solved.usual, ("win", *COLUMNS)
-        gammonless = None if position.gammons else 0.0
-        return PositionEquities(
-            source=solved.source,
-            max_error=dict.fromkeys(names, solved.error),
-            usual_error=None if usual is None else dict.fromkeys(names, usual),
-            position=position,
-            win=None if position.gammons else (solved.equity("cubeless") + 1) / 2,
-            win_gammon=gammonless,
-            lose_gammon=gammonless,
-            **_columns(*map(solved.equity, COLUMNS)),
-            gammons="counted" if position.gammons else "none",
-        )
+        position, equities = solved.position, [solved.equity(name) for name in COLUMNS]
+        chances = NOT_KNOWN if position.gammons else ((equities[0] + 1) / 2, 0.0, 0.0)
+        errors = {"max_error": _errors(solved.error), "usual_error": _errors(solved.usual)}
+        gammons = "counted" if position.gammons else "none"
+        return _equities(position, chances, equities, source=solved.source, gammons=gammons, **errors)
 
     def _solved_or_estimated(self, state: GameState) -> Solved | None:
         """A race that no two-sided table covers, for money; None where it may be neither."""
@@ -438,5 +412,15 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
     return np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1), np.stack(chances, axis=1)
 
 
-def _columns(*numbers: Any) -> dict[str, Any]:
-    return dict(zip(COLUMNS, map(float, numbers), strict=True))
+def _equities(
+    position: Position, chances: Sequence[float | None], equities: Any, **origin: Any
+) -> PositionEquities:
+    """An answer of these chances (win, win gammon, lose gammon) and equities, in the order of `COLUMNS`."""
+    win, won, lost = chances
+    origin |= dict(zip(COLUMNS, map(float, equities), strict=True))
+    return PositionEquities(position=position, win=win, win_gammon=won, lose_gammon=lost, **origin)
+
+
+def _errors(error: float | None) -> dict[str, float] | None:
+    """An error of the chance to win and of all equities, by name."""
+    return None if error is None else dict.fromkeys(("win", *COLUMNS), error)

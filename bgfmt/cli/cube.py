@@ -60,34 +60,15 @@ def cube(
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
         aside = asking.asides(advisor, answer, calculation | own, said.paths)
-        if isinstance(answer, questions.ScoresAnswer):
-            return _scores(answer, said.position, plot, aside, as_json, style)
         both = around["cube"] is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots
 
-            plots.cube_chart(plot, advisor.library.tables, state.position)
-    return 0
-
-
-def _scores(
-    answer: questions.ScoresAnswer, asked: str, plot: str | None, aside: list[str], as_json: bool, style: str
-) -> int:
-    state, grid = answer.state, answer.grid
-    asking.say(
-        asked,
-        answer,
-        lambda: [asking.board_of(state.position), "", *grid_lines(state, grid)],
-        aside,
-        as_json,
-        style,
-    )
-    if plot:
-        from bgfmt.analysis import plots
-
-        away = range(1, grid.upto + 1)
-        plots.score_chart(plot, [[grid[a, b, False].code for b in away] for a in away])
+            if isinstance(answer, questions.ScoresAnswer):
+                plots.score_chart(plot, _codes(answer.grid))
+            else:
+                plots.cube_chart(plot, advisor.library.tables, state.position)
     return 0
 
 
@@ -101,8 +82,12 @@ def heading(state: GameState) -> list[str]:
     return [asking.board_of(state.position), "", sides, *([more] if more else [])]
 
 
-def answer_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer, *, both: bool) -> list[str]:
+def answer_lines(
+    answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer, *, both: bool
+) -> list[str]:
     """The cube action as lines of text; for money `both` that with a centered and with an own cube."""
+    if isinstance(answer, questions.ScoresAnswer):
+        return grid_lines(answer.state, answer.grid)
     if isinstance(answer, questions.MatchCubeAnswer):
         return match_lines(answer)
     equities, lines = answer.equities, heading(answer.state)
@@ -179,17 +164,17 @@ WORDS = {
 
 def grid_lines(state: GameState, grid: Grid) -> list[str]:
     """The grid as lines of text: own points to go down, the other side's across."""
-    across = range(1, grid.upto + 1)
-    out = [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
-    out.append("you need" + "".join(f"{other:>5}" for other in across) + "   the other side needs")
-    for mine in across:
-        row = [grid[mine, other, False].code for other in across]
-        out.append(f"{mine:>8}" + "".join(f"{cell:>5}" for cell in row))
+    out = [asking.board_of(state.position), ""]
+    out += [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
+    across = "".join(f"{other:>5}" for other in range(1, grid.upto + 1))
+    out.append(f"you need{across}   the other side needs")
+    out += [f"{mine:>8}{''.join(f'{code:>5}' for code in row)}" for mine, row in enumerate(_codes(grid), 1)]
+    out += ["", "In the Crawford game nobody doubles; 1-away rows and columns are those after it."]
     seen = dict.fromkeys(cell.code for cell in grid.cells.values())
-    legend = [f"{name} {WORDS.get(name, name)}" for name in seen]
-    return [
-        *out,
-        "",
-        "In the Crawford game nobody doubles; 1-away rows and columns are those after it.",
-        *legend,
-    ]
+    return out + [f"{name} {WORDS.get(name, name)}" for name in seen]
+
+
+def _codes(grid: Grid) -> list[list[str]]:
+    """The actions, own points to go down, the other side's across."""
+    away = range(1, grid.upto + 1)
+    return [[grid[mine, other, False].code for other in away] for mine in away]

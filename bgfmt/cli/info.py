@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
-
-if TYPE_CHECKING:
-    from bgfmt.storage import Source
 
 
 @click.command()
@@ -54,11 +50,12 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
     import bgfmt
+    from bgfmt.storage.blocks import digests_of
 
     with bgfmt.open(file, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
-            facts |= _digests(db.source)
+            facts |= digests_of(db.source, ("md5", "sha256"))
         return str(db), facts
 
 
@@ -87,12 +84,3 @@ def _word(value: Any) -> str:
     if isinstance(value, (bool, type(None))):
         return {True: "yes", False: "no", None: "-"}[value]
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _digests(source: Source) -> dict[str, str]:
-    sums = hashlib.md5(usedforsecurity=False), hashlib.sha256()
-    for start in range(0, source.size, 1 << 22):
-        block = source.buffer[start : start + (1 << 22)]
-        for one in sums:
-            one.update(block)
-    return {"md5": sums[0].hexdigest(), "sha256": sums[1].hexdigest()}

@@ -86,16 +86,14 @@ def solve(
         required = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
         if required and name not in options:
             raise TypeError(f"solve({what!r}, ...) needs {name}=")
+    options |= {"force": force, "threads": threads, "progress": progress}
     if isinstance(solver, type):
-        solve_table(
-            what, points, chequers, path, recipe=recipe, format=format, force=force, threads=threads,
-            progress=progress, **options,
-        )  # fmt: skip
+        solve_table(what, points, chequers, path, recipe=recipe, format=format, **options)
     else:
         named = {name: value for name, value in (("recipe", recipe), ("format", format)) if value is not None}
         if path is None:
             raise CapabilityError("a file to make has to be named")
-        solver(path, points, chequers, force=force, threads=threads, progress=progress, **named, **options)
+        solver(path, points, chequers, **named, **options)
     return Path(path if path is not None else options["store"])
 
 

@@ -191,10 +191,10 @@ class _Rows(described.Stored):
 
     def facts(self) -> str:
         with self._safely():
-            tables = self._db.execute("SELECT sql FROM sqlite_schema WHERE name = 'bgfmt'").fetchall()
+            tables = self._made_by("bgfmt")
             if not tables:
                 raise described.foreign(self.source.name, "SQLite", "table `bgfmt`")
-            if len(tables) != 1 or not str(tables[0][0]).startswith("CREATE TABLE bgfmt (key TEXT"):
+            if len(tables) != 1 or not str(tables[0][1]).startswith("CREATE TABLE bgfmt (key TEXT"):
                 raise self.refuse("a table bgfmt that describes the numbers", "another")
             row = self._db.execute(
                 "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
@@ -203,14 +203,14 @@ class _Rows(described.Stored):
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
         return row[0]
 
+    def _made_by(self, name: str) -> list[tuple[str, str]]:
+        return self._db.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
+
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
         with self._safely():
             for text in _schema(table):
                 name = text.split()[2]
-                tables = self._db.execute(
-                    "SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)
-                ).fetchall()
-                if tables != [("table", text)]:
+                if self._made_by(name) != [("table", text)]:
                     raise self.refuse(f"the table {name} of a {table.kind} table", "another")
             questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
             ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)

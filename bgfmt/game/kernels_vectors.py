@@ -42,7 +42,7 @@ def cube_of_gammons(nd: Any, dt: Any) -> Any:
 def turned(stored: Any, columns: int, gammons: bool, out: Any) -> None:
     """out = turned values of stored records, both (places * columns,), uint16 and int16.
 
-    gammons : they are 16383ths, of which the negative is exact; see `bgfmt.tables.gammon_two_sided`.
+    gammons : they are 16383ths, of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
     """
     if gammons:
         for j in range(stored.size // columns):

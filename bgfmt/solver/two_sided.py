@@ -111,7 +111,7 @@ class TwoSidedSolver(Solver):
 
 
 class GammonSolver(TwoSidedSolver):
-    """Two-sided tables that count gammons, on 1 to 12 points; see `bgfmt.tables.gammon_two_sided`."""
+    """Two-sided tables that count gammons, on 1 to 12 points; see `bgfmt.tables.GammonTwoSided`."""
 
     name = kind = "two-sided-gammons"
     stakes = Stakes(gammons=True)

@@ -9,13 +9,13 @@ each block is checked alone. A list is a file of 32 bytes a block.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bgfmt.errors import FormatError
 from bgfmt.storage.source import Source
 
-BLOCK = 1 << 20
+BLOCK, CHUNK = 1 << 20, 8 << 20
 SUM = 32  # bytes
 
 
@@ -46,6 +46,17 @@ def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) 
         if progress is not None:
             progress(min(start + BLOCK, source.size), source.size)
     return FileSums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
+
+
+def digests_of(source: Source, kinds: Iterable[str]) -> dict[str, str]:
+    """Hexadecimal digests of a whole file by kind, read once."""
+    hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+    for start in range(0, source.size, CHUNK):
+        piece = source.buffer[start : start + CHUNK]
+        for digest in hashes.values():
+            digest.update(piece)
+        source.release()
+    return {kind: digest.hexdigest() for kind, digest in hashes.items()}
 
 
 def block_sum(piece: bytes | memoryview) -> bytes:

@@ -1,4 +1,4 @@
-"""The tables that flow through bgfmt, one module a kind.
+"""The tables that flow through bgfmt; kinds that are alike share a module.
 
 >>> import bgfmt
 >>> from bgfmt.tables import KINDS
@@ -33,34 +33,31 @@ if TYPE_CHECKING:
         of_kind,
         same_numbers,
     )
-    from bgfmt.tables.exact_hypergammon import ExactHypergammon
-    from bgfmt.tables.fine_two_sided import FineTwoSided
-    from bgfmt.tables.gammon_two_sided import GammonTwoSided, JacobyTwoSided
-    from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, Hypergammon, HyperOutcome
+    from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, ExactHypergammon, Hypergammon, HyperOutcome
     from bgfmt.tables.match_score import MatchEntry, MatchScore
-    from bgfmt.tables.mean_rolls import MeanRolls
-    from bgfmt.tables.normal import NormalOneSided
     from bgfmt.tables.one_sided import OneSided, Race
-    from bgfmt.tables.rolls import Estimate, OfRolls, OneSideAnswer, Rolls
+    from bgfmt.tables.rolls import Estimate, MeanRolls, NormalOneSided, OfRolls, OneSideAnswer, Rolls
     from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
-    from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, TwoSided
+    from bgfmt.tables.two_sided import (
+        EQUITY_COLUMNS,
+        Equities,
+        FineTwoSided,
+        GammonTwoSided,
+        JacobyTwoSided,
+        TwoSided,
+    )
 
 #: the names in modules that are imported when one of their names is first asked for; the classes of all other kinds
 #: come by the entry points of `KINDS`
 _NAMES = {
     "base": "BLOCK_BYTES KINDS Answer ArrayRule Breach Coarser Column Listing OfBothSides OfOneSide OfRaces Table "
     "of_kind same_numbers",
-    "exact_hypergammon": "ExactHypergammon",
-    "fine_two_sided": "FineTwoSided",
-    "gammon_two_sided": "GammonTwoSided JacobyTwoSided",
-    "hypergammon": "HYPER_EQUITIES OUTCOMES HyperOutcome Hypergammon",
+    "hypergammon": "HYPER_EQUITIES OUTCOMES ExactHypergammon HyperOutcome Hypergammon",
     "match_score": "MatchEntry MatchScore",
-    "mean_rolls": "MeanRolls",
-    "normal": "NormalOneSided",
     "one_sided": "OneSided Race",
-    "rolls": "Estimate OfRolls OneSideAnswer Rolls",
+    "rolls": "Estimate MeanRolls NormalOneSided OfRolls OneSideAnswer Rolls",
     "rows": "LazyRows PlacedPairs Rows",
-    "two_sided": "EQUITY_COLUMNS Equities TwoSided",
+    "two_sided": "EQUITY_COLUMNS Equities FineTwoSided GammonTwoSided JacobyTwoSided TwoSided",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.tables.base import ArrayRule, Breach, Column, OfBothSides
-from bgfmt.tables.rows import Array, Rows
+from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column, OfBothSides
+from bgfmt.tables.rows import Array, LazyRows, Rows
+from bgfmt.tables.two_sided import cube_order
 
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
 POINTS, MOST = 25, 3
 RECORD = 28
+UNITS = 16777215
+SLACK = 1e-9
 
 
 def hyper_numbers(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
@@ -130,3 +133,55 @@ class Hypergammon(HyperSides):
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         bad = block["records"][..., RECORD - 1].any(axis=1)
         yield Breach("zero byte", np.asarray(bad), "the last byte of a record is not zero")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ExactHypergammon(HyperSides):
+    """What recipe ``exact`` makes: (n, n, 10) float64, indexed [us, them]: five chances, then money equities.
+
+    win, win gammon, win backgammon, lose gammon, lose backgammon; equities cubeless, owned, centered, centered with
+    Jacoby, opponent. Illegal pairs (both sides on one point) hold zeros.
+    """
+
+    kind: ClassVar[str] = "hypergammon-exact"
+    unit: ClassVar[str] = "equity"
+    money: ClassVar[tuple[str, ...]] = ("cubeless", *HYPER_EQUITIES)
+    printed: ClassVar[tuple[str, str]] = ("%12.9f", "%+12.9f")
+    float64: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("float64", ((n, n, 10),), ("f8",)),)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        rows = block["float64"]
+        chances, money = rows[..., :5], rows[..., 5:]
+        inside = ((chances >= 0) & (chances <= 1 + SLACK) & (np.abs(money) <= 3 + SLACK)).all(axis=(1, 2))
+        yield Breach(
+            "bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3"
+        )
+        yield cube_order(rows[..., 6], rows[..., 7], rows[..., 9], SLACK)
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        return (
+            Coarser(Hypergammon, self.rounded, "numbers are rounded to 24 bits, cubeless equities dropped"),
+        )
+
+    def rounded(self) -> Hypergammon:
+        """The numbers as gnubg's files hold them, rounded to 24 bits."""
+        n = self.positions
+        records = LazyRows(
+            (n, n, RECORD), np.dtype("u1"), lambda a, b: _records(np.asarray(self.float64[a:b]))
+        )
+        return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self.rearranged())
+
+
+def _records(rows: NDArray[np.float64]) -> NDArray[np.uint8]:
+    parts = np.concatenate([rows[..., :5], rows[..., 6:] / 6 + 0.5], axis=-1)
+    legal = (rows != 0).any(axis=-1)
+    whole = np.where(legal[..., None], np.rint(parts * UNITS), np.floor(parts * UNITS)).astype(np.uint32)
+    out = np.zeros((*rows.shape[:-1], RECORD), np.uint8)
+    for k in range(3):
+        out[..., k : RECORD - 1 : 3] = whole >> 8 * k & 255
+    return out

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column
-from bgfmt.tables.mean_rolls import MeanRolls
-from bgfmt.tables.normal import NormalOneSided
 from bgfmt.tables.rolls import (
     CHANCE_WHOLE,
     DEVIATION,
     GAMMON,
     OF_ROLLS,
     PIPS_PER_ROLL,
+    MeanRolls,
+    NormalOneSided,
     OfRolls,
     OneSideAnswer,
     Rolls,

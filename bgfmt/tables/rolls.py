@@ -1,22 +1,20 @@
-"""What follows from the mean rolls of one side: EPC, wastage; and the answer of tables that hold means alone."""
+"""The rolls that one side needs: EPC and wastage, which follow from their mean; tables of means and deviations."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
-from bgfmt.game.board import Side
+from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
-from bgfmt.tables.base import Column, OfOneSide
-from bgfmt.tables.rows import Array
-
-if TYPE_CHECKING:
-    from bgfmt.tables.mean_rolls import MeanRolls
+from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column, OfOneSide
+from bgfmt.tables.rows import Array, LazyRows, Rows
 
 Which = int | NDArray[np.int64]
 PIPS_PER_ROLL = 49 / 6
@@ -184,3 +182,86 @@ def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> N
     pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)
     epc = np.asarray(mean, np.float64) * PIPS_PER_ROLL
     return np.stack([pips, mean, epc, epc - pips], axis=1).astype(np.float64)
+
+
+class OfMeans(OfRolls):
+    """Tables of means, and perhaps of deviations."""
+
+    unit: ClassVar[str] = "rolls"
+
+    def lookup(self, asked: Side | Position) -> Estimate:
+        number = self.number(asked)
+        assert isinstance(asked, Side)
+        return Estimate(asked, number, *map(float, np.atleast_1d(self._first[number])))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanRolls(OfMeans):
+    """Expected rolls under least-mean play, Peelle's table: `means`, (n,) float64 in order of position number."""
+
+    kind: ClassVar[str] = "mean-rolls"
+    names = ("mean_rolls",)
+    columns = OF_ROLLS
+    means: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return (ArrayRule("means", ((board.count(points, chequers),),), ("f8",)),)
+
+    def rolls(self, which: Which) -> Rolls:
+        return Rolls(np.asarray(self.means[which]))
+
+    def to_mean_rolls(self) -> MeanRolls:
+        return self
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return rolls_values(self, numbers, np.asarray(self.means[numbers]))
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        means = block["means"]
+        good = np.isfinite(means) & (means >= 0)
+        yield Breach("finite", ~good, "a mean is negative or not a number")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NormalOneSided(OfMeans):
+    """As makebearoff -n: (n, 4) float32, mean and standard deviation of rolls to bear off all, and the first."""
+
+    kind: ClassVar[str] = "normal-distribution"
+    names = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
+    columns = (*OF_ROLLS, DEVIATION, *GAMMON)
+    moments: Rows
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        return (ArrayRule("moments", ((board.count(points, chequers), 4),), ("f4",)),)
+
+    @property
+    def rolls_error(self) -> float:
+        return bounds.mean_error(self.points, normal=True)
+
+    def rolls(self, which: Which) -> Rolls:
+        rows = np.asarray(self.moments[which])
+        return Rolls(rows[..., 0], rows[..., 1])
+
+    def first_rolls(self, which: Which) -> Rolls:
+        rows = np.asarray(self.moments[which])
+        return Rolls(rows[..., 2], rows[..., 3])
+
+    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        rows = np.asarray(self.moments[numbers], np.float64)
+        return np.concatenate([rolls_values(self, numbers, rows[:, 0]), rows[:, 1:]], axis=1)
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        moments = block["moments"]
+        good = np.isfinite(moments).all(axis=1) & (moments >= 0).all(axis=1)
+        yield Breach("finite", np.asarray(~good), "a mean or deviation is negative or not a number")
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        lost = "only the mean rolls are kept, not the deviations or gammons"
+        return (Coarser(MeanRolls, self.to_mean_rolls, lost),)
+
+    def to_mean_rolls(self) -> MeanRolls:
+        """Mean rolls, float64, of each position."""
+        means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
+        return self.made_into(MeanRolls, means=means)

@@ -1,10 +1,11 @@
-"""Money equities of both sides' positions: gnubg's two-sided databases."""
+"""Money equities of both sides' positions: gnubg's two-sided databases, finer ones, and such that count gammons."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +16,18 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
 from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
-from bgfmt.tables.rows import Array, LazyRows, Rows, at_random
+from bgfmt.tables.rows import Array, LazyRows, PairRows, Rows, at_random
 
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
 EQUITY_HALF = 32767.5
 SLACK = 8  # units by which truncation may bend the order of the cubeful columns
+#: where gammons count: units in an equity of 1, so that 0, 1 and 2 are stored exactly, and what stands for 0
+ONE, ZERO = 16383, 32768
+UNIT_24 = 4_194_000
+"""Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
+MOST = 3.0  # a backgammon; whether finer tables count gammons is not known
+NUMBERS = {"f4": "float32", "u4": "24 bits", "u2": "16 bits"}
 
 
 def equities(rows: Any) -> Array:
@@ -79,14 +86,15 @@ class Equities(PairRecord):
 
 
 def ends(
-    start: int, rows: Array, won: float, lost: float, differs: Callable[..., Any] = np.not_equal
-) -> Iterator[Breach]:
-    """Rules of sides without chequers, of (rows, them, columns) from row `start` on."""
+    start: int, rows: Array, won: Any, lost: Any, differs: Callable[..., Any] = np.not_equal,
+    points: tuple[str, str] = ("", ""),
+) -> Iterator[Breach]:  # fmt: skip
+    """Rules of sides without chequers, of (rows, them, columns) from row `start` on; points : how many, in words."""
     first = np.arange(start, start + len(rows)) == 0
     bad = first & (start == 0 and bool(differs(rows[0], won).any()))
-    yield Breach("won", bad, "a side without chequers has won")
+    yield Breach("won", bad, f"a side without chequers has won{points[0]}")
     over = differs(rows[:, 0], lost).any(axis=1) & ~first
-    yield Breach("lost", over, "a side whose opponent has no chequers left has lost")
+    yield Breach("lost", over, f"a side whose opponent has no chequers left has lost{points[1]}")
 
 
 def cube_order(owned: Array, centered: Array, opponent: Array, slack: float) -> Breach:
@@ -197,6 +205,19 @@ class StoredEquities(PairEquities):
             owned, centered, opponent = (np.asarray(stored[..., c], number) for c in (1, 2, 3))
             yield cube_order(owned, centered if self.same_stakes else owned, opponent, slack)
 
+    def errors(self) -> dict[str, float]:
+        known = self.known_errors.tolist()
+        return ({"win": known[0] / 2} if self.tells_win else {}) | dict(zip(self.names, known, strict=False))
+
+    def value_tables(self) -> dict[int, tuple[str, int, Array]]:
+        if self.exact:
+            return {}
+        means = self.decoded(np.arange(1 << 16, dtype=np.uint16))
+        every = {k + self.tells_win: ("equities", k, means) for k in range(self.equities.shape[2])}
+        return (
+            {0: ("equities", 0, means / np.float32(2) + np.float32(0.5))} if self.tells_win else {}
+        ) | every
+
     @property
     def cost(self) -> float:
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
@@ -211,6 +232,10 @@ class StoredEquities(PairEquities):
         else:
             first = LazyRows((*rows.shape[:2], 1), rows.dtype, lambda a, b: rows[a:b][..., :1])
         return replace(self, equities=first, **self.rearranged())
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        lost = "the equities with a cube are dropped, the cubeless ones kept"
+        return (Coarser(type(self), self.cubeless, lost),) if self.cubeful else ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -235,13 +260,6 @@ class TwoSided(StoredEquities):
                 yield column / column.dtype.type(2) + column.dtype.type(0.5)
             yield column
 
-    def value_tables(self) -> dict[int, tuple[str, int, Array]]:
-        if self.exact:
-            return {}
-        means = equities(np.arange(1 << 16, dtype=np.uint16))
-        every = {k + 1: ("equities", k, means) for k in range(self.equities.shape[2])}
-        return {0: ("equities", 0, means / np.float32(2) + np.float32(0.5))} | every
-
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / EQUITY_HALF - 1, np.float64)
 
@@ -251,19 +269,138 @@ class TwoSided(StoredEquities):
 
     @property
     def known_errors(self) -> NDArray[np.float64]:
-        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
         if self.exact:
             return np.full(4, bounds.float64_error(self.points, self.chequers))
         return np.array(bounds.stored_error(self.points, self.chequers))
 
-    def errors(self) -> dict[str, float]:
-        known = self.known_errors.tolist()
-        return {"win": known[0] / 2} | dict(zip(self.names, known, strict=False))
-
     def coarser(self) -> tuple[Coarser, ...]:
         if not self.cubeful:
             return ()
-        from bgfmt.tables.fine_two_sided import finer
+        lost = "the equities are rounded to {}" if self.exact else ""  # 16-bit numbers can be had back
+        finer = [(partial(with_numbers, self, dtype), lost.format(NUMBERS[dtype])) for dtype in ("f4", "u4")]
+        return (*super().coarser(), *(Coarser(FineTwoSided, *way) for way in finer))
 
-        lost = "the equities with a cube are dropped, the cubeless ones kept"
-        return (Coarser(TwoSided, self.cubeless, lost), *finer(self))
+
+# -- gammons counted: who loses with all fifteen chequers loses two points ---------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GammonTwoSided(StoredEquities):
+    """Equities of the side on roll: uint16, equity = (value - 32768) / 16383, or float64 equities."""
+
+    kind: ClassVar[str] = "two-sided-gammons"
+    answer: ClassVar[type[PairRecord]] = PairRecord
+    tells_win: ClassVar[bool] = False
+    most: ClassVar[float] = 2.0
+    jacoby: ClassVar[bool] = False
+
+    def decoded(self, stored: Array) -> Array:
+        values = np.asarray(stored)
+        if values.dtype == np.float64:
+            return values
+        return (values.astype(np.float32) - np.float32(ZERO)) / np.float32(ONE)
+
+    def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        return np.asarray(stored if stored.dtype == np.float64 else (stored - float(ZERO)) / ONE, np.float64)
+
+    def won(self) -> NDArray[np.float64]:
+        """What the side on roll has won against each side once it is off, equities (n, columns)."""
+        counts = board.unrank_array(np.arange(self.positions), self.points)
+        gained = 1.0 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
+        won = np.repeat(gained[:, None], self.equities.shape[2], 1)
+        if self.jacoby and self.cubeful:
+            won[:, 2] = 1
+        return won
+
+    def ends(self, start: int, stored: Array) -> Iterator[Breach]:
+        won = self.won() if self.exact else self.won() * ONE + ZERO
+        lost = (-won if self.exact else 2 * ZERO - won)[start : start + len(stored)]
+        points = " one point, or two against fifteen chequers", " one point, or two with fifteen"
+        return ends(start, stored, won, lost, points=points)
+
+    @property
+    def known_errors(self) -> NDArray[np.float64]:
+        if self.exact:
+            return np.full(4, 2 * bounds.float64_error(self.points, self.chequers))
+        return np.full(4, bounds.GAMMONS)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JacobyTwoSided(GammonTwoSided):
+    """The same by Jacoby's rule: gammons count for nothing while the cube is centered."""
+
+    kind: ClassVar[str] = "two-sided-jacoby"
+    jacoby: ClassVar[bool] = True
+    same_stakes: ClassVar[bool] = False
+
+
+# -- finer than 16 bits: the databases of other programs than gnubg ------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FineTwoSided(PairEquities):
+    """Equities of the side on roll, always four: float32, or 24-bit integers in uint32, value / 4194000 - 2."""
+
+    kind: ClassVar[str] = "two-sided-fine"
+    printed: ClassVar[str] = "%+10.7f"
+
+    @classmethod
+    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        n = board.count(points, chequers)
+        return (ArrayRule("equities", ((n, n, 4),), ("f4", "u4")),)
+
+    def decoded(self, stored: Array) -> Array:
+        """Equities: float32 as they stand, of 24-bit integers in float64."""
+        values = np.asarray(stored)
+        return values if values.dtype.kind == "f" else values / UNIT_24 - 2
+
+    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        equities = self.decoded(block["equities"])
+        bad = ~(np.abs(equities) <= MOST).all(axis=(1, 2))
+        yield Breach("bounds", np.asarray(bad), f"an equity is not a number from -{MOST:g} to {MOST:g}")
+        yield from ends(start, equities, 1, -1, lambda some, value: np.abs(some - value) > 1e-6)
+
+    def coarser(self) -> tuple[Coarser, ...]:
+        def other_numbers() -> PairEquities:
+            rounded = with_numbers(self, "u2")  # numbers that 16-bit ones have become those that these become
+            return with_numbers(rounded if self._is_rounded() else self, other)
+
+        other = "u4" if self.equities.dtype.kind == "f" else "f4"
+        lost = {dtype: f"the equities are rounded to {NUMBERS[dtype]}" for dtype in (other, "u2")}
+        return (
+            Coarser(FineTwoSided, other_numbers, lost[other], self._is_rounded),
+            Coarser(TwoSided, partial(with_numbers, self, "u2"), lost["u2"], self._is_rounded),
+        )
+
+    def _is_rounded(self) -> bool:
+        """Whether every number is that of a 16-bit one, so that rounding loses nothing."""
+        back = with_numbers(with_numbers(self, "u2"), self.equities.dtype.str[1:]).equities
+        return all(np.array_equal(back[rows], block["equities"]) for rows, block in self.blocks())
+
+
+def with_numbers(table: PairEquities, dtype: str) -> PairEquities:
+    """The table in the nearest numbers of "u2", "u4" or "f4", made when they are asked for."""
+    encode = _encoder(dtype)
+
+    def changed(rows: Any) -> Array:
+        return encode(table.read("equities", np.asarray(rows)))
+
+    def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> Array:
+        return changed(table.equities[us, them])
+
+    shape = tuple(table.equities.shape)
+    rows = PairRows(shape, dtype, lambda start, stop: changed(table.equities[start:stop]), pairs)
+    kind = TwoSided if dtype == "u2" else FineTwoSided
+    return table.made_into(kind, equities=rows, recipe=table.recipe, **table.rearranged())
+
+
+def _encoder(dtype: str) -> Callable[[NDArray[np.float64]], Array]:
+    """What makes the nearest stored numbers of equities; of what is no number an integer is the least."""
+    if dtype == "f4":
+        return lambda equities: equities.astype(np.float32)
+    shift, unit, most = (1, EQUITY_HALF, 0xFFFF) if dtype == "u2" else (2, UNIT_24, (1 << 24) - 1)
+
+    def integers(equities: NDArray[np.float64]) -> Array:
+        return np.asarray(np.clip(np.nan_to_num(np.rint((equities + shift) * unit)), 0, most)).astype(dtype)
+
+    return integers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,12 +16,12 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats.base import Apart
 from bgfmt.storage import Source
+from bgfmt.storage.blocks import digests_of
 from bgfmt.tables import Table
 from bgfmt.tables.rows import at_random
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, nowhere, proof_of
 
-CHUNK = 8 << 20
 LEAST = 4  # rows below which a table may well be one number
 LITTLE = 64  # bytes of which a file is hardly more than a header
 MANY = 1024  # line feeds of which some follow a carriage return by chance
@@ -65,17 +64,6 @@ def locator(db: Database) -> Locate:
 def published() -> tuple[dict[str, Any], ...]:
     """The entries of data/digests.toml."""
     return tuple(tomllib.loads((files("bgfmt") / "data" / "digests.toml").read_text("utf-8"))["file"])
-
-
-def digests_of(source: Source, kinds: set[str]) -> dict[str, str]:
-    """Hexadecimal digests of a whole file by kind, read once."""
-    hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
-    for start in range(0, source.size, CHUNK):
-        piece = source.buffer[start : start + CHUNK]
-        for digest in hashes.values():
-            digest.update(piece)
-        source.release()
-    return {kind: digest.hexdigest() for kind, digest in hashes.items()}
 
 
 def digest(source: Source) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from bgfmt.extras.hosts.ubgi import Engine
 from bgfmt.game.identifiers import fibs, from_fibs
 from bgfmt.game.moves import ROLLS
 from bgfmt.solver.hypergammon import hypergammon
-from bgfmt.tables.exact_hypergammon import ExactHypergammon
+from bgfmt.tables import ExactHypergammon
 from tests.support.analysis_tables import exact_two_sided, stored_two_sided
 
 RACE = "0 0 0 0 0 0 0 0 0 1 / 0 0 0 0 0 0 0 0 1"

@@ -52,6 +52,9 @@ class KnownRecipe:
     stated: tuple[str, ...] = ()
 
 
+EXACT = KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True)
+
+
 def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
     """The byte offset of a number that lies in no file."""
     return None

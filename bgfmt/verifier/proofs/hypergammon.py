@@ -17,7 +17,7 @@ from bgfmt.errors import SolverError
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import EXACT, KnownRecipe, Progress, Proof, Request
 from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, many, tell
 from bgfmt.verifier.recurrence import hypergammon as recurrence
 from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
@@ -293,6 +293,4 @@ class ExactHypergammonProof(HyperProof[ExactHypergammon]):
 
     solved_by = "exact"
     check = ExactCheck
-    recipes = (
-        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
-    )
+    recipes = (EXACT,)

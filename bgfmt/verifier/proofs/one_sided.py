@@ -14,6 +14,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import (
+    EXACT,
     KnownRecipe,
     Proof,
     Request,
@@ -72,9 +73,7 @@ class OneSidedProof(Proof[OneSided]):
         ),
         KnownRecipe("float32", "distributions kept in float32, rounded once at the end", "plain arithmetic"),
         KnownRecipe("float64", "distributions kept in float64, rounded once at the end", "plain arithmetic"),
-        KnownRecipe(
-            "exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True
-        ),
+        EXACT,
     )  # fmt: skip
 
     def prove(self, table: OneSided, request: Request) -> Outcome:

@@ -16,7 +16,7 @@ from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, prove_pairs, turned_or_shifted
+from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, prove_pairs, turned_or_shifted
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array, pips
@@ -51,9 +51,7 @@ class TwoSidedProof(Proof[StoredEquities]):
         KnownRecipe("float32", "equities kept in float32, rounded when stored", "plain arithmetic"),
         KnownRecipe("float64", "equities kept in float64, rounded when stored", "plain arithmetic"),
         KnownRecipe("float64-truncated", "equities kept in float64, truncated when stored", "plain arithmetic"),
-        KnownRecipe(
-            "exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True
-        ),
+        EXACT,
     )  # fmt: skip
 
     def prove(self, table: StoredEquities, request: Request) -> Outcome:
@@ -94,7 +92,7 @@ class GammonProof(TwoSidedProof):
 
     recipes = (
         KnownRecipe("gammons", "equities in 16383ths, rounded to the nearest", "bgfmt solve", plain=True),
-        KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True),
+        EXACT,
     )
 
     def prove(self, table: StoredEquities, request: Request) -> Outcome:

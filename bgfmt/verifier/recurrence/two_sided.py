@@ -24,9 +24,8 @@ from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
 from bgfmt.tables import GammonTwoSided
-from bgfmt.tables.gammon_two_sided import ONE, ZERO
 from bgfmt.tables.rows import mapping_of
-from bgfmt.tables.two_sided import StoredEquities
+from bgfmt.tables.two_sided import ONE, ZERO, StoredEquities
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
 
 HIGH = 32767
