@@ -74,7 +74,8 @@ class Lines(Candidate):
         talk.drop()
         talk.say(str(question))
         said = talk.hear(until)
-        if talk.held:
+        if talk.held:  # and there may be more to come
+            self.close()
             raise Failure(ILLEGAL, "more than one line of answer")
         return said
 
