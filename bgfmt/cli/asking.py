@@ -368,9 +368,12 @@ def asides(
     given : what the question says; its names are `spelled` so in the lines.
     """
     state, lines = answer.state, []
-    money = state is not None and state.money and not isinstance(answer, ScoresAnswer)
-    names = (*MET, *STATE) if state is None else MET if money else ()
-    what = "one side alone is asked about" if state is None else "this is no match"
+    names: tuple[str, ...] = MET if state and state.money else ()
+    what = "this is no match"
+    if state is None:
+        names, what = (*MET, *STATE, "oracle"), "one side alone is asked about"
+    elif isinstance(answer, ScoresAnswer):
+        names, what = ("oracle",), "the cube is asked about at all scores"
     if words := ", ".join(spelled(name) for name in names if given[name] is not None):
         lines.append(f"not looked at: {words}; {what}")
     if given.get("insight") and getattr(answer, "insight", None) is None:

@@ -375,6 +375,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
     for wrong in (
         ["nobody"],
         ["os:nothing"],
+        [str(answers), "--set", "standard", "--sample", "150"],  # answers to other questions
         [mine, "--set", "none"],
         [mine, "--score", "9-9", "--kind", "take", "--set", "traps"],
     ):
