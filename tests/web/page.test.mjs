@@ -13,33 +13,39 @@ const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta
 const SHOTS = process.env.BGFMT_SHOTS;
 const TIMEOUT = Number(process.env.BGFMT_TIMEOUT ?? 120000); // ms that a busy machine may take for an answer
 let browser;
+const free = new Map(); // pages that no test uses now, by their options
 
 before(async () => {
-  browser = await chromium.launch({ executablePath: process.env.BGFMT_CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  browser = await chromium.launch({ executablePath: process.env.BGFMT_CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-software-rasterizer"] });
 });
 after(() => browser?.close());
 
-/** Run with a page of its own; it fails on anything in the console and on any request to another origin. */
+/** Run with a page; it fails on anything in the console and on any request to another origin.
+ * Pages of the same options are used again, for a new one takes more of the processor than a test, but not `first`. */
 async function visit(base, query, see, options = {}) {
-  const { width = 1280, height = 900, ...more } = options;
-  const context = await browser.newContext({ viewport: { width, height }, bypassCSP: Boolean(more.axe), ...more });
-  const page = await context.newPage();
+  const { width = 1280, height = 900, axe = false, first = false, expected = /$^/, ...more } = options;
+  const viewport = { width, height };
+  // a worker that answers for the network is the matter of offline.test.mjs
+  const asked = { viewport, bypassCSP: axe, serviceWorkers: "block", ...more };
+  const key = JSON.stringify(asked);
+  if (!free.has(key)) free.set(key, []);
+  const page = (first ? null : free.get(key).pop()) ?? await (await browser.newContext(asked)).newPage();
   const wrong = [];
-  page.on("console", (m) => wrong.push(`${m.type()}: ${m.text()} ${m.location().url}`));
+  page.on("console", (m) => /blocked by Playwright/.test(m.text()) || wrong.push(`${m.type()}: ${m.text()} ${m.location().url}`));
   page.on("pageerror", (e) => wrong.push(e.stack));
   page.on("request", (r) => {
     if (!r.url().startsWith("data:") && new URL(r.url()).origin !== new URL(base).origin) wrong.push(`asked ${r.url()}`);
   });
   page.setDefaultTimeout(TIMEOUT);
-  try {
-    await page.goto(base + query);
-    await settled(page);
-    await see(page);
-    const expected = options.expected ?? /$^/;
-    assert.deepEqual(wrong.filter((line) => !expected.test(line)), []);
-  } finally {
-    await context.close();
-  }
+  await page.goto(base + query);
+  await settled(page);
+  await see(page);
+  assert.deepEqual(wrong.filter((line) => !expected.test(line)), []);
+  page.removeAllListeners();
+  await page.unrouteAll();
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme: null });
+  free.get(key).push(page);
 }
 
 async function settled(page) {
@@ -738,7 +744,7 @@ test("a table that cannot be read is named, and the others answer", () =>
     await settled(page);
     assert.match(await status(page), /^Answered by ts_06x04\.bd, .* Not read: os_p06\.bd: no table that this reader knows/);
     assert.match((await cells(page, "Tables"))[2][1], /^Not read: os_p06\.bd/);
-  }));
+  }, { first: true }));
 
 test("each reason is told once, and headlines are sentences", async () => {
   for (const base of Object.values(PAGES)) {
