@@ -8,10 +8,12 @@ waits for another at the end.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import signal
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,9 +91,47 @@ class Kernels:
             self.compiling += took
 
 
+class Turns:
+    """Of several workers one compiles the kernels of a module; the others wait, and load what it has kept.
+
+    numba:compiler_lock is held while a kernel is looked for among what is kept, and while it is compiled.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from numba.core import event
+
+        from bgfmt import jit
+
+        self.folder, self.own = folder, threading.local()
+        chosen = jit.Kernel.chosen
+
+        def noted(kernel: Any, *args: Any) -> Any:
+            self.own.module = kernel.__module__
+            return chosen(kernel, *args)
+
+        jit.Kernel.chosen = noted  # type: ignore[method-assign,assignment]
+        listener: Any = type("Listener", (event.Listener,), {"on_start": self.start, "on_end": self.end})
+        register: Any = event.register
+        register("numba:compiler_lock", listener())
+
+    def start(self, happening: Any) -> None:
+        self.own.depth = getattr(self.own, "depth", 0) + 1
+        if self.own.depth == 1:
+            self.own.file = os.open(self.folder / getattr(self.own, "module", "any"), os.O_CREAT | os.O_RDWR)
+            fcntl.flock(self.own.file, fcntl.LOCK_EX)
+
+    def end(self, happening: Any) -> None:
+        self.own.depth -= 1
+        if not self.own.depth:
+            fcntl.flock(self.own.file, fcntl.LOCK_UN)  # a process forked meanwhile has the file too
+            os.close(self.own.file)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--measure"):
         config.stash[KERNELS] = Kernels()
+    if "PYTEST_XDIST_WORKER" in os.environ and getattr(config, "cache", None) is not None:
+        Turns(config.cache.mkdir("turns"))
 
 
 def name_of(nodeid: str) -> str:

@@ -28,7 +28,7 @@ LEAN = np.float32(1e-4)  # squared chance to win that weighs as much as the slop
 VALUES, SLOPES, WINS = range(3)  # of a line
 
 # A row of lanes has the K columns one after another, each with the boards of a side. Lanes of all columns are taken
-# together, chances to win repeated: loops over the boards of one are too short for vectors.
+# together: loops over the boards of one are too short for vectors.
 
 
 @njit()
@@ -190,7 +190,8 @@ def _half(
     faces = np.empty((0, 0), np.float32)
     if known:
         faces = _faces(lines, chain, t + 1, other, u, walking, wholes, cubeless)
-    still = np.empty((mine.within.shape[1], lanes), np.float32)
+    wide = (many + 15) & ~15  # of loops in vectors
+    still = np.zeros((mine.within.shape[1], wide), np.float32)
     low, highs = np.empty(lanes, np.float32), np.empty((4, lanes), np.float32)
     counts, lone = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     exact = False
@@ -206,10 +207,8 @@ def _half(
         for gain in range(4):
             highs[gain, one] = lost[c, gain]
         counts[one], lone[one] = wholes[c], won[c, 1]
-        if c:
-            for j in range(still.shape[0]):
-                still[j, one] = still[j, :many]
     values, wins = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
+    chances = np.empty(wide, np.float32)
     numbers, within, gains, small = mine.numbers, mine.within, mine.gains, mine.small
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
     begin = mine.layers[t + 1]
@@ -219,17 +218,20 @@ def _half(
             for i in range(lanes):
                 rows[x - begin, i] = -low[i]
             continue
-        for i in range(lanes):
-            wins[i] = ONE
+        for b in range(wide):
+            chances[b] = ONE
         before = NONE
         for j in range(still.shape[0]):
             here = within[x, j] - before
             if here != NONE:
                 before = within[x, j]
-                for i in range(lanes):
-                    wins[i] -= here * still[j, i]
+                for b in range(wide):
+                    chances[b] -= here * still[j, b]
                 if before == ONE:
                     break
+        for c in range(k):
+            for b in range(many):
+                wins[c * many + b] = chances[b]
         p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
         v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
         gain = gains[x]

@@ -39,6 +39,7 @@ EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
 SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
 THROWS, MOST = 36, 1 << 12  # how often each side throws its dice in a block of play-outs; most blocks
 MANY = 32  # blocks, from which on the standard error is that of their means
+EVEN = 0.8  # of the variance of independent throws; those of a block are even at each roll
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
 #: that both sides are within
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
@@ -214,7 +215,7 @@ class Oracle:
                 break
             many = (MANY if done < MANY else MOST) - done
             if error:
-                many = min(many, max(1, int(1.05 * done * (errors.max() / error) ** 2) + 1 - done))
+                many = min(many, max(1, int(done * (errors.max() / error) ** 2) + 1 - done))
             if seconds is not None:
                 many = max(1, min(many, int((seconds - passed) * done / max(passed, 1e-3))))
         values = {}
@@ -308,7 +309,7 @@ class Sample:
         if self.blocks >= MANY:
             return self._means[:, 0].mean(axis=1).std(axis=0, ddof=1) / np.sqrt(self.blocks)  # type: ignore[no-any-return]
         variances = self._means.var(axis=2, ddof=1).mean(axis=0).sum(axis=0)
-        return np.sqrt(variances / (THROWS * self.blocks))  # type: ignore[no-any-return]
+        return np.sqrt(EVEN * variances / (THROWS * self.blocks))  # type: ignore[no-any-return]
 
 
 def _unit(terms: Terms) -> float:

@@ -5,8 +5,8 @@
 //     await probe([await open("ts_06x06.bd")], "0,1,0,0,1/0,1,1", { roll: "61" });
 //
 // The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked`. With `calculate`, what no
-// table covers or a table leaves too close is calculated from the rules; without it, tables alone answer. What takes
-// more than the limit is refused by NotCoveredError. Which table answers is decided as bgfmt decides it, among several
+// table covers or a table leaves too close is calculated from the rules, or estimated where that takes more than the
+// limit; without it, tables alone answer. Which table answers is decided as bgfmt decides it, among several
 // alike in the order given.
 
 import * as bgfmt from "./bgfmt.js";
@@ -14,7 +14,6 @@ import * as bgfmt from "./bgfmt.js";
 const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, pips, rank, sideOf } = bgfmt;
 
 export const ROLLS = Array.from({ length: 6 }, (_, i) => Array.from({ length: i + 1 }, (_, j) => `${i + 1}${j + 1}`)).flat();
-const FARTHEST = 8; // the last point of races that estimate.js estimates
 const FULL = 15; // only a side with all its chequers on the board can lose a gammon
 const EXACT = 1e-12; // equities this near are not told apart
 const EVERYWHERE = { gapPages: 1 << 20 }; // successors lie in one row of the table: one stretch, whatever lies between
@@ -190,12 +189,11 @@ function notCovered(tables, sides, wanted) {
   return new NotCoveredError([...new Set(why)].join("; ") || "no table was given");
 }
 
-/** The refusal of a race whose cube and plays no two-sided table has. */
-function toEstimate(tables, sides, calculation) {
+/** The refusal of a race whose cube and plays no two-sided table has, where nothing is calculated. */
+function toEstimate(tables, sides) {
   const cubeless = tables.find((t) => t.kind === "two-sided" && !sides.some((side) => uncovered(t, side)));
   const why = cubeless ? `${cubeless.name} holds cubeless equities only` : notCovered(tables, sides, "both sides' equities").message;
-  const beyond = calculation?.beyond ? `; ${calculation.beyond.message}` : "";
-  return new NotCoveredError(`${why}${beyond}; the command bgfmt and the page of "bgfmt serve" estimate such a race`);
+  return new NotCoveredError(`${why}; where calculation is allowed such a race is estimated`);
 }
 
 const listOf = (tables) => (Array.isArray(tables) ? tables : [tables]);
@@ -250,13 +248,13 @@ const LIMITS = { close: 12_000_000, alone: 4_000_000, beside: 400_000, match: 24
 const KEPT = 6; // answers of a function that calculates, as the cube and the plays of one turn ask the same
 const kept = new WeakMap();
 
-/** What calculates for one question, null where nothing does; `beyond` is the last refusal for too much work. */
+/** What calculates for one question, null where nothing does. */
 function calculating({ calculate, limit, progress, signal }) {
   if (!calculate) return null;
   const own = calculate === true ? direct : calculate;
   const limits = typeof limit === "number" ? Object.fromEntries(Object.keys(LIMITS).map((name) => [name, limit])) : { ...LIMITS, ...limit };
   if (!kept.has(own)) kept.set(own, new Map());
-  return { own, limits, beyond: null, more: { progress, signal }, answers: kept.get(own) };
+  return { own, limits, more: { progress, signal }, answers: kept.get(own) };
 }
 
 const direct = async (question, { progress }) => (await import("./estimate.js")).answer(question, progress);
@@ -281,14 +279,13 @@ async function solve(calculation, { us, them }, columns, limit, total = columns.
     return await once(calculation, JSON.stringify([us, them, columns, limit]), ask);
   } catch (error) {
     if (!(error instanceof NotCoveredError)) throw error;
-    calculation.beyond = error;
     return null;
   }
 }
 
-/** A race estimated; null with a chequer too far back, and where nothing calculates. */
+/** A race estimated; null where nothing calculates. */
 async function estimate(calculation, { us, them }, columns, unit = 1) {
-  if (!calculation || Math.max(highest(us), highest(them)) > FARTHEST) return null;
+  if (!calculation) return null;
   return once(calculation, JSON.stringify([us, them, columns, unit]), async () => calculation.own({ us, them, columns, unit }, calculation.more));
 }
 
@@ -475,7 +472,7 @@ async function equities(all, position, calculation, more) {
   const table = pairs(all, position, [them, us]);
   if (!table) {
     const solved = await solvedAnew(calculation, all, position);
-    if (!solved) throw toEstimate(all, [us, them], calculation);
+    if (!solved) throw toEstimate(all, [us, them]);
     const found = ofCalculation(position, solved);
     const bare = found.approximate && found.gammons === "none" ? twoSided(all, [them, us]) : null;
     if (!bare) return found;
@@ -640,7 +637,7 @@ async function valuer(all, position, results, measure, owner, calculation, more)
   const table = pairs(all, position, [them, ...results], wanted !== "cubeless");
   if (!table) {
     const solved = await solvedAnew(calculation, all, position);
-    if (!solved) throw toEstimate(all, [position.us, them], calculation);
+    if (!solved) throw toEstimate(all, [position.us, them]);
     const [worth, bare] = [wanted, "cubeless"].map((name) => solvedWorths(solved, MONEY.indexOf(name)));
     const { source, error, usual } = solved;
     const about = usual === null ? {} : { usual_error: { value: usual } };

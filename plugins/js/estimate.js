@@ -1,19 +1,18 @@
-// Estimates races that are too large to calculate, with no chequer beyond the eighth point, as `bgfmt` does: the same numbers,
-// operation by operation, in single precision. A side that plays alone, for few rolls, is a chain of boards; after each roll
-// those are played on whose distributions of rolls differ most, every other lies between the nearest of them, and the game
-// of the two chains is solved backwards. The twin in Python: bgfmt/analysis/chains.py, kernels_chains.py and kernels_game.py;
-// what it errs by: docs/races.md.
+// Estimates races that are too large to calculate, as `bgfmt` does: the same numbers, operation by operation, in single
+// precision. A side that plays alone, for few rolls, is a chain of boards; after each roll those are played on whose
+// distributions of rolls differ most, every other lies between the nearest of them, and the game of the two chains is solved
+// backwards. The twin in Python: bgfmt/analysis/chains.py, kernels_chains.py and kernels_game.py; what it errs by: docs/races.md.
 
-import { NotCoveredError, chequers, count, countsText, highest, pips, rank, unrank } from "./bgfmt.js";
-import { bestRolls, calculate } from "./calculate.js";
+import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
+import { bestRolls, calculate, noFarther } from "./calculate.js";
 
 const HOME = 6;
-const FARTHEST = 8; // points: the one-sided table of eight takes seconds and 70 MB
-const ROLLS = 32; // told apart, the chances of each board in the table
+const FAR = 10; // points of the one-sided table; a chequer beyond counts as one on the last, and the pips up to there
+const [ROLLS, FAR_ROLLS] = [32, 64]; // told apart, the chances of each board in the table, and of boards beyond it
 const [BOARDS, FIRST, SLACK, FIRST_SLACK] = [32, 64, 0.1, 1000]; // played on after a roll, the first; mean rolls a play may lose
-const [USUAL, MOST] = [0.0055, 0.012]; // errors that 95 % and 99.9 % of estimates keep, in equities
+const [WITHIN, BEYOND] = [[0.0055, 0.012], [0.012, 0.04]]; // errors that 95 % and 99.9 % keep, in equities, and with a chequer beyond
 const MOST_LAYERS = 256;
-const [MOST_FIRST, MOST_OTHER] = [1024, 64]; // results of a roll that are looked at
+const [MOST_FIRST, MOST_OTHER, MOST_BEYOND] = [1024, 64, 16]; // results of a roll that are looked at
 const NEAR = 4; // boards that a board lies between
 const f = Math.fround;
 const [SAME, APART] = [f(1e-10), 4]; // squared distances: not told apart, of different gains
@@ -36,7 +35,6 @@ export function answer(question, progress) {
  * is worth.
  */
 export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
-  if (Math.max(highest(us), highest(them)) > FARTHEST) throw new NotCoveredError(`${countsText({ us, them })} has a chequer beyond point ${FARTHEST}`);
   const [ours, theirs, depth] = chains(us, them, progress);
   const found = ours.layers[2];
   const after = new Float64Array(found * columns.states.length);
@@ -47,7 +45,8 @@ export function estimate({ us, them, columns, unit = 1 }, progress = () => {}) {
   }
   const boards = ours.boards.slice(0, found).map((board) => Array.from(board));
   const plays = DICE.map((_, roll) => ours.results.slice(ours.ends[roll], ours.ends[roll + 1]).map((place) => 1 + place));
-  return { source: "estimate", error: unit * MOST, usual: unit * USUAL, onRoll, boards, plays, after };
+  const [usual, most] = Math.max(highest(us), highest(them)) > FAR ? BEYOND : WITHIN;
+  return { source: "estimate", error: unit * most, usual: unit * usual, onRoll, boards, plays, after };
 }
 
 let last = { key: null }; // the same race is asked for with other columns
@@ -56,84 +55,132 @@ let last = { key: null }; // the same race is asked for with other columns
 function chains(us, them, progress) {
   const key = `${us}/${them}`;
   if (last.key === key) return last.made;
-  const table = oneSided(Math.max(HOME, highest(us), highest(them)), progress);
+  const points = Math.max(FAR, highest(us), highest(them));
+  for (const side of [us, them]) make(side, progress);
   const [both, made] = [[us, them], [null, null, MOST_LAYERS - 2]];
   for (const side of pips(them) < pips(us) ? [1, 0] : [0, 1]) { // the game ends with the shorter chain
-    made[side] = chain(both[side], made[2], table);
+    made[side] = chain(both[side], made[2], points);
     made[2] = made[side].depth + 1;
   }
   last = { key, made };
   return made;
 }
 
-const tables = new Map();
+// -- the one-sided table ----------------------------------------------------------------------------------------
+
+const termsOf = (points) => Float64Array.from({ length: 16 * points }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
+const TERMS = termsOf(FAR);
+const MOVES = 18; // what is kept of a board: the best after one, two and three moves of each die
 
 /**
- * The one-sided table of boards on some points, by the rules of docs/theory/one-sided.md: {points, terms, rows, means, kept}; rows:
- * chances to be off in 0, 1, 2, ... rolls, 32 in 65535ths a board; means: mean rolls; kept: what `expand` has found.
+ * The one-sided table on ten points, of the boards that were needed so far, by the rules of docs/theory/one-sided.md: places by
+ * numbers, that of all off 0, as of boards not made; by places the rows, chances to be off in 0, 1, 2, ... rolls, 32 in 65535ths a
+ * board; totals: sums of rolls times chances; best: places of the boards of the least total after further moves.
  */
-function oneSided(points, progress) {
-  if (tables.has(points)) return tables.get(points);
-  const boards = count(points, 15);
-  const terms = Float64Array.from({ length: 16 * points }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
-  const [rows, totals, sums] = [new Uint16Array(ROLLS * boards), new Uint32Array(boards), new Uint32Array(ROLLS)];
-  const each = (make) => Array.from({ length: 6 }, make);
-  const itself = Int32Array.from(totals, (_, board) => board);
-  const [one, two, three] = Array.from({ length: 3 }, () => each(() => new Int32Array(boards))); // best after more of a die
-  const least = (first, after, best = -1) => {
-    for (const board of first) if (best < 0 || totals[after[board]] < totals[best]) best = after[board];
-    return best;
+const table = { made: 0, places: null, rows: new Uint16Array(), totals: new Int32Array(), best: new Int32Array() };
+
+/** The number of a board on ten points, and the pips beyond them. */
+function near10(counts) {
+  let [number, above, beyond] = [0, 0, 0];
+  for (let p = counts.length - 1; p >= 0; p--) {
+    above += counts[p];
+    if (p < FAR) number += TERMS[16 * (FAR - 1 - p) + above];
+    else beyond += above;
+  }
+  return [number, beyond];
+}
+
+/** Mean rolls of a board that is made. */
+function meanOf(counts) {
+  const [number, beyond] = near10(counts);
+  return table.totals[table.places[number]] / 65535 + (beyond * 6) / 49;
+}
+
+/** The chances that a board is off within 0, 1, 2, ... rolls; each pip beyond the table is 6/49 of a roll. */
+function distribution(counts) {
+  const [number, beyond] = near10(counts);
+  const at = ROLLS * table.places[number];
+  const out = new Float32Array(counts.length > FAR ? FAR_ROLLS : ROLLS);
+  out.set(table.rows.subarray(at, at + ROLLS));
+  for (let left = (beyond * 6) / 49; left > 0; ) {
+    const more = Math.min(left, 0.72);
+    left -= more;
+    for (let k = out.length - 1; k > 0; k--) out[k] = Math.max(0, out[k] + f(f(more) * f(out[k - 1] - out[k])));
+    out[0] -= f(f(more) * out[0]);
+  }
+  let total = 0;
+  for (let roll = 0; roll < out.length; roll++) out[roll] = total = f(total + out[roll]);
+  for (let roll = 0; roll < out.length; roll++) out[roll] /= total;
+  return out;
+}
+
+/** Make all boards that play can make of a side, by rising numbers: all that have each chequer where it stands or nearer to home. */
+function make(counts, progress) {
+  table.places ??= new Int32Array(count(FAR, 15));
+  const { places } = table;
+  const side = Array.from({ length: FAR }, (_, p) => (p < FAR - 1 ? (counts[p] ?? 0) : chequers(counts.slice(p))));
+  if (places[near10(side)[0]]) return;
+  const room = Math.min(places.length, Math.max(table.made, 1) + noFarther(side));
+  const grown = (name, width) => {
+    const out = new table[name].constructor(width * room);
+    out.set(table[name].subarray(0, width * table.made));
+    return (table[name] = out);
   };
+  const [rows, totals, best] = [grown("rows", ROLLS), grown("totals", 1), grown("best", MOVES)];
   rows[0] = 65535;
-  for (let board = 1; board < boards; board++) {
-    if (board % 4096 === 0) progress(board, boards);
-    const counts = unrank(board, points);
-    const first = each((_, k) => moved(counts, k + 1, terms));
-    sums.fill(0);
-    DICE.forEach(([high, low], roll) => {
-      const double = high === low;
-      const [a, b] = [high - 1, low - 1];
-      const best = double ? least(first[a], three[a]) : least(first[b], one[a], least(first[a], one[b]));
-      for (let k = 1; k < ROLLS; k++) sums[k] += (double ? 1 : 2) * rows[ROLLS * best + k - 1];
-    });
-    for (let die = 0; die < 6; die++) {
-      one[die][board] = least(first[die], itself);
-      two[die][board] = least(first[die], one[die]);
-      three[die][board] = least(first[die], two[die]);
+  table.made ||= 1;
+  const above = new Int32Array(FAR + 1); // chequers on each point and beyond
+  const falls = new Int32Array(FAR + 1); // what the number loses when a chequer goes past the points below
+  const [first, many, sums] = [new Int32Array(6 * FAR), new Int32Array(6), new Uint32Array(ROLLS)]; // places after one move of each die
+  /** The first board of the least total among those after a move of a die, and after what `best` says at `then`. */
+  const least = (die, then, found = -1) => {
+    for (let m = FAR * die; m < FAR * die + many[die]; m++) {
+      const board = then < 0 ? first[m] : best[MOVES * first[m] + then];
+      if (found < 0 || totals[board] < totals[found]) found = board;
     }
-    const row = rows.subarray(ROLLS * board, ROLLS * (board + 1));
+    return found;
+  };
+  const add = (number) => {
+    const board = (places[number] = table.made++);
+    for (let p = 0; p < FAR; p++) {
+      const at = 16 * (FAR - 1 - p) + above[p];
+      falls[p + 1] = falls[p] + (above[p] ? TERMS[at] - TERMS[at - 1] : 0);
+    }
+    for (let die = 0; die < 6; die++) {
+      let end = FAR * die;
+      for (let i = FAR - 1; i >= 0; i--) {
+        if (above[i] === above[i + 1] || (i <= die && above[i === die ? HOME : i + 1])) continue;
+        first[end++] = places[number - falls[i + 1] + falls[Math.max(0, i - die)]];
+      }
+      many[die] = end - FAR * die;
+    }
+    sums.fill(0);
+    for (const [high, low] of DICE) {
+      const [a, b] = [high - 1, low - 1];
+      const after = a === b ? least(a, 12 + a) : least(b, a, least(a, b));
+      const weight = a === b ? 1 : 2;
+      for (let k = 1, from = ROLLS * after; k < ROLLS; k++) sums[k] += weight * rows[from++];
+    }
+    for (let die = 0; die < 6; die++) for (let then = -1; then < 2; then++) best[MOVES * board + 6 * then + 6 + die] = least(die, then < 0 ? -1 : 6 * then + die);
+    const at = ROLLS * board;
     let [most, over] = [0, -65535];
     for (let k = 1; k < ROLLS; k++) {
-      over += row[k] = Math.floor((sums[k] + 18) / 36);
-      if (row[k] > row[most]) most = k;
+      over += rows[at + k] = Math.floor((sums[k] + 18) / 36);
+      if (rows[at + k] > rows[at + most]) most = k;
     }
-    row[most] -= over; // the likeliest takes what rounding has left
-    for (let k = 1; k < ROLLS; k++) totals[board] += k * row[k];
-  }
-  const made = { points, terms, rows, means: Float64Array.from(totals, (total) => total / 65535), kept: new Map() };
-  tables.set(points, made);
-  return made;
-}
-
-/** Numbers of what a board becomes by one die, the highest chequer first. */
-function moved(counts, die, terms) {
-  const found = [];
-  for (let i = counts.length - 1; i >= 0; i--) {
-    if (!mayMove(counts, i, die)) continue;
-    shift(counts, i, die, 1);
-    found.push(numberOf(counts, terms));
-    shift(counts, i, die, -1);
-  }
-  return found;
-}
-
-/** The chances that a board is off within 0, 1, 2, ... rolls. */
-function distribution(rows, board) {
-  const out = new Float32Array(ROLLS);
-  let total = 0;
-  for (let roll = 0; roll < ROLLS; roll++) out[roll] = total += rows[ROLLS * board + roll];
-  for (let roll = 0; roll < ROLLS; roll++) out[roll] /= total;
-  return out;
+    rows[at + most] -= over; // the likeliest takes what rounding has left
+    for (let k = 1; k < ROLLS; k++) totals[board] += k * rows[at + k];
+  };
+  const most = side.map((_, p) => chequers(side.slice(p)));
+  const walk = (p, number) => {
+    if (p < FAR) {
+      for (above[p] = 0; above[p] <= most[p] && (!p || above[p] <= above[p - 1]); above[p]++) walk(p + 1, number + TERMS[16 * (FAR - 1 - p) + above[p]]);
+    } else if (number && !places[number]) {
+      if (table.made % 4096 === 0) progress(table.made, room);
+      add(number);
+    }
+  };
+  walk(0, 0);
 }
 
 // -- plays ------------------------------------------------------------------------------------------------------
@@ -159,8 +206,8 @@ function shift(counts, i, die, by) {
   if (i >= die) counts[i - die] += by;
 }
 
-/** Numbers of the results of a roll, each where it comes up first: the larger die first, then the smaller. */
-function results(counts, [high, low], terms) {
+/** Numbers of the results of a roll, each where it comes up first: the larger die first, then the smaller; and their mean rolls. */
+function results(counts, [high, low], terms, means = null) {
   const double = high === low;
   const found = [];
   const known = new Set();
@@ -186,6 +233,7 @@ function results(counts, [high, low], terms) {
       if (!known.has(number)) {
         known.add(number);
         found.push(number);
+        means?.push(meanOf(counts));
       }
       shift(counts, i, die, -1);
     }
@@ -193,29 +241,33 @@ function results(counts, [high, low], terms) {
   return found;
 }
 
+const kept = new Map(); // what boards become
+
 /** Of each roll the results of a board that may be played: that of the least mean first, then those within `slack`. */
-function expand(number, { points, terms, means, kept }, root) {
-  if (!root && kept.has(number)) return kept.get(number);
-  const counts = Int32Array.from(unrank(number, points));
-  const [most, slack] = root ? [MOST_FIRST, FIRST_SLACK] : [MOST_OTHER, SLACK];
+function expand(board, terms, root) {
+  const key = String(board);
+  if (!root && kept.has(key)) return kept.get(key);
+  const [most, slack] = root ? [MOST_FIRST, FIRST_SLACK] : [board.length > FAR ? MOST_BEYOND : MOST_OTHER, SLACK];
+  const counts = Int32Array.from(board);
   const out = DICE.map((dice) => {
-    const found = results(counts, dice, terms);
+    const means = [];
+    const found = results(counts, dice, terms, means).slice(0, MOST_FIRST);
     let best = 0;
-    for (let x = 1; x < found.length; x++) if (means[found[x]] < means[found[best]]) best = x;
-    let limit = means[found[best]] + slack;
-    if (found.length > most) limit = Math.min(limit, found.map((one) => means[one]).sort((a, b) => a - b)[most - 1]);
+    for (let x = 1; x < found.length; x++) if (means[x] < means[best]) best = x;
+    let limit = means[best] + slack;
+    if (found.length > most) limit = Math.min(limit, means.slice(0, MOST_FIRST).sort((a, b) => a - b)[most - 1]);
     const order = found.map((_, y) => (y === 0 ? best : y === best ? 0 : y));
-    return order.map((x) => found[x]).filter((one) => means[one] <= limit).slice(0, most);
+    return order.filter((x) => means[x] <= limit).slice(0, most).map((x) => found[x]);
   });
   if (root) return out;
   if (kept.size === KEPT) kept.clear();
-  kept.set(number, out);
+  kept.set(key, out);
   return out;
 }
 
 // -- the chain of one side --------------------------------------------------------------------------------------
 
-const gainOf = (counts) => (chequers(Array.from(counts)) === 15 ? 2 : 1);
+const gainOf = (counts) => (chequers(counts) < 15 ? 1 : highest(counts) > 18 ? 3 : 2); // what the other side wins against it
 
 /** The number of a board among those with exact values, -1 where it is not among them. */
 function smallOf(counts) {
@@ -230,17 +282,17 @@ function smallOf(counts) {
  * make it up; ends, results: the results of roll r of the board at place c of `chosen` are boards results[ends[21 c + r]]
  * to results[ends[21 c + r + 1] - 1], counted from the first of their layer.
  */
-function chain(side, most, table) {
-  const { points, rows, means } = table;
-  const start = rank(side, points);
+function chain(side, most, points) {
+  const terms = termsOf(points);
   const c = {
     layers: [0], chosen: [0], nexts: [0, 1], ends: [0], results: [],
-    boards: [], numbers: [], within: [], gains: [], small: [], shares: [], near: [], weights: [],
+    boards: [], numbers: [], means: [], within: [], gains: [], small: [], shares: [], near: [], weights: [],
   };
   const find = (number) => {
     const board = Int8Array.from(unrank(number, points));
     c.boards.push(board);
-    c.within.push(distribution(rows, number));
+    c.means.push(meanOf(board));
+    c.within.push(distribution(board));
     c.gains.push(gainOf(board));
     c.small.push(smallOf(board));
     c.shares.push(new Float32Array(2));
@@ -248,7 +300,7 @@ function chain(side, most, table) {
     c.weights.push(Float32Array.of(1, 0, 0, 0));
     return c.numbers.push(number) - 1;
   };
-  find(start);
+  find(rank(side, points));
   c.shares[0].fill(1);
   let t = 0;
   for (; t < most && c.nexts[t + 1] > c.nexts[t]; t++) {
@@ -256,7 +308,7 @@ function chain(side, most, table) {
     const first = (c.layers[t + 1] = c.numbers.length);
     for (let at = c.nexts[t]; at < c.nexts[t + 1]; at++) {
       const share = f(c.shares[c.chosen[at]][1] / 36);
-      expand(c.numbers[c.chosen[at]], table, t === 0).forEach((list, roll) => {
+      expand(c.boards[c.chosen[at]], terms, t === 0).forEach((list, roll) => {
         list.forEach((number, x) => {
           let place = places.get(number);
           if (place === undefined) places.set(number, (place = find(number)));
@@ -266,7 +318,7 @@ function chain(side, most, table) {
         c.ends.push(c.results.length);
       });
     }
-    choose(c, first, t ? BOARDS : FIRST, means);
+    choose(c, first, t ? BOARDS : FIRST);
     c.nexts[t + 2] = c.chosen.length;
   }
   c.layers[t + 1] = c.numbers.length;
@@ -278,13 +330,14 @@ function chain(side, most, table) {
 }
 
 /** Choose at most `most` boards of the last layer, from `begin` on, to play on; every other lies between some of them. */
-function choose({ chosen, near, weights, numbers, within, gains, shares }, begin, most, means) {
+function choose({ chosen, near, weights, numbers, means, within, gains, shares }, begin, most) {
   const n = numbers.length - begin;
-  let [low, high, best] = [ROLLS, 0, -1]; // between which rolls distributions of this layer may differ
+  const rolls = within[0].length;
+  let [low, high, best] = [rolls, 0, -1]; // between which rolls distributions of this layer may differ
   for (let x = begin; x < begin + n; x++) {
     if (!numbers[x]) continue;
     while (low > 0 && within[x][low - 1] > 0) low--;
-    while (high < ROLLS && within[x][high] < 1) high++;
+    while (high < rolls && within[x][high] < 1) high++;
     if (best < 0 || shares[x][0] > shares[best][0]) best = x;
   }
   const [least, beside] = [new Float32Array(NEAR * n).fill(Infinity), new Int32Array(NEAR * n).fill(-1)];
@@ -318,7 +371,7 @@ function choose({ chosen, near, weights, numbers, within, gains, shares }, begin
       if (weighted > farthest && least[NEAR * x] > SAME && numbers[begin + x]) [farthest, best] = [weighted, begin + x];
     }
   }
-  const order = sorted(picked.map((x) => means[numbers[x]])); // by rising means
+  const order = sorted(picked.map((x) => means[x])); // by rising means
   const place = [];
   order.forEach((x, k) => (place[x] = k));
   const first = chosen.length;
@@ -413,7 +466,7 @@ function ending(columns) {
   if (exact.key === key) return exact.values;
   const [n, k] = [count(HOME, ENDING), columns.states.length];
   const sides = Array.from({ length: n }, (_, number) => unrank(number, HOME));
-  const terms = Float64Array.from({ length: 16 * HOME }, (_, at) => (at % 16 ? count(Math.floor(at / 16) + 1, (at % 16) - 1) : 0));
+  const terms = termsOf(HOME);
   const both = { ends: [0], results: [] };
   for (const side of sides) {
     for (const dice of DICE) {
@@ -459,7 +512,7 @@ function ending(columns) {
 function chances(out, row, before) {
   const n = out.length;
   out.fill(1);
-  for (let roll = 1; roll < ROLLS; roll++) {
+  for (let roll = 1; roll < row.length; roll++) {
     const here = f(row[roll] - row[roll - 1]);
     if (here === 0) continue;
     for (let i = 0; i < n; i++) out[i] -= f(here * before[roll * n + i]);
@@ -515,8 +568,9 @@ function half(lines, mine, t, other, u, game, side) {
   for (let a = 0; a < n && lines; a++) {
     for (let q = 0; q < 2 * k + 1; q++) for (let b = 0; b < many; b++) faces[a * width + q * many + b] = lines[(b * (2 * k + 1) + q) * n + a];
   }
-  const still = new Float32Array(ROLLS * many);
-  for (let roll = 0; roll < ROLLS; roll++) for (let b = 0; b < many; b++) still[roll * many + b] = 1 - other.within[others[b]][roll];
+  const rolls = within[0].length;
+  const still = new Float32Array(rolls * many);
+  for (let roll = 0; roll < rolls; roll++) for (let b = 0; b < many; b++) still[roll * many + b] = 1 - other.within[others[b]][roll];
   const smalls = others.map((y) => other.small[y]);
   const rows = new Float64Array((layers[t + 2] - first) * lanes);
   const [values, wins, middle, mixed] = [lanes, many, many, width].map((size) => new Float32Array(size));
@@ -528,7 +582,7 @@ function half(lines, mine, t, other, u, game, side) {
       continue;
     }
     wins.fill(1);
-    for (let roll = 0, before = 0; roll < ROLLS; roll++) {
+    for (let roll = 0, before = 0; roll < rolls; roll++) {
       const here = f(within[x][roll] - before);
       if (here === 0) continue;
       before = within[x][roll];
@@ -579,8 +633,9 @@ function game(ours, theirs, depth, columns, after) {
     const { out, rows } = half(lines, mine, t, other, u, rules, side);
     onRoll = out;
     if (h === 0) after.set(rows, k);
-    const before = new Float32Array(ROLLS * n);
-    for (let roll = 1; roll < ROLLS; roll++) for (let b = 0; b < n; b++) before[roll * n + b] = other.within[others[b]][roll - 1];
+    const rolls = other.within[0].length;
+    const before = new Float32Array(rolls * n);
+    for (let roll = 1; roll < rolls; roll++) for (let b = 0; b < n; b++) before[roll * n + b] = other.within[others[b]][roll - 1];
     const width = (2 * k + 1) * n;
     lines = new Float32Array(own.length * width);
     own.forEach((board, a) => {

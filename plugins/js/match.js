@@ -320,7 +320,7 @@ export async function atScore(all, position, owner, calculation, more) {
   const solved = calculation && (await solve(calculation, position, columns, calculation.limits.match));
   const found = solved ? matchAnswer(position, solved, columns, score)
     : ((await withDeadCube(all, position, score, more)) ?? (await estimatedAt(calculation, position, score, columns)));
-  if (!found) throw toEstimate(all, [position.us, position.them], calculation);
+  if (!found) throw toEstimate(all, [position.us, position.them]);
   const { decision: { error, ...decision }, origin: { certainty, ...from } } = found.decision;
   const answer = { ...facts(position, owner), ...decision, ...from, certainty: matchCertainty(certainty), max_error: { mwc: error } };
   return { answer, score, error, plays: found.plays };
@@ -366,8 +366,7 @@ export async function everyScore(all, position, owner, upto, calculation, { met,
   const solved = await solve(calculation, position, batches.map(({ columns }) => columns), calculation.limits.match, total);
   const found = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
     (solved ? matchAnswer(position, solved[k], columns, score, places) : estimatedAt(calculation, position, score, columns))));
-  const decided = (await Promise.all(found)).map((one) => one?.decision.decision);
-  if (!decided.every(Boolean)) throw toEstimate(all, [position.us, position.them], calculation);
+  const decided = (await Promise.all(found)).map((one) => one.decision.decision);
   const most = (name) => ({ mwc: Math.max(...decided.map((one) => one[name])) });
   const errors = { max_error: most("error"), ...(solved ? {} : { usual_error: most("usual_error") }) };
   return {

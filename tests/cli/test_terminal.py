@@ -80,10 +80,17 @@ def on_a_terminal(folder: Path, columns: int, **more: str) -> list[str]:
     return parts[:-1]
 
 
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What each command writes to a terminal of eighty columns."""
+    return on_a_terminal(tmp_path_factory.mktemp("narrow"), 80)
+
+
 @pytest.mark.parametrize("columns", [80, 120])
-def test_lines_on_a_terminal(columns: int, tmp_path: Path) -> None:
+def test_lines_on_a_terminal(columns: int, narrow: list[str], tmp_path: Path) -> None:
     wrong, bars = [], 0
-    for command, text in zip(COMMANDS, on_a_terminal(tmp_path, columns), strict=True):
+    texts = narrow if columns == 80 else on_a_terminal(tmp_path, columns)
+    for command, text in zip(COMMANDS, texts, strict=True):
         assert "Traceback" not in text, command
         assert not text or text.endswith("\n"), command
         for line in text.split("\n"):
@@ -100,9 +107,8 @@ def test_lines_on_a_terminal(columns: int, tmp_path: Path) -> None:
     assert bars
 
 
-def test_colour(tmp_path: Path) -> None:
-    plain, coloured = on_a_terminal(tmp_path, 80, NO_COLOR="1"), on_a_terminal(tmp_path, 80)
-    for command, one, two in zip(COMMANDS, plain, coloured, strict=True):
+def test_colour(narrow: list[str], tmp_path: Path) -> None:
+    for command, one, two in zip(COMMANDS, on_a_terminal(tmp_path, 80, NO_COLOR="1"), narrow, strict=True):
         assert "\x1b[3" not in one, command
         if command.startswith(("verify bad", "verify /")):
             assert "\x1b[3" in two, command

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import re
 import shlex
@@ -217,7 +218,7 @@ def check(page: Path, folder: Path, prepare: Callable[[Reader], None] | None = N
 def _check(page: Path, reader: Reader) -> int:
     program: list[str] = []
     found = blocks(page)
-    for block in found:
+    for block, following in itertools.zip_longest(found, found[1:]):
         if block.language == "python" and ">>>" in block.text:
             (reader.here / "session.txt").write_text(block.text)
             done = reader.run("python -m doctest session.txt")
@@ -225,6 +226,8 @@ def _check(page: Path, reader: Reader) -> int:
             continue
         if block.language == "python":
             program.append(block.text)
+            if following is not None and following.language == "python" and ">>>" not in following.text:
+                continue  # one program
             (reader.here / "program.py").write_text("\n".join(program))
             done = reader.run("python program.py")
             (reader.here / "program.py").unlink()

@@ -43,7 +43,6 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "fixtures" / "golden" / "gnubg"
 TABLES = [str(GOLDEN / "ts_06x04.bd"), str(GOLDEN / "os_p06.bd")]
 PAIRS = 50_000  # calculated for one question
-FARTHEST = 8  # the last point of races that JavaScript estimates
 LIMIT = 4 * PAIRS
 Answer = dict[str, Any]
 #: the answers of a door to all states; None for a state that it refuses, or that it cannot say
@@ -420,19 +419,15 @@ def by_node(world: World) -> list[Any]:
 
 
 def adviser_says(world: World, asked: GameState, section: str) -> Any:
-    """The JSON of the cube or of the play; None where the adviser refuses it, or estimates a race
-    that is too far for JavaScript."""
+    """The JSON of the cube or of the play; None where the adviser refuses it."""
     dice = asked.dice
     assert dice is not None
     try:
         if section == "cube":
-            answer: Any = questions.cube(world.advisor, replace(asked, dice=None)).as_dict()
-        else:
-            answer = questions.play(world.advisor, asked, [(max(dice), min(dice))]).as_dict()
+            return questions.cube(world.advisor, replace(asked, dice=None)).as_dict()
+        return questions.play(world.advisor, asked, [(max(dice), min(dice))]).as_dict()
     except NotCoveredError:
         return None
-    far = max(asked.position.us.highest, asked.position.them.highest) > FARTHEST
-    return None if far and answer["source"] == ESTIMATE else answer
 
 
 def apart(found: Any, expected: Any, path: str = "", most: float = 1e-12) -> str:
@@ -451,8 +446,8 @@ def apart(found: Any, expected: Any, path: str = "", most: float = 1e-12) -> str
 
 @door("the page, served and static, and plugins/js")
 def javascript(world: World) -> list[Answer | None]:
-    """What the reader says is what the adviser says, to the last field; races that are too far for its estimate
-    it refuses in words. Its differences are raised here."""
+    """What the reader says is what the adviser says, to the last field; what the adviser refuses it refuses in
+    words. Its differences are raised here."""
     found = by_node(world)
     queries = []
     for one, asked in zip(found, world.states, strict=True):

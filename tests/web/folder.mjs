@@ -9,12 +9,13 @@ const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json:
 
 /** The folder by byte range; `tag` is its ETag, which says what version a table is of. */
 export async function serve(port, tag) {
-  const asked = [];
+  const [asked, cached] = [[], []];
   const server = createServer((request, response) => {
     const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
     asked.push(`${name} ${request.headers.range ?? ""}`.trim());
     if (!existsSync(join(FOLDER, name))) return response.writeHead(404, { "Content-Type": "text/html" }).end("<!doctype html>not found");
     const body = readFileSync(join(FOLDER, name));
+    if (request.headers.range && request.headers["cache-control"] !== "no-cache") cached.push(name);
     const found = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
     const [first, last] = found ? [Number(found[1]), Math.min(Number(found[2]), body.length - 1)] : [0, body.length - 1];
     const headers = { "Content-Type": TYPES[name.split(".").pop()] ?? "application/octet-stream", "Cache-Control": "no-store" };
@@ -27,5 +28,5 @@ export async function serve(port, tag) {
     server.close(done);
     server.closeAllConnections();
   });
-  return { asked, port: server.address().port, close };
+  return { asked, cached, port: server.address().port, close };
 }

@@ -23,7 +23,7 @@ from bgfmt.game.moves import ROLLS
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 from tests.conftest import ROOT
-from tests.extras.matches.test_annotate import gnubg_says
+from tests.extras.matches.test_annotate import RICH, RICH_AT_SCORE, gnubg_says
 from tests.support.match_making import Maker, MatchPrices, MoneyPrices
 
 MATCHES = "fixtures/matches"
@@ -43,8 +43,9 @@ def judge(table: Any) -> Iterator[Judge]:
 @pytest.fixture(scope="module", params=["money", "match"])
 def report(request: pytest.FixtureRequest, table: Any, judge: Judge) -> MatchReport:
     """A match with planted errors."""
-    prices, length = (MoneyPrices(table), 0) if request.param == "money" else (MatchPrices(), 7)
-    return judge_match(read(Maker(prices, 2, length).mat(6).encode())[0], judge, file="m.mat", folder="club")
+    money = Maker(MoneyPrices(table), RICH), 2
+    maker, games = money if request.param == "money" else (Maker(MatchPrices(), RICH_AT_SCORE, 7), 3)
+    return judge_match(read(maker.mat(games).encode())[0], judge, file="m.mat", folder="club")
 
 
 def test_luck_is_what_a_roll_gains_over_the_mean_of_all(report: MatchReport, judge: Judge) -> None:
@@ -147,14 +148,14 @@ def test_the_analysis_of_a_file(judge: Judge, name: str, engine: str, level: str
     assert {one.file.level for one in known if one.file and one.decision.kind == "play"} == {level}
 
 
-def test_the_analysis_of_gnubg(oracle: Any, tmp_path: Path, judge: Judge) -> None:
+def test_the_analysis_of_gnubg(oracle: Any, tmp_path: Path, table: Any, judge: Judge) -> None:
     """gnubg's own bearoff database is exact for money, and so is what its analysis says of such races."""
-    (tmp_path / "in.mat").write_text(Maker(MoneyPrices(bgfmt.solver.two_sided(6, 6)), 3).mat(4))
+    (tmp_path / "in.mat").write_text(Maker(MoneyPrices(table), RICH).mat(2))
     commands = ["import mat in.mat", "set analysis chequerplay evaluation plies 0"]
     commands += ["set analysis cubedecision evaluation plies 0", "analyse match", "save match in.sgf"]
     gnubg_says(oracle("gnubg"), tmp_path, *commands)
     (report,) = annotate_file(tmp_path / "in.sgf", judge).reports
-    with Judge([bgfmt.solver.two_sided(6, 6)], records=True) as recording:
+    with Judge([table], records=True) as recording:
         written = annotate_file(tmp_path / "in.sgf", recording).sgf()  # gnubg's own analysis stays as it is
     assert re.sub(rb"C\[bgfmt: (?:[^\]\\]|\\.)*\]", b"", written) == (tmp_path / "in.sgf").read_bytes()
     both = [one for one in report.judgements if one.source == "two-sided"]
@@ -185,11 +186,11 @@ def statistics(program: str, folder: Path, name: str) -> dict[str, list[list[flo
     return rows
 
 
-@pytest.mark.parametrize(("seed", "length"), [(3, 0), (3, 7)])
+@pytest.mark.parametrize(("seed", "length"), [(RICH, 0), (3, 7)])
 def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed: int, length: int) -> None:
     """gnubg's statistics of the .sgf that we write are our sums: errors, rates, counts and luck."""
     prices = MatchPrices() if length else MoneyPrices(table)
-    (tmp_path / "in.mat").write_text(Maker(prices, seed, length).mat(3))
+    (tmp_path / "in.mat").write_text(Maker(prices, seed, length).mat(2))
     with Judge([table], records=True) as judge:
         done = annotate_file(tmp_path / "in.mat", judge)
         (tmp_path / "out.sgf").write_bytes(done.sgf())

@@ -123,6 +123,7 @@ function superseding() {
   clearTimeout(timer);
   asking?.abort();
   main.setAttribute("aria-busy", "true");
+  main.classList.remove("told");
   asking = new AbortController();
   return asking;
 }
@@ -183,24 +184,30 @@ async function answer() {
   try {
     const never = hopeless(state);
     if (never) throw new AskError("bad_position", never);
-    const found = await source.answer(asked(), control.signal, advance);
-    if (control.signal.aborted) return;
-    failures = 0;
-    const reasons = found.probe.not_covered ?? {};
-    const score = state.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
-    const failed = source.tables.filter((t) => t.failed).map((t) => ` Not read: ${t.failed}.`);
-    if (failed.length || source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
-    say(answered(found.probe) + score + failed.join(""));
-    show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
+    const draw = (found) => {
+      clearTimeout(late);
+      idle();
+      failures = 0;
+      const reasons = found.probe.not_covered ?? {};
+      const score = state.away && reasons.cube ? ` The cube and the plays: ${reasons.cube}.` : "";
+      const failed = source.tables.filter((t) => t.failed).map((t) => ` Not read: ${t.failed}.`);
+      if (failed.length || source.tables.some((t) => t.fingerprint === null)) drawTables(source.tables); // now known, having been opened
+      say(answered(found.probe) + score + failed.join(""));
+      show(found.probe, found.rolls, (name) => reasons[name] ?? found.why?.message ?? "no table answers");
+    };
+    const found = await source.answer(asked(), control.signal, advance, (probe) => {
+      main.classList.add("told"); // the grid of rolls follows
+      draw({ probe });
+    });
+    if (!control.signal.aborted) draw(found);
   } catch (error) {
     if (control.signal.aborted) return;
     clearTimeout(late);
     failed(error);
     if (error.retry || error.code === "network") return; // still busy
+    idle();
   }
-  clearTimeout(late);
-  idle();
-  main.setAttribute("aria-busy", "false");
+  if (!control.signal.aborted) main.setAttribute("aria-busy", "false");
 }
 
 /** Say why there is no answer, and ask again where that can help: after a network failure later each time. */
@@ -240,9 +247,9 @@ function show(probe, rolls, why) {
   };
   drawCube(state, probe, reason);
   drawPlays(state, probe, reason);
-  drawRolls(state, rolls, reason, (roll) => update({ ...state, dice: diceOf(roll) }, { now: true }));
+  if (rolls !== undefined) drawRolls(state, rolls, reason, (roll) => update({ ...state, dice: diceOf(roll) }, { now: true }));
   drawRace(state, probe, reason);
-  for (const name of Object.keys(extras)) askMore(name, Boolean(probe));
+  if (rolls !== undefined) for (const name of Object.keys(extras)) askMore(name, Boolean(probe));
   const action = actionOf(probe?.cube, state.cube);
   document.title = titled([headline(action), probe?.position.counts ?? (total(state.us) ? textOf(state) : null)]);
 }

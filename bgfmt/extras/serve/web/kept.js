@@ -28,7 +28,8 @@ export async function keeping(url, settings = {}) {
     const found = await held(cache, url, first, last).catch(() => null);
     if (found) return found;
   }
-  const response = await fetch(url, settings);
+  // browsers hold requests for one file behind one another while their own cache fills
+  const response = await fetch(url, { ...settings, cache: settings.cache ?? "no-store" });
   const facts = response.status === 206 ? told(response) : null;
   if (!facts || facts.first !== first) return response;
   const bytes = await response.arrayBuffer();
@@ -65,10 +66,13 @@ async function held(cache, url, first, last) {
   const end = Math.min(last + 1, size);
   if (first >= end) return null;
   const from = Math.floor(first / BLOCK);
-  const blocks = Array.from({ length: Math.ceil(end / BLOCK) - from }, (_, k) => cache.match(blockOf(url, from + k)));
-  const there = await Promise.all(blocks);
-  if (!there.every(Boolean)) return null;
-  const bytes = await new Blob(await Promise.all(there.map((one) => one.blob()))).slice(first - from * BLOCK, end - from * BLOCK).arrayBuffer();
+  const there = [];
+  for (let block = from; block * BLOCK < end; block++) {
+    const one = await cache.match(blockOf(url, block));
+    if (!one) return null;
+    there.push(one.blob());
+  }
+  const bytes = await new Blob(await Promise.all(there)).slice(first - from * BLOCK, end - from * BLOCK).arrayBuffer();
   if (bytes.byteLength !== end - first) return null;
   const headers = { "Content-Range": `bytes ${first}-${end - 1}/${size}`, "Content-Length": String(end - first) };
   return new Response(bytes, { status: 206, headers: mark ? { ...headers, [header]: mark } : headers });

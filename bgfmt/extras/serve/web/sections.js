@@ -129,14 +129,14 @@ export function drawPlays(state, probe, reason) {
   const rows = play.plays.map((p, k) => {
     const where = toAddress(after(state, p.result), location.search);
     const link = el("a", { href: where, "data-key": p.result }, p.play);
-    const close = k && p.close ? el("span", { class: "soft note" }, play.usual_error ? "closer than the estimate's error" : "within the table's error") : "";
+    const close = k && p.close ? el("span", { class: "soft" }, "close") : "";
     const chance = match ? [percent(p.mwc), k ? lost(p.loss_mwc, percent) : ""] : [];
     return { best: !k, cells: [link, ...chance, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", ...(someClose ? [close] : [])] };
   });
   const heads = match ? ["Play", "MWC", "lost", "EMG", "lost"] : ["Play", measures[play.measure] ?? play.measure, "loss"];
   if (someClose) heads.push("");
   const said = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
-  redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), from(play));
+  redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), someClose ? el("p", { class: "soft" }, "Close: the error could turn it.") : null, from(play));
 }
 
 /** The best play of each roll, the first die down and the second across; the better a roll, the stronger its colour. */

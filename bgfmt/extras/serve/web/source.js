@@ -19,8 +19,9 @@ export class AskError extends Error {
 }
 
 /**
- * {title, features, mets, tables, answer(question, signal, progress) -> {probe, rolls}, read(text, signal) -> position,
- * more: {scores, behind}, each (question, options, signal) -> cube answer}; what nobody can is null.
+ * {title, features, mets, tables, answer(question, signal, progress, early) -> {probe, rolls}, `early(probe)` before the rolls are
+ * there, read(text, signal) -> position, more: {scores, behind}, each (question, options, signal) -> cube answer}; what nobody
+ * can is null.
  */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
@@ -46,7 +47,7 @@ async function server() {
   const { features, tables, mets = [] } = await json("v1/tables");
   const query = (more) => new URLSearchParams(Object.entries(more).filter(([, value]) => value)).toString();
   const cube = (value) => (value === "centered" ? null : value);
-  const answer = async (question, signal) => {
+  const answer = async (question, signal, progress, early) => {
     const common = { position: question.position, cube: cube(question.cube), ...question.match };
     const position = parse(question.position);
     if (!tables.some((t) => fits(t, position))) await calculable(position, common, signal);
@@ -54,7 +55,7 @@ async function server() {
       json(`v1/probe?${query({ ...common, roll: question.roll })}`, signal),
       json(`v1/play?${query({ ...common, roll: "all", top: 1 })}`, signal),
     ];
-    return both(asked, signal);
+    return both(asked, signal, early);
   };
   // the server knows more identifiers than the page does, and what programs put on the clipboard
   const read = async (text, signal) => {
@@ -91,7 +92,8 @@ async function calculable({ them }, { position, cube: owner, ...match }, signal)
 }
 
 /** The probe, which must answer, and the plays of all rolls, which may say why not. */
-async function both(asked, signal) {
+async function both(asked, signal, early) {
+  asked[0].then((probe) => signal?.aborted || early(probe), () => {});
   const [probe, rolls] = await Promise.allSettled(asked);
   signal?.throwIfAborted();
   if (probe.status === "rejected") throw probe.reason;
@@ -100,6 +102,7 @@ async function both(asked, signal) {
 }
 
 const SMALL = 16384; // bytes of a page: a cold answer reads one or two of each table
+const AT_ONCE = 16; // requests; by HTTP/1.1 browsers send six
 const UNASKED = 16 * 1024 * 1024; // bytes of a table that a server without ranges sends whole without a word
 
 /** Tables of the folder itself. Each is opened when its first number is needed; what was read is kept by the browser. */
@@ -120,7 +123,7 @@ async function site() {
   const begin = async (entry, wholeBytes = UNASKED) => {
     const pageBytes = entry.format === "bgfmt-ts" ? undefined : SMALL;
     try {
-      return await open(place(entry), { name: entry.name, fetch: keeping, pageBytes, wholeBytes });
+      return await open(place(entry), { name: entry.name, fetch: keeping, pageBytes, wholeBytes, concurrency: AT_ONCE });
     } catch (error) {
       const large = error.code === "no_ranges" && wholeBytes === UNASKED ? error.size : null;
       const said = `The server sends ${entry.name} whole only: fetch ${Math.ceil(large / 1e6)} MB?`;
@@ -161,13 +164,13 @@ async function site() {
     if (!score) return options;
     return { ...options, met: await metOf(met), met_player: Number(met_player ?? 0), extend_met: told(extend_met) };
   };
-  const answer = async (question, signal, progress) => {
+  const answer = async (question, signal, progress, early) => {
     const { position, roll } = question;
     const common = { ...(await optionsOf(question, question.match.away)), signal, progress };
-    return asked((there) => [
-      ask.probe(there, position, { ...common, roll: roll ?? undefined }),
-      ask.play(there, position, "all", { ...common, top: 1 }),
-    ], signal);
+    return asked((there) => {
+      const probe = ask.probe(there, position, { ...common, roll: roll ?? undefined });
+      return [probe, probe.then(() => ask.play(there, position, "all", { ...common, top: 1 }))]; // what is waited for comes first
+    }, signal, early);
   };
   const scores = async (question, { scores: upto }, signal) => {
     const common = { ...(await optionsOf(question, true)), signal };
@@ -178,7 +181,7 @@ async function site() {
     throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
   });
   /** The answers to what is asked of the tables, those that can be opened. */
-  const asked = async (questions, signal) => {
+  const asked = async (questions, signal, early) => {
     const broken = new Map(); // tables that cannot be opened now, and why
     const lazy = (entry) => {
       const there = () => table(entry).catch((error) => {
@@ -195,7 +198,7 @@ async function site() {
       const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
       if (!there.length) throw new AskError("network", failed ?? "this page has no tables");
       try {
-        const found = await both(questions(there).map((one) => named(one, signal)), signal);
+        const found = await both(questions(there).map((one) => named(one, signal)), signal, early);
         if (broken.size === before) return found;
       } catch (error) {
         if (signal?.aborted || broken.size === before) throw error;
