@@ -22,7 +22,7 @@ from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
-from bgfmt.solver.hypergammon import PLACES, Records
+from bgfmt.solver.hypergammon import PLACES, Iterated
 from bgfmt.solver.hypergammon.plays import Plays, Sides
 from bgfmt.solver.hypergammon.sweep import CONTACT, TOGETHER
 from bgfmt.solver.machine import check_memory, thread_count
@@ -42,7 +42,7 @@ class SolvedScore:
     change: float
 
 
-class Scores(Records):
+class Scores(Iterated):
     """Solves scores of hypergammon of 1, 2 or 3 chequers a side, one after the other. A context manager."""
 
     def __init__(self, chequers: int, threads: int | None = None) -> None:

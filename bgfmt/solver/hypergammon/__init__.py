@@ -212,7 +212,7 @@ def _guesses(chequers: int, recipe: str) -> bool:
     return recipe == "exact" and chequers >= LONG
 
 
-class Records:
+class Iterated:
     """What every iteration of hypergammon needs: sides, plays, classes of records, threads, and where changes lead.
 
     kinds : (n, n) uint8, the classes of all records [us, them], as `sweep` names them. now : those of this sweep, in
@@ -290,7 +290,7 @@ class Records:
         return list(self.pool.map(lambda pair: function(*pair), arguments))
 
 
-class _Solve(Records):
+class _Solve(Iterated):
     """The numbers of a solve for money, and a sweep over them."""
 
     def __init__(
