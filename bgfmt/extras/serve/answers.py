@@ -117,7 +117,7 @@ class Answers:
         return self.calculated(
             asked,
             lambda adviser: questions.cube(adviser, state, **asked.own("cube")),
-            lambda answer: grid or _sure_cube(answer),
+            lambda answer: grid or (_sure_cube(answer) and not asked.insight),  # it asks hundreds
             match=grid or not state.money,
         )
 
