@@ -2,8 +2,8 @@
 
 tests/durations.txt lists the tests that take long, with the seconds of a processor that each took, its processes and
 the compiling of its kernels included, as in a new checkout. `make measure` writes it anew. What it lists is marked
-`slow` and left out of `make check`; what takes ten seconds or more comes first, so that no worker of pytest-xdist
-waits for another at the end.
+`slow` and left out of `make check`; what takes ten seconds or more comes first, the file with the longest test before
+others, so that no worker of pytest-xdist waits for another at the end.
 """
 
 from __future__ import annotations
@@ -50,10 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow, and put what is long first."""
     lines = DURATIONS.read_text(encoding="utf-8").splitlines() if DURATIONS.exists() else []
     seconds = {name: float(text) for text, name in (line.split(maxsplit=1) for line in lines)}
+    longest: defaultdict[Path, float] = defaultdict(float)
     for item in items:
-        if name_of(item.nodeid) in seconds:
+        took = seconds.get(name_of(item.nodeid))
+        if took is not None:
             item.add_marker(pytest.mark.slow)
-    items.sort(key=lambda item: seconds.get(name_of(item.nodeid), 0) < LONG)
+            longest[item.path] = max(longest[item.path], took)
+    items.sort(key=lambda item: -longest[item.path] * (seconds.get(name_of(item.nodeid), 0) >= LONG))
 
 
 class Kernels:

@@ -79,7 +79,6 @@ _JS = {
     "ProbeAnswer.cube": "CubeAnswer | null",
     "Estimate.approximate": "true",
 }
-_NOT_JS = {"Insight", "CubeAnswer.insight", "MatchCubeAnswer.insight"}
 
 
 def typescript(shape: type[shapes.Plain]) -> str:
@@ -88,10 +87,9 @@ def typescript(shape: type[shapes.Plain]) -> str:
     lines = [f"/** {(shape.__doc__ or '').partition(chr(10))[0]} */", f"export interface {name} {{"]
     for one in shapes.entries(shape):
         full = f"{name}.{one.name}"
-        if full not in _NOT_JS:
-            kind = _JS.get(full) or _JS.get(one.name) or _typed(one.type)
-            optional = one.optional and full not in _JS
-            lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
+        kind = _JS.get(full) or _JS.get(one.name) or _typed(one.type)
+        optional = one.optional and full not in _JS
+        lines += [f"  /** {one.about} */", f"  {one.name}{'?' * optional}: {kind};"]
     return "\n".join([*lines, "}"])
 
 
@@ -121,9 +119,7 @@ def texts() -> dict[str, str]:
         **{name: markdown(shape) for name, shape in shapes.shapes().items()},
         "options": option_table((*STATE, *MET, *own("cube"), *own("play"))),
         "parameters": option_table([name for name in shapes.options() if name != "position"], http=True),
-        "typescript": "\n\n".join(
-            typescript(one) for name, one in shapes.shapes().items() if name not in _NOT_JS
-        ),
+        "typescript": "\n\n".join(map(typescript, shapes.shapes().values())),
     }
 
 

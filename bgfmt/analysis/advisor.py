@@ -114,8 +114,10 @@ class Advisor:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:
             raise PositionError(f"the match to {state.length} is over")
+        if state.crawford and 1 not in state.away:
+            raise PositionError("in the Crawford game one side needs one point")
         player = state.turn if self.met_player is None else self.met_player
-        if state.crawford and 1 in state.away:
+        if state.crawford:
             return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
         return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)

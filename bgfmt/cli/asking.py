@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
-from bgfmt.analysis.questions import COUNTS, MET, STATE, one_or_two, own
+from bgfmt.analysis.questions import (
+    COUNTS,
+    MET,
+    STATE,
+    CubeAnswer,
+    MatchCubeAnswer,
+    PlayAnswer,
+    ScoresAnswer,
+    one_or_two,
+    own,
+)
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option
@@ -32,6 +42,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
+CHANCES = "match winning chances"
 
 
 @dataclass(frozen=True)
@@ -135,16 +146,16 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         for name in reversed(names):
-            one, switch = options()[name], "--" + name.replace("_", "-")
+            one, spelled = options()[name], switch(name)
             typed: dict[str, Any] = {}
             if one.kind is bool:
-                switch += f"/--no-{switch[2:]}"
+                spelled += f"/--no-{spelled[2:]}"
             elif one.kind is int:
                 typed["type"] = int if one.choices else click.IntRange(*one.range)
             elif one.choices:
                 typed["type"] = click.Choice(one.choices)
             text = about.get(name, one.about)
-            add = click.option(switch, name, default=None, metavar=one.metavar, help=text, **typed)
+            add = click.option(spelled, name, default=None, metavar=one.metavar, help=text, **typed)
             function = add(function)
         return function
 
@@ -340,7 +351,49 @@ def say(
         click.echo(as_xg(answer), nl=False)
 
 
-def left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str) -> list[str]:
+def switch(name: str) -> str:
+    """The option of the command line that a name of a question has."""
+    return "--" + name.replace("_", "-")
+
+
+def asides(
+    advisor: Advisor,
+    answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer,
+    given: Mapping[str, Any],
+    named: object,
+    spelled: Callable[[str], str] = switch,
+) -> list[str]:
+    """What a question says and is not looked at, and why tables that were `named` do not answer, a line each.
+
+    given : what the question says; its names are `spelled` so in the lines.
+    """
+    state, lines = answer.state, []
+    names: tuple[str, ...] = MET if state and state.money else ()
+    what = "this is no match"
+    if state is None:
+        names, what = (*MET, *STATE, "oracle"), "one side alone is asked about"
+    elif isinstance(answer, ScoresAnswer):
+        names, what = ("oracle",), "the cube is asked about at all scores"
+    if words := ", ".join(spelled(name) for name in names if given[name] is not None):
+        lines.append(f"not looked at: {words}; {what}")
+    if given.get("insight") and getattr(answer, "insight", None) is None:
+        lines.append("no insight: it takes a decision at one score that is not estimated")
+    if state is None or not named:
+        return lines
+    if isinstance(answer, ScoresAnswer):
+        used = map(advisor.library.name, advisor.library.tables)
+        return lines + [f"{name} is left aside: the cube at all scores is calculated" for name in used]
+    if isinstance(answer, PlayAnswer):
+        played, wanted = answer.first, "both sides' equities"
+        if played.source == "forced":
+            return lines
+        return lines + _left_aside(advisor, played.table, state, wanted if not played.met else CHANCES)
+    if isinstance(answer, MatchCubeAnswer):
+        return lines + _left_aside(advisor, answer.action.table, state, CHANCES)
+    return lines + _left_aside(advisor, answer.equities.table, state, "both sides' cubeful equities")
+
+
+def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str) -> list[str]:
     """Why tables that were named do not answer, a line each.
 
     That is said of all where none of them has been used, and always of a table of another game.
@@ -360,14 +413,6 @@ def left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str
         if reason and name != used:
             lines.append(f"{name} is left aside: {reason}")
     return lines
-
-
-def unasked(state: GameState | None, **given: Any) -> list[str]:
-    """Which options a question for money, or about one side, does not look at."""
-    names = (*MET, *STATE) if state is None else MET if state.money else ()
-    words = ", ".join(f"--{name.replace('_', '-')}" for name in names if given[name] is not None)
-    what = "one side alone is asked about" if state is None else "this is no match"
-    return [f"not looked at: {words}; {what}"] if words else []
 
 
 def board_of(asked: Side | Position) -> str:

@@ -51,6 +51,7 @@ def cube(
     said = asking.split(words)
     with asking.adviser(said, **calculation) as advisor:
         if said.many:
+            options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
                 lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
             )
@@ -58,16 +59,7 @@ def cube(
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
-        if own["insight"] and getattr(answer, "insight", None) is None:
-            asking.note("no insight: it takes a decision at one score that is not estimated")
-        aside = []
-        if not isinstance(answer, questions.ScoresAnswer):
-            if isinstance(answer, questions.MatchCubeAnswer):
-                used, wanted = answer.action.table, "match winning chances"
-            else:
-                used, wanted = answer.equities.table, "both sides' cubeful equities"
-            aside = asking.left_aside(advisor, used, state, wanted) if said.paths else []
-            aside += asking.unasked(state, **calculation)
+        aside = asking.asides(advisor, answer, calculation | own, said.paths)
         both = around["cube"] is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from bgfmt.errors import OptionError
@@ -57,6 +58,15 @@ as_option = click.option(
     "--as", "described", metavar="FORMAT[:KEY=VALUE,...]",
     help="Read as FORMAT; for a file without header say what it would have said.",
 )  # fmt: skip
+
+
+def not_looked_at(by: str, names: str) -> None:
+    """Refuse an option that was typed, one of these names separated by blanks, though `by` does not look at it."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        if given and parameter.name in names.split():
+            raise click.UsageError(f"{by} does not look at {parameter.opts[-1]}")
 
 
 def bytes_of(_: Any, __: Any, text: str | None) -> int | None:

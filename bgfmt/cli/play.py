@@ -51,10 +51,7 @@ def play(
         if said.many:
             return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)), style)
         ranked = answer(said.position, said.roll)
-        aside = asking.unasked(ranked.state, **calculation, **around)
-        if said.paths and ranked.state and ranked.first.source != "forced":
-            wanted = "match winning chances" if ranked.first.met else "both sides' equities"
-            aside += asking.left_aside(advisor, ranked.first.table, ranked.state, wanted)
+        aside = asking.asides(advisor, ranked, calculation | around, said.paths)
         asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json, style)
     return 0
 

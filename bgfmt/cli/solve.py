@@ -357,8 +357,11 @@ def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet
         raise click.UsageError("--chequers says what to solve; --table is solved already")
     how |= {"sweeping": None if quiet else _echo_sweep, "live": live}
     how["solving"] = None if quiet else say
-    with _making(output, quiet):
-        bgfmt.solve("hypergammon-met", 25, int(chequers or 3), output, **how)
+    try:
+        with _making(output, quiet):
+            bgfmt.solve("hypergammon-met", 25, int(chequers or 3), output, **how)
+    except KeyboardInterrupt as error:
+        _interrupted(error, f"{output}.scores")
 
 
 def _parsed(text: str, pattern: str, expected: str) -> tuple[int, int]:
@@ -411,13 +414,9 @@ def _run(
                 name, points, chequers, output, format=to, progress=None if quiet else progress,
                 announce=None if quiet else lambda address: say(f"dashboard: {address}", err=True), **chosen,
             )  # fmt: skip
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.beside}")
-        if not solver.beside or not os.path.exists(kept):
-            raise
-        text = f"what is finished is kept in {kept}; the same command with --resume goes on"
-        say(f"bgfmt: interrupted; {text}", err=True)
-        raise click.exceptions.Exit(130) from None
+        _interrupted(error, kept if solver.beside else "")
     if as_json:
         options.echo_written(path)
     if quiet:
@@ -446,6 +445,15 @@ def _making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
         yield
     if not quiet:
         echo_made(path, began)
+
+
+def _interrupted(error: KeyboardInterrupt, kept: str) -> None:
+    """Say what goes on from the file of an interrupted run, where there is one."""
+    if not os.path.exists(kept):
+        raise error
+    text = f"what is finished is kept in {kept}; the same command with --resume goes on"
+    say(f"bgfmt: interrupted; {text}", err=True)
+    raise click.exceptions.Exit(130) from None
 
 
 def _echo_sweep(sweep: int, change: float) -> None:

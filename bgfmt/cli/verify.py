@@ -73,6 +73,12 @@ def verify(
     import bgfmt
     from bgfmt.verifier.report import Report
 
+    if how["until"] in RUNGS[:3]:
+        options.not_looked_at(
+            f"--until {how['until']}", "quick sample seed" + " tolerance" * (against is None)
+        )
+    if not (how["sample"] or how["quick"]):
+        options.not_looked_at("a check of every entry", "seed")
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
     how |= {"against": against, "format": described}
     reports: list[Report] = []

@@ -30,12 +30,12 @@ MOST_RATIONAL = board.count(6, 4)  # positions up to which rational arithmetic i
 
 
 def of_table(table: Table, threads: int) -> dict[str, Any]:
-    """How far the stored numbers are from the truth; a note where no exact recipe is known."""
+    """How far the stored numbers are from the truth; a note for kinds that are not measured."""
     if isinstance(table, OfRolls):
         return of_rolls(table, threads)
     if isinstance(table, TwoSided):
         return of_equities(table, threads)
-    return {"note": f"no exact recipe for {table.kind} tables"}
+    return {"note": f"{table.kind} tables are not measured; bgfmt diff compares one with an exact one"}
 
 
 # -- equities ------------------------------------------------------------------------------------------------

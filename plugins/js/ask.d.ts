@@ -155,6 +155,24 @@ export interface CubeAction {
   approximate: boolean;
 }
 
+/** What lies behind a cube decision. */
+export interface Insight {
+  /** The chance of the side that answers to win the game without a cube, gammons not counted. */
+  win: number;
+  /** The chance from which it takes, with a cube that is dead after that. */
+  take_point: number;
+  /** The same with a redouble that is as good as can be. */
+  live_take_point: number;
+  /** That both sides' next rolls lead to where a double is passed, or win the game at once. */
+  market_losers: number;
+  /** The rolls of these market losers, each with its chance to be one. */
+  losing_rolls: Record<string, number>;
+  /** The three best rolls, with their equities without a double. */
+  best_rolls: Record<string, number>;
+  /** The three worst rolls, with their equities without a double. */
+  worst_rolls: Record<string, number>;
+}
+
 /** The cube for money. */
 export interface CubeAnswer {
   /** Both sides, the side on roll first. */
@@ -211,6 +229,8 @@ export interface CubeAnswer {
   label: 1 | 2 | 3 | 4 | 5;
   /** What the label means. */
   label_text: string;
+  /** With `insight`, what lies behind the action; left out where its numbers are not exact. */
+  insight?: Insight;
 }
 
 /** Match winning chances, or equities of a game at this score (EMG), of the side on roll. */
@@ -299,6 +319,8 @@ export interface MatchCubeAnswer {
   approximate: boolean;
   /** The greatest error of each number, by name; null where none is known. */
   max_error: Record<string, number>;
+  /** With `insight`, what lies behind the action; left out where its numbers are not exact. */
+  insight?: Insight;
 }
 
 /** The decision at one score of a grid. */
@@ -556,6 +578,9 @@ export function plays(counts: ArrayLike<number>, roll: Roll): { notation: string
 export function race(tables: Tables, asked: ArrayLike<number> & object, options?: { signal?: AbortSignal }): Promise<SideRace>;
 export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<SideRace | TwoRaces>;
 export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions & { scores: number }): Promise<ScoresAnswer>;
+/** With `insight` what lies behind the action, where no number of it is estimated; the scores of `met` where gammons count. */
+export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions & { insight: true }): Promise<CubeAnswer | MatchCubeAnswer>;
+export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & ForMoney & { insight: true }): Promise<CubeAnswer>;
 export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions): Promise<CubeAnswer | MatchCubeAnswer>;
 export function cube(tables: Tables, asked: AskedPosition, options?: CubeOptions & ForMoney): Promise<CubeAnswer>;
 export function play(tables: Tables, asked: AskedPosition, roll: "all", options?: PlayOptions): Promise<AllPlays>;

@@ -573,13 +573,22 @@ function labelOf(centered, owned) {
 
 /**
  * Whether to double and to take: for money with the cube as it lies, in the middle, and owned by the side on roll; at a
- * score with the chances to win the match; with `scores` at all scores up to that many points away.
+ * score with the chances to win the match; with `scores` at all scores up to that many points away; with `insight` what lies
+ * behind it, where it is not estimated.
  */
-export async function cube(tables, asked, { cube: where, signal, calculate, limit, progress, scores, ...more } = {}) {
+export async function cube(tables, asked, { cube: where, signal, calculate, limit, progress, scores, insight, ...more } = {}) {
   const calculation = calculating({ calculate, limit, progress, signal });
   const all = listOf(tables);
   const position = ruled(asPosition(asked), more);
   const owner = ownerOf(position, where);
+  if (insight && !scores) {
+    const options = { signal, calculate, limit, progress };
+    const answer = await cube(all, position, { cube: owner, ...options, ...more });
+    const { met, extend_met, met_player: player = 0 } = more;
+    const state = { cube_value: 1, ...position, cube: owner, player };
+    const behind = answer.approximate ? null : await (await import("./insight.js")).insight(all, state, { ...options, met, extend_met });
+    return behind ? { ...answer, insight: behind } : answer;
+  }
   const match = scores || position.score ? await import("./match.js") : null;
   if (scores) return match.everyScore(all, position, owner, Number(scores), calculation, more);
   if (position.score) return (await match.atScore(all, position, owner, calculation, { signal })).answer;

@@ -301,6 +301,16 @@ export function gridOf(scores, gammons) {
   }) };
 }
 
+/** The take points of a side that is doubled with the cube at `value`, with one that is dead after that and with a live one. */
+function takePointsAt(score, value, side) {
+  const [passed, lost, won] = [-value, -2 * value, 2 * value].map((points) => score.after(side, points));
+  const dead = won > lost ? (passed - lost) / (won - lost) : 0;
+  return [dead, score.away[side] <= 2 * value ? dead : dead * (1 - takePointsAt(score, 2 * value, 1 - side)[1])];
+}
+
+/** The same of the side that waits in a state at a score. */
+export const takePoints = (state) => takePointsAt(scoreOf(state, state.cube), state.cube_value ?? 1, 1);
+
 // -- answers ----------------------------------------------------------------------------------------------------
 
 /** A score as js has it, from one of the page's or an identifier's. */

@@ -126,6 +126,8 @@ def test_a_score_and_the_crawford_game() -> None:
     assert ranked.best.mwc is not None
     with pytest.raises(PositionError, match="over"):
         advisor.cube(GameState((HERE.them, HERE.us), length=3, scores=(3, 0)))
+    with pytest.raises(PositionError, match="in the Crawford game one side needs one point"):
+        advisor.cube(GameState((HERE.them, HERE.us), length=5, scores=(1, 0), crawford=True))
     estimate = Advisor([GOLDEN / "os_p06.bd"], calculate="nothing").cube(GameState.of(HERE, away=(3, 5)))
     assert estimate.approximate
     assert estimate.match is not None

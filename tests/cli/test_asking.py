@@ -167,6 +167,15 @@ def test_what_is_not_looked_at_is_said(ask):
             'play "0 1 1" 21 --away 3-5 --cube owned',
             "not looked at: --cube, --away; one side alone is asked about",
         ),
+        (
+            'cube gnubg_ts0.bd "0 1 / 1 1" --scores 2',
+            "gnubg_ts0.bd is left aside: the cube at all scores is calculated",
+        ),
+        (
+            'cube "0 1 / 1 1" --scores 2 --oracle',
+            "not looked at: --oracle; the cube is asked about at all scores",
+        ),
+        ('play "0 1 1" 21 --oracle', "not looked at: --oracle; one side alone is asked about"),
     ):
         assert words in ask(line)[1]
         assert words in ask(f"{line} --json")[2]

@@ -49,9 +49,10 @@ class Candidate:
     """An engine that sits an exam, made of a callable that answers one question.
 
     name : as `maker` was asked for it. threads : whether several may be made and asked at once.
+    most : the greatest number of a question that it knows an answer to, where it knows no others.
     """
 
-    threads, name = False, ""
+    threads, name, most = False, "", 0
 
     def __init__(self, answer: Callable[[Question], object]) -> None:
         self.reply = answer
@@ -168,10 +169,12 @@ def from_file(path: str) -> Candidate:
     try:
         for k, line in enumerate(lines):
             row = json.loads(line) if line.startswith("{") else {"answer": line.strip()}
-            held[row.get("number", k)] = row["answer"]
-    except (ValueError, KeyError) as error:
+            held[int(row.get("number", k))] = row["answer"]
+    except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
-    return Candidate(lambda question: held.get(question.number))
+    made = Candidate(lambda question: held.get(question.number))
+    made.most = max(held, default=0)
+    return made
 
 
 # -- what was said ---------------------------------------------------------------------------------------------------
@@ -261,7 +264,7 @@ class Answers:
             status, words = failure.status, str(failure)
         except Exception as error:  # of an object that is read
             status, words = ILLEGAL, f"{type(error).__name__}: {error}"
-        line = question.number, status, *row, seconds, words
+        line = question.number, status, *row, seconds, printable(" ".join(words.split()))
         self.set(*line)
         return line
 

@@ -15,6 +15,9 @@ from bgfmt.cli import options
 if TYPE_CHECKING:
     from bgfmt.extras.exam.sets import Exam
 
+#: what only those look at who sit an exam
+SITTING = "against timeout worst least threads as_json"
+
 
 @click.command()
 @click.argument("engine", required=False)
@@ -80,14 +83,19 @@ def exam(
     if listing:
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
+        matches = making.named("matches")  # which no recipe makes
+        click.echo(f"{matches.name:<16} {len(matches):>7,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
         raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
+        options.not_looked_at("--make", f"engine name sample ask {SITTING}")
         return _make(make, how["output"], count, seed, cubeless, kinds, error, how["force"], say)
+    options.not_looked_at("an exam", "count cubeless error" + " seed" * (sample is None))
     chosen = _chosen(making.named(name, say), scores, kinds, sample, seed)
     if ask:
+        options.not_looked_at("--ask", f"engine output force {SITTING}")
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
@@ -165,23 +173,33 @@ def _make(
 
     if output is None:
         raise click.UsageError("--make writes a file: name it with -o")
+    by = f"--make {what[0]}"
+    several = click.UsageError(f"{by} makes a set by itself; several are match files")
     if what[0] in making.RECIPES:
+        if len(what) > 1:
+            raise several
+        options.not_looked_at(by, "scores kinds cubeless error")
         made = making.make(what[0], count, seed)
     else:
         try:
             with open_database(what[0]) as db:
+                if len(what) > 1:
+                    raise several
+                options.not_looked_at(by, "scores error")
                 made = making.from_table(
                     db.table, count or 20_000, seed, kinds=kinds or KINDS, cubeless=cubeless
                 )
             purpose = f"drawn from {os.path.basename(what[0])}"
+            how = f" --count {count or 20_000} --seed {seed}" + " --cubeless" * cubeless
+            how += "".join(f" --kind {kind}" for kind in kinds)
         except UnknownFormatError:
+            options.not_looked_at(by, "scores kinds cubeless count seed")
             made = making.solved(making.of_matches(what), error=error)
-            purpose = "race decisions of recorded matches"
+            purpose, how = "race decisions of recorded matches", f" --error {error}" * (error > 0)
         asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
-        origin = f"bgfmt exam {asked} --count {count or 20_000} --seed {seed}" + f" --error {error}" * (
-            error > 0
+        made = replace(
+            made, name=os.path.basename(output), purpose=purpose, origin=f"bgfmt exam {asked}{how}"
         )
-        made = replace(made, name=os.path.basename(output), purpose=purpose, origin=origin)
     made.save(output, force=force)
     say(f"{output}: {len(made):,} questions, SHA-256 {made.digest}")
     return 0

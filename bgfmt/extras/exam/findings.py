@@ -119,7 +119,8 @@ def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
     known = ~np.isnan(off)
     usual = float(np.median(off[known])) if known.any() else 0.0
     wrong = judged.wrong | (np.nan_to_num(off) > max(FAR, 10 * usual))
-    rows = (judged.decided | known) & ~np.isin(judged.exam.kind, done)
+    told = judged.decided | known
+    rows = told & ~np.isin(judged.exam.kind, done)
     traits = _traits(judged)
     for _ in range(6):
         best: tuple[float, str, float, float] = (0.0, "", 0.0, 0.0)
@@ -137,6 +138,7 @@ def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
         mask = traits[name] & rows
         cause = _cause(judged, mask)
         words = f"wrong {name}: {100 * share:.3g} % of {mask.sum():,}, elsewhere {100 * rest:.3g} %"
+        words += " but for what is named above" * bool((told & ~rows).any())
         words += f"; as with {cause}" if cause else ""
         yield Finding(f"wrong {name}", words, int(mask.sum()), cause or None)
         rows &= ~mask

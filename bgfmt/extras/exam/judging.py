@@ -13,6 +13,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, PLAY, TAKE, Array, Exam, Question
 from bgfmt.storage.publish import rows_kept
@@ -34,6 +35,9 @@ def sit(
     answers = Answers(exam.kind)
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
+        if first.most >= len(exam):
+            there = f"it answers question {first.most + 1:,}, and the set has {len(exam):,}"
+            raise CapabilityError(f"{first.name}: {there}: answers to other questions")
         out = None
         if part:
             head = json.dumps([first.name, exam.digest])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -150,13 +151,13 @@ class Truth:
         self.limit, self.met = limit, met.load()
         self.known = cache(self._known)
 
-    def _money(self, position: Position) -> dict[str, float]:
+    def _money(self, position: Position, jacoby: bool) -> dict[str, float]:
         us, them = position.us, position.them
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
             row = np.asarray(small().lookup_many([us], [them]), np.float64)[0].tolist()
             known = dict(zip(EQUITY_COLUMNS, row, strict=True))
         else:
-            solved = solve_money(position, limit=self.limit)
+            solved = solve_money(position, jacoby=jacoby, limit=self.limit)
             known = {name: solved.equity(name) for name in EQUITY_COLUMNS}
         cashed = min(1.0, 2 * known["opponent"])
         best = {f"best {name}": max(known[name], cashed) for name in EQUITY_COLUMNS[:3]}
@@ -171,13 +172,15 @@ class Truth:
 
     def of(self, state: GameState | None) -> dict[str, float]:
         """What is true of a state before the roll."""
-        return {} if state is None else self.known(state.position, None if state.money else state)
+        if state is None:
+            return {}
+        return self.known(state.position, bool(state.jacoby), None if state.money else state)
 
-    def _known(self, position: Position, state: GameState | None) -> dict[str, float]:
+    def _known(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
         if position.contact or not (position.us.chequers and position.them.chequers):
             return {}
         try:
-            return self._money(position) if state is None else self._match(state)
+            return self._money(position, jacoby) if state is None else self._match(state)
         except (NotCoveredError, PositionError):
             return {}
 
@@ -188,6 +191,10 @@ def _with(state: GameState, us: Side, them: Side) -> GameState:
 
 def _turned(state: GameState) -> GameState:
     return _with(state, state.position.them, state.position.us)
+
+
+def _other_rule(state: GameState) -> GameState:
+    return replace(state, jacoby=not state.jacoby)
 
 
 def _moved(state: GameState, by: int, us: bool = True, them: bool = True) -> GameState | None:
@@ -231,6 +238,7 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         yield "a chance to win in place of an equity", same, column, lambda x: (1 + x) / 2
         yield "for a cube at 2", same, column, lambda x: 2 * x
         yield "for half of the cube", same, column, lambda x: x / 2
+        yield "Jacoby's rule: counted in one, not in the other", _other_rule, column, float
         yield "cut at one point", same, column, lambda x: min(max(x, -1.0), 1.0)
         yield "rounded to a tenth", same, column, lambda x: round(x, 1)
         yield "the cube: the best action counted, not rolling on", same, f"best {column}", float
@@ -331,7 +339,10 @@ class _Check:
         if row.get(self.columns.get("error", "")):
             return None
         try:
-            return parse(str(row.get(self.columns["position"]))).before_roll()
+            state = parse(str(row.get(self.columns["position"]))).before_roll()
+            if not all(side.chequers for side in state.sides):
+                raise PositionError(f"{state.position}: the game is over")
+            return state
         except BgfmtError as error:
             self.note(k, "no position", "", printable(error, 120))
             return None
@@ -345,19 +356,23 @@ class _Check:
         try:
             number = float(said)
         except (TypeError, ValueError):
-            self.note(k, f"{role} is no number", "", f"{name} is {printable(said, 40)!r}")
+            causes = {"%": "in per cent", ",": "a decimal comma"}
+            cause = next((words for sign, words in causes.items() if sign in str(said)), "")
+            self.note(k, f"{role} is no number", cause, f"{name} is {printable(said, 40)!r}")
             return None
         if np.isfinite(number):
             return number
         self.note(k, f"{role} is no number", "a division by zero or a missing value", f"{name} is {number}")
         return None
 
-    def allowed(self, k: int, role: str) -> float:
-        """How far a value may be off: the tolerance, or five of the standard errors that the row states."""
+    def allowed(self, role: str, *rows: int) -> float:
+        """How far a value, or the difference of two, may be off: the tolerance, or five of the standard errors that
+        the rows state."""
         try:
-            return max(self.tolerance, 5 * float(self.rows[k].get(f"{self.columns[role]}_error") or 0))
+            errors = [float(self.rows[k].get(f"{self.columns[role]}_error") or 0) for k in rows]
         except (TypeError, ValueError):
             return self.tolerance
+        return max(self.tolerance, 5 * math.hypot(*errors))
 
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
         """Hold all rows against the rules and what is true; how many have something true beside them."""
@@ -372,7 +387,7 @@ class _Check:
             both = values.keys() & known.keys()
             compared += bool(both)
             for role in both:
-                if abs(values[role] - known[role]) > self.allowed(k, role):
+                if abs(values[role] - known[role]) > self.allowed(role, k):
                     wrong[role].append(k)
             if progress is not None:
                 progress(k + 1, len(self.rows))
@@ -416,11 +431,18 @@ class _Check:
         for k, state in enumerate(self.states):
             if state is None:
                 continue
-            key = state.position, state.away, state.crawford, state.cube_value, state.owner
+            key = (
+                state.position,
+                bool(state.jacoby),
+                state.away,
+                state.crawford,
+                state.cube_value,
+                state.owner,
+            )
             before = first.setdefault(key, k)
             for role, column in self.values.items():
                 a, b, true = column[before], column[k], self.truth.of(state).get(role)
-                if a is not None and b is not None and abs(a - b) > self.tolerance:
+                if a is not None and b is not None and abs(a - b) > self.allowed(role, before, k):
                     cause = "labels of two runs or two settings in one file"
                     if true is not None and abs(a - true) >= abs(b - true):
                         cause = "the later row is the nearer"

@@ -71,8 +71,13 @@ class Lines(Candidate):
             raise failed(error) from None
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
+        talk.drop()
         talk.say(str(question))
-        return talk.hear(until)
+        said = talk.hear(until)
+        if talk.held:  # and there may be more to come
+            self.close()
+            raise Failure(ILLEGAL, "more than one line of answer")
+        return said
 
     def close(self) -> None:
         if self.talk is not None:
@@ -111,6 +116,9 @@ class Ubgi(Lines):
         while True:
             word, _, rest = talk.hear(until).partition(" ")
             if word == "error":
+                talk.say("isready")  # until then it may have more to say of this question
+                while talk.hear(until) != "readyok":
+                    pass
                 raise Failure(REFUSED if rest.startswith(self.REFUSALS) else ILLEGAL, f"error {rest}")
             if word in ("bestmove", "bestcube", "bestturn"):
                 return rest

@@ -58,6 +58,15 @@ class Talk:
         except OSError:
             raise self._ended() from None
 
+    def drop(self) -> None:
+        """Forget what it has said unasked, as far as that has come."""
+        self.held = b""
+        for _ in range(100):  # of a program that says line upon line
+            if not select.select([self.process.stdout], [], [], 0)[0] or not self.process.stdout.read(
+                1 << 16
+            ):
+                return
+
     def hear(self, until: float) -> str:
         """Its next line; TimeoutError where none comes by that time, EOFError where it has ended."""
         if time.monotonic() > until:  # of a program that says line upon line

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import OutputExistsError, PositionError, SolverError
+from bgfmt.errors import PositionError, ScratchError, SolverError
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
@@ -308,8 +308,8 @@ def _begun(kept: Path, chequers: int, length: int, resume: bool) -> tuple[Making
     made, first = Making(length), f"bgfmt hypergammon-met {chequers}"
     if not resume:
         if kept.exists():
-            message = f"{kept}: holds the scores of an ended run, and going on from it was not asked for"
-            raise OutputExistsError(message, replaceable=False)
+            message = "holds the scores of an ended run, and going on from it was not asked for"
+            raise ScratchError(str(kept), "unfinished", message)
         return made, [first]
     lines = kept.read_text("ascii", "replace").splitlines()
     if lines[:1] != [first]:

@@ -161,10 +161,10 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     if green == 7 and red in actions:
         actions[red](player, at)
     elif green == 7 and red == 5:
-        _roll(walk, player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
+        walk.roll(player, (move.numbers("from", 4)[0], move.numbers("to", 4)[0]), [], at)
     elif green != 7:
         pairs = zip(move.numbers("from", 4), move.numbers("to", 4), strict=True)
-        _roll(walk, player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
+        walk.roll(player, (red, green), [(start, max(0, end)) for start, end in pairs if start >= 0], at)
     elif red != 4:
         walk.problem(at, f"an action {red} that is not known")
 
@@ -190,13 +190,6 @@ def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
         return None
     known = (cube[0], cube[1]) if all(abs(number) < 100 for number in cube) else None
     return Opinion("BGBlitz", level, level, known, mwc, tuple(plays))
-
-
-def _roll(walk: GameWalk, player: int, dice: tuple[int, int], hops: list[tuple[int, int]], at: int) -> None:
-    if all(1 <= die <= 6 for die in dice):
-        walk.roll(player, dice, hops, at)
-    elif not walk.over:
-        walk.stop(at, f"dice of {dice[0]} and {dice[1]}")
 
 
 # -- Smile --------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class GameWalk:
         if not hops and last is not None and (last.kind, last.player, last.dice) == ("dance", player, dice):
             self.problem(at, "a roll that is written twice")  # gnubg does so where a game ends by a dance
             return
-        if not self._on_roll(player, at):
+        if not self._on_roll(player, dice, at):
             return
         before = self.position(player)
         if not hops:
@@ -93,13 +93,13 @@ class GameWalk:
 
     def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
-        if self._on_roll(player, at):
+        if self._on_roll(player, dice, at):
             self._played(player, dice, plays.find_between(self.position(player), dice, board), at)
             self.sure = True
 
     def lost(self, player: int, dice: tuple[int, int], at: int, why: str) -> None:
         """Dice, and a play that is not known: the game goes on from the board before it, which is not the game's."""
-        if self._on_roll(player, at):
+        if self._on_roll(player, dice, at):
             self.problem(at, why)
             self._played(player, dice, WrittenPlay((), self.position(player), False), at)
             self.doubt()
@@ -113,7 +113,7 @@ class GameWalk:
 
     def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:
         """Dice, or not even dice, after which the game ended."""
-        if self._on_roll(player, at):
+        if self._on_roll(player, dice, at):
             self._add("unplayed", player, at, dice=dice)
             self.turn = 1 - player
 
@@ -259,7 +259,11 @@ class GameWalk:
             self.problem(at, f"{what} after the end of the game")
         return not (self.over or self.stopped)
 
-    def _on_roll(self, player: int, at: int) -> bool:
+    def _on_roll(self, player: int, dice: tuple[int, int] | None, at: int) -> bool:
+        if dice is not None and not all(1 <= die <= 6 for die in dice):
+            if not (self.over or self.stopped):
+                self.stop(at, f"dice of {dice[0]} and {dice[1]}")
+            return False
         if not self._open("a roll", at):
             return False
         if self.offers:  # writers leave out the take after a beaver

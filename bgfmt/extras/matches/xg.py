@@ -193,9 +193,6 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     player = _player(move.mover)
     dice = (move.dice[0], move.dice[1])
     _see(walk, move.before, move.cube, number)
-    if not all(1 <= die <= 6 for die in dice):
-        walk.stop(number, f"dice of {dice[0]} and {dice[1]}")
-        return
     if not move.played:
         walk.unplayed(player, dice, number)
         return

@@ -20,6 +20,7 @@ from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question
 from bgfmt.analysis.shapes import Plain
+from bgfmt.cli.asking import asides
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
@@ -71,9 +72,19 @@ class Answers:
             if route == "lookup":
                 return self.lookup(asked), True
             answer, settled = getattr(self, route)(asked)
-            return answer.as_dict(), settled
+            found = answer.as_dict()
+            if route != "race" and (aside := self._aside(asked, answer)):
+                found["notes"] = [*found.get("notes", ()), *aside]
+            return found, settled
         except BgfmtError as error:
             raise refusal_of(error) from None
+
+    def _aside(self, asked: Question, answer: Any) -> list[str]:
+        """What of the question was not looked at, and why the table named does not answer."""
+        parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
+        adviser, given = self._adviser(asked), vars(asked)
+        lines = [asides(adviser, part, given, asked.table, str) for part in parts if part is not None]
+        return list(dict.fromkeys(line for part in lines for line in part))
 
     # -- the five questions ------------------------------------------------------------------------------
 
@@ -106,7 +117,7 @@ class Answers:
         return self.calculated(
             asked,
             lambda adviser: questions.cube(adviser, state, **asked.own("cube")),
-            lambda answer: grid or _sure_cube(answer),
+            lambda answer: grid or (_sure_cube(answer) and not asked.insight),  # it asks hundreds
             match=grid or not state.money,
         )
 

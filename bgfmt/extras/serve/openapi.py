@@ -80,7 +80,8 @@ SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().ite
 def _answer(route: str) -> Schema:
     several = [ref(name) for name in ROUTES[route][1:]]
     one = several[0] if len(several) == 1 else {"anyOf": several}
-    return one if route == "probe" else {"allOf": [one, shape({"asked": TEXT})]}
+    beside = shape({} if route == "probe" else {"asked": TEXT}, {"notes": array(TEXT)})
+    return {"allOf": [one, beside]}
 
 
 def _content(schemas: Schema) -> Schema:

@@ -34,7 +34,7 @@ FOLDER = Path(__file__).resolve().parent / "web"
 METS = FOLDER.parents[2] / "data" / "met"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 #: those of plugins/js; a wheel carries them beside the page's own
-READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js")
+READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js", "insight.js")
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -45,7 +45,7 @@ SITE = FOLDER / "site"  # what only a static folder has
 INSTALLED = "; manifest-src 'self'; worker-src 'self'"
 MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
 #: modules that not every visit needs
-LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "calculator.js", "worker.js")
+LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "insight.js", "calculator.js", "worker.js")
 #: a comment in lines of its own: a sixth of what the first answer fetches
 COMMENT = re.compile(rb"^[ \t]*(?://[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)\n", re.MULTILINE)
 #: what plugins/js takes of a match equity table

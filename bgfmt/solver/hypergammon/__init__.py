@@ -156,8 +156,9 @@ class HypergammonSolver(Solver):
         first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
         for done in range(first, first + max(1, most_sweeps)):
             change = solve.sweep()
-            if _guesses(self.chequers, name) and change > self.limit:
-                solve.guess(done)
+            guesses = _guesses(self.chequers, name) and change > self.limit
+            if guesses and solve.guess(done, solve.values):
+                solve.answered()
             converged = not change > self.limit
             if self.sweeping is not None:
                 self.sweeping(done, float(change))
@@ -211,31 +212,100 @@ def _guesses(chequers: int, recipe: str) -> bool:
     return recipe == "exact" and chequers >= LONG
 
 
-class _Solve:
-    """The arrays of a solve, and a sweep over them."""
+class Iterated:
+    """What every iteration of hypergammon needs: sides, plays, classes of records, threads, and where changes lead.
 
-    def __init__(
-        self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
-    ) -> None:
-        from bgfmt.solver.hypergammon import plays, sweep
+    kinds : (n, n) uint8, the classes of all records [us, them], as `sweep` names them. now : those of this sweep, in
+    which races that no longer change are FIXED. gammon, backgammon : (n,) bool, what is lost against each side.
+    """
+
+    def __init__(self, chequers: int, threads: int) -> None:
+        from bgfmt.solver.hypergammon import plays
+        from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, OVER, RACE
 
         n = self.n = board.count(PLACES, chequers)
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
         self.threads = 1 if n <= FEW else threads
-        self._pool = ThreadPoolExecutor(self.threads)
-        self._sides, self._plays = plays.list_sides(boards), plays.list_plays(boards, self._pool)
-        kind: Any = np.float32 if recipe == "gnubg" else np.float64
-        self.values, self._kinds, lost = (
-            np.zeros((n, n, 10), kind),
-            classes_of(boards),
-            np.zeros((n, 10), kind),
-        )
-        gammon = boards.sum(axis=1) == chequers
-        lost[:, 3], lost[:, 4] = gammon, gammon & boards[:, FAR:].any(axis=1)
+        self.pool = ThreadPoolExecutor(self.threads)
+        self.rows = list(pairwise(np.linspace(0, n, -(-n // BLOCK) + 1).astype(int).tolist()))
+        self.sides, self.plays = plays.list_sides(boards), plays.list_plays(boards, self.pool)
+        highest = np.where(boards, np.arange(PLACES), -1).max(axis=1)
+        on = (boards[:, : PLACES - 1] > 0).astype(np.float32)
+        self.kinds = np.where(np.add.outer(highest, highest) < PLACES - 2, RACE, CONTACT).astype(np.uint8)
+        self.kinds[on[:, ::-1] @ on.T > 0] = FIXED  # both on one point
+        self.kinds[0, :] = self.kinds[:, 0] = OVER
+        self.gammon = boards.sum(axis=1) == chequers
+        self.backgammon = self.gammon & boards[:, FAR:].any(axis=1)
+        self.begin()
+
+    def begin(self) -> None:
+        """Before the first sweep."""
+        self.now = self.kinds.copy()
+        self._before, self._size = np.empty(0), 0.0
+
+    def greatest(self, changes: list[Array]) -> Any:
+        """The greatest change of a number, from those by class."""
+        from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, RACE
+
+        by_class = np.max(changes, axis=0)
+        if by_class[RACE] == 0:  # races look at races alone: none will change any more
+            self.now[self.kinds == RACE] = FIXED
+        return by_class[CONTACT:].max()
+
+    def guess(self, sweeps: int, values: Array) -> bool:
+        """At the end of a cycle of sweeps, go where they lead (Aitken): what they change shrinks by one factor.
+
+        values : rows of numbers. Whether they were changed.
+        """
+        if sweeps % CYCLE == CYCLE - 2:
+            self._before = values.copy()
+        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
+            self._size = self._changed(values)
+            np.copyto(self._before, values)
+        elif sweeps % CYCLE == 0 and self._size > 0:
+            factor = round((self._changed(values) / self._size) ** 0.5, 3)  # as all machines have it
+            if factor < STEADY:
+
+                def stretch(first: int, last: int) -> None:
+                    rows = values[first:last]
+                    rows += factor / (1 - factor) * (rows - self._before[first:last])
+
+                self.each(stretch, self.rows)
+                return True
+        return False
+
+    def _changed(self, values: Array) -> float:
+        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
+
+        def some(first: int, last: int) -> float:
+            change = values[first:last] - self._before[first:last]
+            return float((change * change).sum())
+
+        return float(sum(self.each(some, self.rows)))
+
+    def each(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
+        """What a function gives for each of these, by threads; an error or an interrupt in one ends all."""
+        if self.threads == 1:
+            return [function(*pair) for pair in arguments]
+        return list(self.pool.map(lambda pair: function(*pair), arguments))
+
+
+class _Solve(Iterated):
+    """The numbers of a solve for money, and a sweep over them."""
+
+    def __init__(
+        self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
+    ) -> None:
+        from bgfmt.solver.hypergammon import sweep
+
+        super().__init__(chequers, threads)
+        n, kind = self.n, np.dtype("f4" if recipe == "gnubg" else "f8")
+        self.values, lost = np.zeros((n, n, 10), kind), np.zeros((n, 10), kind)
+        lost[:, 3], lost[:, 4] = self.gammon, self.backgammon
         lost[:, 5:] = -(1 + lost[:, 3:4] + lost[:, 4:5])
         lost[:, 8] = -1
         if restart is None:
-            self.values[self._kinds >= sweep.CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
+            self.values[self.kinds >= sweep.CONTACT] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
             self.values[:, 0] = lost
         elif isinstance(restart, Iteration):
             self.values[:] = restart.values
@@ -246,84 +316,35 @@ class _Solve:
         won[:] = 0
         won[:, 0], won[:, 1:3], won[:, 5:] = 1, lost[1:, 3:5], -lost[1:, 5:]
         self._state = sweep.SweepState(
-            self.values, np.empty_like(self.values), self._kinds.copy(), lost, recipe == "gnubg"
+            self.values, np.empty_like(self.values), self.now, lost, recipe == "gnubg"
         )
         self._block = np.empty((BLOCK, n, 10), kind)
-        self._before, self._size = np.empty(0), 0.0
-        self._each(lambda a, b: sweep.answer_all(self._state, a, b), self._rows())
+        self.answered()
+
+    def answered(self) -> None:
+        """Bring the replies up to the values."""
+        from bgfmt.solver.hypergammon import sweep
+
+        self.each(lambda a, b: sweep.answer_all(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:
         """Renew every record once; the greatest change of a number."""
         from bgfmt.solver.hypergammon import sweep as kernels
 
-        known = self._state, self._plays, self._sides
+        known = self._state, self.plays, self.sides
         rows = [(a, min(self.n, a + BEYOND)) for a in range(0, self.n, BEYOND)]
-        changes = self._each(lambda a, b: kernels.beyond(*known, a, b), rows)
+        changes = self.each(lambda a, b: kernels.beyond(*known, a, b), rows)
         for first in range(0, self.n, BLOCK):
             last = min(self.n, first + BLOCK)
-            hit = self._sides.hit
+            hit = self.sides.hit
             inward = np.asarray(((hit >= first) & (hit < last)).any(axis=1))
 
             def make(part: int, parts: int) -> None:
                 kernels.up_to(*known, first, last, inward, part, parts, self._block)  # noqa: B023
 
-            self._each(make, [(part, self.threads) for part in range(self.threads)])
+            self.each(make, [(part, self.threads) for part in range(self.threads)])
             changes.append(kernels.in_order(*known, first, last, inward, self._block))
-        greatest = np.max(changes, axis=0)
-        if greatest[kernels.RACE] == 0:  # races look at races alone: none will change any more
-            self._state.kinds[self._kinds == kernels.RACE] = kernels.FIXED
-        return greatest[kernels.CONTACT :].max()
-
-    def guess(self, sweeps: int) -> None:
-        """At the end of a cycle of sweeps, go where they lead (Aitken): what they change shrinks by one factor."""
-        from bgfmt.solver.hypergammon import sweep as kernels
-
-        if sweeps % CYCLE == CYCLE - 2:
-            self._before = self.values.copy()
-        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
-            self._size = self._changed()
-            np.copyto(self._before, self.values)
-        elif sweeps % CYCLE == 0 and self._size > 0:
-            factor = round((self._changed() / self._size) ** 0.5, 3)  # no more than all machines agree on
-            if factor < STEADY:
-
-                def stretch(first: int, last: int) -> None:
-                    rows = self.values[first:last]
-                    rows += factor / (1 - factor) * (rows - self._before[first:last])
-                    kernels.answer_all(self._state, first, last)
-
-                self._each(stretch, self._rows())
-                self._state.kinds[:] = self._kinds
-
-    def _changed(self) -> float:
-        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
-
-        def some(first: int, last: int) -> float:
-            change = self.values[first:last] - self._before[first:last]
-            return float((change * change).sum())
-
-        return float(sum(self._each(some, self._rows())))
-
-    def _rows(self) -> list[tuple[int, int]]:
-        return list(pairwise(np.linspace(0, self.n, -(-self.n // BLOCK) + 1).astype(int).tolist()))
-
-    def _each(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
-        """What a function gives for each of these, by threads; an error or an interrupt in one ends all."""
-        if self.threads == 1:
-            return [function(*pair) for pair in arguments]
-        return list(self._pool.map(lambda pair: function(*pair), arguments))
-
-
-def classes_of(boards: Array) -> Array:
-    """(n, n) uint8: the classes of all records [us, them], as `sweep` names them, of sides (n, 25)."""
-    from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, OVER, RACE
-
-    highest = np.where(boards, np.arange(PLACES), -1).max(axis=1)
-    on = (boards[:, : PLACES - 1] > 0).astype(np.float32)
-    kinds = np.where(np.add.outer(highest, highest) < PLACES - 2, RACE, CONTACT).astype(np.uint8)
-    kinds[on[:, ::-1] @ on.T > 0] = FIXED  # both on one point
-    kinds[0, :] = kinds[:, 0] = OVER
-    return kinds
+        return self.greatest(changes)
 
 
 def _decoded(records: Array) -> Array:

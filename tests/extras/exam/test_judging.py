@@ -218,7 +218,7 @@ def test_plays_are_read_in_every_form(standard: sets.Exam) -> None:
 def test_failures_are_counted(standard: sets.Exam) -> None:
     def answer(question: sets.Question) -> object:
         if question.number == 1:
-            raise ValueError("a slip")
+            raise ValueError("a slip\n\x1b[31m")
         if question.number == 2:
             time.sleep(0.02)
         return None if question.number == 3 else "nonsense" if question.number == 4 else right(question)
@@ -228,7 +228,7 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
     assert set(names[5:]) == {"answered"}
-    assert "a slip" in answers.words[1]
+    assert answers.words[1] == "ValueError: a slip ?[31m"
 
 
 def test_answers_of_any_kind_are_counted(standard: sets.Exam) -> None:
@@ -375,6 +375,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], golden: Pa
     for wrong in (
         ["nobody"],
         ["os:nothing"],
+        [str(answers), "--set", "standard", "--sample", "150"],  # answers to other questions
         [mine, "--set", "none"],
         [mine, "--score", "9-9", "--kind", "take", "--set", "traps"],
     ):

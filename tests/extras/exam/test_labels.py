@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from bgfmt.cli import run
 from bgfmt.extras.exam import labels
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
 
 Row = dict[str, Any]
 
@@ -112,6 +114,30 @@ def test_duplicates_that_disagree(tmp_path: Path) -> None:
     assert found["owned differs from an earlier row of the same position"].rows == [len(rows)]
 
 
+def test_labels_of_play_outs_may_differ_by_their_errors(tmp_path: Path) -> None:
+    off = right()[3] | {"owned": right()[3]["owned"] + 0.05, "owned_error": 0.02}
+    assert checked([*right(), off, off | {"owned": off["owned"] - 0.1}], tmp_path) == []
+
+
+def test_jacobys_rule(tmp_path: Path) -> None:
+    """Labels that are right by it were called wrong, and others of the same chequers duplicates that disagree."""
+    money = GameState.of(Position.parse("1 1 1 1 / 15"))
+    by_rule = {"position": replace(money, jacoby=True).xgid, "cubeless": 13 / 12, "centered": 1.0}
+    plain = {"position": money.xgid, "cubeless": 13 / 12, "centered": 13 / 12}
+    assert checked([by_rule, plain], tmp_path) == []
+    (found,) = checked([by_rule | {"centered": 13 / 12}], tmp_path)
+    assert "Jacoby" in found.cause
+
+
+def test_rows_that_are_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("position;win;cubeless\n1 1 1 / 2 1;0,85;0.71\n1 1 1 / 2 1;85%;0.71\n1 / 0;0.5;0.9\n")
+    found = {(one.name, one.cause): one for one in labels.check(str(path)).findings}
+    assert found["win is no number", "a decimal comma"].rows == [1]
+    assert found["win is no number", "in per cent"].rows == [2]
+    assert "the game is over" in found["no position", ""].example
+
+
 def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     import pyarrow
@@ -151,7 +177,6 @@ def test_right_labels_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_at_a_score(tmp_path: Path) -> None:
     from bgfmt.extras.exam.labels import Truth
-    from bgfmt.game.state import GameState
 
     state = GameState.of(Position(Side(1, 1, 1), Side(2, 1)), away=(3, 5))
     known = Truth(100_000).of(state)

@@ -153,6 +153,30 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     assert "illegal" in [found.name for found in findings.findings(one)]
 
 
+def test_lines_too_many_are_no_answers_to_later_questions(few: sets.Exam, tmp_path: Path) -> None:
+    """What a program says beyond its answer moved all later answers by one."""
+    cubes = few.part(np.flatnonzero(np.isin(few.kind, (sets.DOUBLE, sets.TAKE))))
+    answer = "word = 'roll' if line.startswith('double') else 'take'"
+    lines = tmp_path / "lines.py"
+    lines.write_text(
+        f"import sys\nfor line in sys.stdin:\n    {answer}\n    much = {str(cubes.questions()[2])!r} in line\n"
+        "    print(word + '\\n?' * much, flush=True)"
+    )
+    judged = sat(f"lines:{sys.executable} {lines}", cubes)
+    assert judged.count("answered") == len(cubes) - 1
+    assert "more than one line" in judged.answers.words[2]
+    ubgi = tmp_path / "ubgi.py"
+    ubgi.write_text(
+        "import sys\nn = 0\nfor line in sys.stdin:\n    word = line.split()[0]\n    n += word == 'position'\n"
+        "    answer = {'ubgi': 'ubgiok', 'isready': 'readyok', 'go': 'bestcube nodouble'}.get(word)\n"
+        "    if n == 3 and word in ('position', 'go'):\n        answer = 'error bad_position'\n"
+        "    if answer:\n        print(answer, flush=True)"
+    )
+    doubles = few.part(np.flatnonzero(few.kind == sets.DOUBLE))
+    judged = sat(f"ubgi:{sys.executable} {ubgi}", doubles)
+    assert (judged.count("illegal"), judged.count("answered")) == (1, len(doubles) - 1)
+
+
 def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:
     """The 40 positions at scores of fixtures/match/gnubg-differences.tsv: the losses of gnubg at 0 and 2 plies."""
     oracle("gnubg")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -93,7 +94,9 @@ def test_gammons_win_matches(met: Met) -> None:
     assert all(a < b for a, b in zip(met.pre[0][1:], met.pre[0][2:], strict=False))
 
 
-def test_a_run_that_ended_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_ended_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole, path, kept = tmp_path / "whole.xml", tmp_path / "parts.xml", tmp_path / "parts.xml.scores"
     asked = {"length": 3, "exact": True, "threads": 1}
     hypergammon_met(whole, 25, 1, **asked)
@@ -115,7 +118,12 @@ def test_a_run_that_ended_goes_on(tmp_path: Path) -> None:
         hypergammon_met(path, 25, 1, resume=True, **asked)
     kept.write_text(text)
     assert run(["solve", "hypergammon-met", "3", "--exact", "--chequers", "1", "-o", str(path)]) == 2
+    assert "(--resume goes on from it)" in capsys.readouterr().err
     words = ["--exact", "--chequers", "1", "--resume", "--quiet", "-o", str(path)]
+    with monkeypatch.context() as patch:
+        patch.setattr(Scores, "solve", lambda *_: signal.raise_signal(signal.SIGINT))
+        assert run(["solve", "hypergammon-met", "3", *words]) == 130
+    assert "the same command with --resume goes on" in capsys.readouterr().err
     assert run(["solve", "hypergammon-met", "3", *words]) == 0
     assert not kept.exists()
     assert tables.load(path).pre == tables.load(whole).pre

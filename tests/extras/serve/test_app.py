@@ -111,6 +111,31 @@ def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[st
     assert client.json("/v1/lookup", position="7 7")["table"] == OS.name
 
 
+def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
+    """It was passed over in silence."""
+    aside = f"{OS.name} is left aside: a one-sided table does not say both sides' "
+    for route, query, notes in (
+        ("cube", {"met": "g11", "met_player": 1}, ["not looked at: met, met_player; this is no match"]),
+        ("cube", {"table": OS.name}, [f"{aside}cubeful equities"]),
+        ("cube", {"scores": 2, "insight": "true", "table": TS.name}, [
+            "no insight: it takes a decision at one score that is not estimated",
+            f"{TS.name} is left aside: the cube at all scores is calculated",
+        ]),
+        ("play", {"roll": 61, "table": OS.name, "measure": "cubeless"}, [f"{aside}equities"]),
+        ("probe", {"extend_met": "true"}, ["not looked at: extend_met; this is no match"]),
+        ("cube", {"met": "g11", "away": "2-2"}, []),
+        ("cube", {"met": "g11", "scores": 2}, None),
+        ("cube", {"table": TS.name}, None),
+    ):  # fmt: skip
+        found = client.json(f"/v1/{route}", position=TEXT, **query)
+        assert found.get("notes") == notes, (route, query)
+        held_to(document, f"/v1/{route}", found)
+    side = client.json("/v1/play", position="0 1 1", roll=21, away="3-5")
+    assert side["notes"] == ["not looked at: away; one side alone is asked about"]
+    _, _, data = client.post("/v1/cube", json.dumps({"positions": [TEXT], "met": "g11"}).encode(), JSON)
+    assert json.loads(data)["results"][0]["notes"] == ["not looked at: met; this is no match"]
+
+
 @pytest.mark.parametrize("them", ["0 0 0 0 0 0 0 0 1", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"])
 def test_hypergammon_is_looked_up_in_contact_too(them: str) -> None:
     with Holdings.open([str(TS), str(GOLDEN / "gnubg/hyper1.bd")]) as holdings:

@@ -276,6 +276,7 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
                 ]
                 if k < 3 or text == estimated[0]:
                     asked.append(("cube", [options | {"scores": 3, "met": given}], {"scores": 3}))
+                    asked.append(("cube", [options | {"insight": True, "met": given}], {"insight": True}))
                 for name, words, beside in asked:
                     entry = {"tables": paths, "question": [name, text, *words]}
                     said = {key: json.dumps(value) for key, value in (more | beside).items()}

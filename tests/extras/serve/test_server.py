@@ -27,6 +27,7 @@ from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.jit import compiled
 from tests.conftest import ROOT
 from tests.support.serving import OS, TEXT, TS, Client, command, served
 
@@ -285,6 +286,11 @@ def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
         assert one.do(lambda: "exact") == "exact"
 
 
+#: where kernels come compiled, as with a wheel, a server has none to compile
+compiles = pytest.mark.skipif(compiled.library() is not None, reason="bgfmt/jit has compiled kernels")
+
+
+@compiles
 def test_a_compressed_table_is_compiled_beside_all_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +314,7 @@ def test_a_compressed_table_is_compiled_beside_all_else(
         assert client.get(f"/v1/play?position={TEXT}&roll=all")[0] == 200
 
 
+@compiles
 def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler in the server's own process would keep Python from answering."""
     packed = tmp_path / "packed.bgts"
@@ -438,6 +445,7 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
         assert exact["source"] == "calculation"
 
 
+@compiles
 @pytest.mark.parametrize("wait", [0.0, 0.5, 1.0, 1.5])
 def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiler works in a thread, which must not outlive what Python takes down."""

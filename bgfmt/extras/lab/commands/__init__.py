@@ -16,7 +16,6 @@ from string import Template
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from bgfmt.cli import options
 from bgfmt.extras.lab.articles import orders, systems
@@ -191,11 +190,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        if given and parameter.name not in ("name", "words", "pairs", *MODES[mode].split()):
-            raise click.UsageError(f"{mode} does not look at {parameter.opts[-1]}")
+    options.not_looked_at(mode, " ".join(choices.keys() - {"pairs", *MODES[mode].split()}))
     engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
@@ -240,6 +235,10 @@ def label(
         raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
         raise click.UsageError(f"{output}: what is written is {', '.join(labels.FORMS)}")
+    if file.endswith(labels.FORMS) and not file.endswith(".csv"):
+        raise click.UsageError(
+            f"{file}: positions are read a line each, or from a .csv with a column `position`"
+        )
     with ExitStack() as stack:
         lines = stack.enter_context(click.open_file(file, encoding="utf-8", errors="replace"))
         texts = labels.read(lines, separated=file.endswith(".csv"))

@@ -202,7 +202,7 @@ export function drawScores(state, { cells, scores, met, ...answer }) {
 
 /** Market losers and take points; the best and the worst rolls stand beside all rolls. */
 export function drawBehind({ insight }) {
-  if (!insight) return redraw(body("behind"), none("market losers and take points are told where the numbers are exact"));
+  if (!insight) return redraw(body("behind"), none("market losers and take points are told where the numbers are exact; that takes thousands of them, too many to read of a large compressed table"));
   const rows = [
     ["Market losers", insight.market_losers], ["They win, without a cube", insight.win],
     ["Their take point, dead cube", insight.take_point], ["Their take point, live cube", insight.live_take_point],

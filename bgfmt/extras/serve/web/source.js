@@ -176,6 +176,12 @@ async function site() {
     const common = { ...(await optionsOf(question, true)), signal };
     return named(ask.cube([], question.position, { ...common, scores: Number(upto) }), signal);
   };
+  /** What lies behind a double takes thousands of records, too many of a large table that is read by byte range. */
+  const behind = async (question, { insight }, signal) => {
+    const common = { ...(await optionsOf(question, true)), signal, insight };
+    const near = (there) => there.filter(({ format, size }) => format !== "bgfmt-ts" || size < UNASKED);
+    return (await asked((there) => [ask.cube(near(there), question.position, common), null], signal, () => {})).probe;
+  };
   const named = (promise, signal) => promise.catch((error) => {
     if (signal?.aborted || !(error instanceof BgfmtError)) throw error;
     throw new AskError(["not_covered", "bad_position"].includes(error.code) ? error.code : "network", error.message);
@@ -198,12 +204,12 @@ async function site() {
       const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
       if (!there.length) throw new AskError("network", failed ?? "this page has no tables");
       try {
-        const found = await both(questions(there).map((one) => named(one, signal)), signal, early);
+        const found = await both(questions(there).map((one) => one && named(one, signal)), signal, early);
         if (broken.size === before) return found;
       } catch (error) {
         if (signal?.aborted || broken.size === before) throw error;
       } // without what cannot be opened, the others answer
     }
   };
-  return { title, features: ["match", "settle"], mets, tables, answer, read: null, more: { scores, behind: null } };
+  return { title, features: ["match", "settle"], mets, tables, answer, read: null, more: { scores, behind } };
 }
