@@ -16,6 +16,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from bgfmt.tables.registry import doors
 STATUS = ("answered", "illegal", "late", "died", "not answered")
 ANSWERED, ILLEGAL, LATE, DIED, REFUSED = range(5)
 KEPT = 5  # failures of which the words are kept
+PATIENCE = 3  # timeouts after which a late answer is waited for no more
 WORDS = {
     "double": {"double": 1, "redouble": 1, "roll": 0, "nodouble": 0, "no double": 0, "no": 0, "yes": 1},
     "take": {"take": 1, "pass": 0, "drop": 0, "beaver": 2, "yes": 1, "no": 0},
@@ -59,19 +62,44 @@ class Candidate:
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
         """For each question what was said, or the Failure, and after how many seconds."""
-        clock, answer = time.perf_counter, self.reply
-        for question in questions:
+        asks, replies = self._begun()
+        try:
+            for question in questions:
+                asks.put(question)
+                try:
+                    said, took = replies.get(timeout=PATIENCE * timeout)
+                except Empty:  # the call goes on in a thread that nobody hears any more
+                    asks.put(None)
+                    asks, replies = self._begun()
+                    said, took = None, PATIENCE * timeout
+                if isinstance(said, BaseException) and not isinstance(said, Failure):
+                    raise said
+                yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
+        finally:
+            asks.put(None)
+
+    def _begun(self) -> tuple[SimpleQueue[Question | None], SimpleQueue[tuple[object, float]]]:
+        """A thread that answers the questions put into the first queue, until None, in the second one."""
+        asks: SimpleQueue[Question | None] = SimpleQueue()
+        replies: SimpleQueue[tuple[object, float]] = SimpleQueue()
+        Thread(target=self._answer, args=(asks, replies), daemon=True).start()
+        return asks, replies
+
+    def _answer(self, asks: Any, replies: Any) -> None:
+        clock, said = time.perf_counter, None
+        for question in iter(asks.get, None):
             begin = clock()
             try:
-                said = answer(question)
+                said = self.reply(question)
             except Failure as failure:
                 said = failure
             except (NotCoveredError, NotImplementedError) as error:
                 said = Failure(REFUSED, str(error))
             except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
-            took = clock() - begin
-            yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
+            except BaseException as error:  # an interruption is raised where the answer is waited for
+                said = error
+            replies.put((said, clock() - begin))
 
     def close(self) -> None:
         """Give back what is held."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -427,3 +428,20 @@ def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path
     )
     assert (judged.count("late"), judged.count("died")) == (judging.DEATHS, 20)
     assert "flush" in next(one.words for one in findings.findings(judged) if one.name == "late")
+
+
+def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
+    """A Python engine that did not come back held the exam for ever."""
+    stuck = threading.Event()
+    exam = standard.part(np.flatnonzero(standard.kind == 0)[:30])
+
+    def engine(question: sets.Question) -> object:
+        if question.number % 10 == 3:
+            stuck.wait()
+        return 0
+
+    made = judging.sit(lambda: candidates.candidate("toy", engine), exam, timeout=0.1)
+    stuck.set()
+    judged = judging.judge(exam, made, "toy")
+    assert (judged.count("late"), judged.count("answered")) == (3, 27)
+    assert next(one.words for one in findings.findings(judged) if one.name == "late")
