@@ -24,7 +24,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -97,7 +97,7 @@ class HeaderFacts:
         one = (n, 2 * ROLLS if self.gammon else ROLLS)
         return {"TS": two, "H": (n, n, 28), "ND": (n, 4)}.get(self.kind, one)
 
-    @property
+    @cached_property
     def size(self) -> int | None:
         """Bytes of the numbers; None for a compressed file, whose index has to be read."""
         packed = self.compressed and self.kind == "OS"
@@ -268,7 +268,7 @@ class GnubgFormat(ArrayFormat[T]):
         return kind_of(head.bytes) == self.kind
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        fitting = [facts for facts in self.every() if self.fits(source, facts)]
+        fitting = [facts for facts in self.headers if self.fits(source, facts)]
         return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
 
     @abstractmethod
@@ -361,12 +361,16 @@ class GnubgFormat(ArrayFormat[T]):
     def every(self) -> Iterator[HeaderFacts]:
         """Every header of this kind that gnubg's programs write."""
 
+    @cached_property
+    def headers(self) -> tuple[HeaderFacts, ...]:
+        return tuple(self.every())
+
     def in_words(self, facts: HeaderFacts) -> str:
         """A table of this kind in a few words."""
         return f"{facts.points} points"
 
     def fitting(self, source: Source) -> list[str]:
-        return [self.in_words(facts) for facts in self.every() if facts.size == source.size - SIZE]
+        return [self.in_words(facts) for facts in self.headers if facts.size == source.size - SIZE]
 
     def resembles(self, head: bytes) -> bool:
         return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
