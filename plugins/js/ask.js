@@ -4,10 +4,10 @@
 //     import { probe } from "./ask.js";
 //     await probe([await open("ts_06x06.bd")], "0,1,0,0,1/0,1,1", { roll: "61" });
 //
-// The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked`. With `calculate`, what no
-// table covers or a table leaves too close is calculated from the rules, or estimated where that takes more than the
-// limit; without it, tables alone answer. Which table answers is decided as bgfmt decides it, among several
-// alike in the order given.
+// The answers are the objects of the routes of the same names of `bgfmt serve`, without `asked` and without the
+// notes of what was not looked at. With `calculate`, what no table covers or a table leaves too close is calculated from
+// the rules, or estimated where that takes more than the limit; without it, tables alone answer. Which table answers is
+// decided as bgfmt decides it, among several alike in the order given.
 
 import * as bgfmt from "./bgfmt.js";
 

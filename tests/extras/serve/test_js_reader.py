@@ -138,7 +138,7 @@ def large_answers(folder: Path, random: np.random.Generator) -> None:
     with Holdings.open([str(path)]) as holdings:
         table = holdings[0].table
         answers = [table.lookup(table.asked(n)).as_dict() for n in numbers]
-        seam = Answers(holdings, settle=0)
+        seam = Functions(holdings, settle=0)
         probed = [
             {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))[0]}
             for text in asked
@@ -177,6 +177,13 @@ def random_side(random: np.random.Generator, points: int, chequers: int) -> Side
     return Side(*np.bincount(random.integers(0, points, many), minlength=points).tolist())
 
 
+class Functions(Answers):
+    """The service as the functions of ask.js answer: what of a question was not looked at is not said."""
+
+    def _aside(self, asked: Question, answer: Any) -> list[str]:
+        return []
+
+
 def asked(folder: Path, random: np.random.Generator) -> None:
     """What the service answers from tables alone, by the functions of ask.js."""
     sets = [
@@ -190,7 +197,7 @@ def asked(folder: Path, random: np.random.Generator) -> None:
     for names in sets:
         paths = [str(GOLDEN / "gnubg" / name) for name in names]
         with Holdings.open(paths) as holdings:
-            seam = Answers(holdings, settle=0)
+            seam = Functions(holdings, settle=0)
             for k in range(60):
                 points, most = ((6, 4), (6, 15), (4, 5), (4, 15), (6, 3))[k % 5]
                 most = min(most, most_of(names))
@@ -240,7 +247,7 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
     estimated.append("2,1,1,0,1,0,0,1,0,0,1,0,2/1,1,1,2,1,0,1,0,1")  # beyond the table of ten points
     for paths in [*([str(GOLDEN / "gnubg" / name) for name in names] for names in sets), gammons]:
         with Holdings.open(paths) as holdings:
-            seam = Answers(holdings, settle=PAIRS)
+            seam = Functions(holdings, settle=PAIRS)
             texts = [
                 "2,1,1/1,1,1",
                 "3,1,1/0,1,1,0,1,1",
