@@ -22,7 +22,7 @@ import numpy as np
 import bgfmt
 from bgfmt.extras.serve import page
 
-HERE = Path(__file__).resolve().parent
+SCRIPT = Path(__file__).resolve().parents[1] / "plugins" / "js" / "ranges.mjs"
 
 
 def row(what: str, found: dict[str, list[float]], right: int) -> str:
@@ -73,7 +73,7 @@ def main() -> None:
         (site / "whole.bgts").symlink_to(table.resolve())
         asked = {"numbers": (us * n + them).tolist(), "values": expected.astype(float).tolist()}
         (site / "asked.json").write_text(json.dumps(asked))
-        command = ["node", str(HERE / "ranges.mjs"), str(site), str(delay)]
+        command = ["node", str(SCRIPT), str(site), str(delay)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as node:
             assert node.stdin is not None
             assert node.stdout is not None
