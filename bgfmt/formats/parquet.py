@@ -108,10 +108,8 @@ class Parquet(AnyTable):
         columns = _columns(table, settings)
         types = [pyarrow.string() if c.role == "id" else pyarrow.from_numpy_dtype(c.dtype) for c in columns]
         schema = pyarrow.schema([(c.name, kind, False) for c, kind in zip(columns, types, strict=True)])
-        looked_up = table.value_tables()  # columns of at most 65,536 different numbers
-        small = {
-            c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and c.place in looked_up)
-        }
+        few = table.few_values
+        small = {c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and few)}
         writer = parquet.ParquetWriter(
             Tail(sink),
             schema,

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import PairRows
+from bgfmt.tables.rows import LazyRows
 
 if TYPE_CHECKING:
     from construct import Construct, Container
@@ -364,7 +364,7 @@ class RangeSource(Source):
         self._read = None
 
 
-class RangeRows(PairRows):
+class RangeRows(LazyRows):
     """An array of a source that is asked for ranges: rows and records are read when they are asked for."""
 
     def __init__(
@@ -382,7 +382,7 @@ class RangeRows(PairRows):
         def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
             return source.pick(offset, record, us * shape[1] + them).view(dtype)
 
-        super().__init__(shape, dtype, fetch, pairs, pick)
+        super().__init__(shape, dtype, fetch, pick, pairs)
 
     @property
     def nbytes(self) -> int:

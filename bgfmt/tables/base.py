@@ -428,12 +428,10 @@ class Table:
         """Those numbers, (m,) of each column, of all entries of a block of rows."""
         yield from np.ascontiguousarray(self.values(numbers).T)
 
-    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
-        """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
-
-        Array and item of that number, and float32 of shape (65536,): what each one means.
-        """
-        return {}
+    @property
+    def few_values(self) -> bool:
+        """Whether each number of `columns` follows from one stored 16-bit number, so that 65,536 are possible."""
+        return False
 
     @property
     def max_error(self) -> float | None:

@@ -23,7 +23,7 @@ from bgfmt.formats.compressed.layout import (
     read_strip_head,
 )
 from bgfmt.storage import Source
-from bgfmt.tables.rows import PairRows
+from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -335,14 +335,14 @@ class Reader:
         return record
 
 
-class PackedRows(PairRows):
+class PackedRows(LazyRows):
     """The equities of a compressed table, as an array whose rows and records are made when asked for."""
 
     def __init__(self, reader: Reader) -> None:
         #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
         self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
         n = reader.shape.positions
-        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.records, reader.rows)
+        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows, reader.records)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
         self._next = -1
 
