@@ -204,7 +204,6 @@ def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
         raise refuse("score", 12, problem, "another")
     expected = _columns(score)
     if not np.array_equal(np.frombuffer(raw, COLUMN, header.columns, FIXED), expected):
-        raise refuse(
-            "columns", FIXED, f"the {len(expected)} columns of this score", f"{header.columns} others"
-        )
+        what = f"the {len(expected)} columns of this score"
+        raise refuse("columns", FIXED, what, f"{header.columns} others")
     return score

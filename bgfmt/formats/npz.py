@@ -51,9 +51,8 @@ class Npz(AnyTable):
         members = archive.members(source, offset, META)
         meta = members.pop(META)
         if meta.size > described.MOST:
-            raise CorruptError(
-                source.name, offset, f"a member {META} that describes the table", f"{meta.size:,} bytes"
-            )
+            what = f"a member {META} that describes the table"
+            raise CorruptError(source.name, offset, what, f"{meta.size:,} bytes")
 
         def refuse(expected: str, value: object) -> CorruptError:
             return CorruptError(source.name, meta.offset, expected, value)
@@ -180,7 +179,6 @@ def _array(source: Source, member: archive.Member) -> NDArray[Any]:
     shape = tuple(int(axis) for axis in header.group(2).decode().replace(" ", "").split(",") if axis)
     dtype, start = np.dtype(header.group(1).decode()), header.end()
     if start + prod(shape) * dtype.itemsize != member.size:
-        raise CorruptError(
-            source.name, member.offset, f"{member.name} of shape {shape}", f"{member.size:,} bytes"
-        )
+        what = f"{member.name} of shape {shape}"
+        raise CorruptError(source.name, member.offset, what, f"{member.size:,} bytes")
     return source.array(dtype, shape, member.offset + start, member.name)

@@ -145,12 +145,10 @@ class Parquet(AnyTable):
             found = f"one by {groups.writer[:60]!r}"
             yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
         else:
-            wrong = groups.wrong_columns(table, _columns(table, _settings(table, {})))
+            wrong = ", ".join(groups.wrong_columns(table, _columns(table, _settings(table, {}))))
+            follows = "what follows from the table"
             if wrong:
-                found = f"others in {', '.join(wrong)}"
-                yield Fault(
-                    extent.offset, extent.size, "Parquet columns", "what follows from the table", found
-                )
+                yield Fault(extent.offset, extent.size, "Parquet columns", follows, f"others in {wrong}")
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, FACTS, "what a program writes", text)
 
@@ -238,9 +236,8 @@ class Groups(described.Stored):
         text = json.loads(self.facts())
         compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
-            raise self.refuse(
-                "a compression and a list of columns", f"{compression!r:.40} and {columns!r:.40}"
-            )
+            found = f"{compression!r:.40} and {columns!r:.40}"
+            raise self.refuse("a compression and a list of columns", found)
         return Settings(compression, tuple(map(str, columns)))
 
     def check(self, table: Table, stored: list[Flat]) -> None:

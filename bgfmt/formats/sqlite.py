@@ -196,9 +196,8 @@ class _Rows(described.Stored):
                 raise described.foreign(self.source.name, "SQLite", "table `bgfmt`")
             if len(tables) != 1 or not str(tables[0][1]).startswith("CREATE TABLE bgfmt (key TEXT"):
                 raise self.refuse("a table bgfmt that describes the numbers", "another")
-            row = self._db.execute(
-                "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
-            ).fetchone()
+            text = "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?"
+            row = self._db.execute(text, (FACTS, described.MOST)).fetchone()
         if row is None or not isinstance(row[0], str):
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
         return row[0]
@@ -215,9 +214,8 @@ class _Rows(described.Stored):
             questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
             ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)
         if ends != (0, table.entries - 1):
-            raise self.refuse(
-                f"position numbers 0 to {table.entries - 1:,}", f"{ends[0]!r:.40} to {ends[1]!r:.40}"
-            )
+            found = f"{ends[0]!r:.40} to {ends[1]!r:.40}"
+            raise self.refuse(f"position numbers 0 to {table.entries - 1:,}", found)
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         chosen = ", ".join(f'"{name}"' for name in names)
@@ -242,9 +240,8 @@ class _Rows(described.Stored):
                 part[:] = numbers
             if not np.array_equal(part, numbers):
                 row = int((part != numbers).any(axis=1).argmax())
-                raise self.refuse(
-                    f"numbers that fit {part.dtype}", f"{numbers[row].tolist()} in row {begin + row:,}"
-                )
+                found = f"{numbers[row].tolist()} in row {begin + row:,}"
+                raise self.refuse(f"numbers that fit {part.dtype}", found)
 
     def unlike(self, table: Table) -> str:
         """What is not as it is written for the numbers of the table, in words; "" where all is."""

@@ -204,7 +204,7 @@ class RemoteSource(RangeSource):
         order = np.argsort(numbers, kind="stable")
         step = max(
             1, self.cache_pages // 4
-        )  # records of two pages each, which are still kept when they are read
+        )  # records of two pages each, that are still kept when they are read
         for start in range(0, len(order), step):
             part = order[start : start + step]
             begins = offset + numbers[part] * width
@@ -301,9 +301,8 @@ class Web:
         try:
             same = response.status == 206 and mark(response) == self.seen
             if not same or self._sent(response)[2] not in (None, self.size):
-                raise SourceChangedError(
-                    f"{self.name}: the file was replaced while it was read; open it again"
-                )
+                text = "the file was replaced while it was read; open it again"
+                raise SourceChangedError(f"{self.name}: {text}")
             return self._body(response, offset, size)
         finally:
             response.release_conn()

@@ -50,9 +50,8 @@ Progress = Callable[[int, int], None]
 def require_regular(status: os.stat_result, name: str) -> None:
     """OSError unless the status is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(
-            errno.EISDIR, "is a folder, not a regular file (FOLDER/* names its files)", name
-        )
+        text = "is a folder, not a regular file (FOLDER/* names its files)"
+        raise IsADirectoryError(errno.EISDIR, text, name)
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
         raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
@@ -62,8 +61,7 @@ def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
     """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
     name = os.fspath(path)
     require_regular(os.stat(name), name)
-    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
-    for flag in more:
+    for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, flag, 0)
     fd = os.open(name, flags)
     try:
@@ -395,9 +393,8 @@ class GuardedSource(RangeSource):
 
     def __init__(self, path: PathLike) -> None:
         self._fd = fd = open_regular(path)
-        super().__init__(
-            os.fspath(path), os.fstat(fd).st_size, lambda at, size: system.read_at(fd, size, at), Path(path)
-        )
+        size = os.fstat(fd).st_size
+        super().__init__(os.fspath(path), size, lambda at, size: system.read_at(fd, size, at), Path(path))
 
     def close(self) -> None:
         if self._read is not None:
@@ -421,10 +418,10 @@ class FolderSource(RangeSource):
         if names is None:
             found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
             names = sorted(entry.name for entry in found)
+        self.files = {}
         with contextlib.ExitStack() as opened:
-            self.files = {
-                name: opened.enter_context(open_source(folder / name, guard=guard)) for name in names
-            }
+            for name in names:
+                self.files[name] = opened.enter_context(open_source(folder / name, guard=guard))
             opened.pop_all()
         self._parts = list(self.files.values())
         self._begins = [0, *accumulate(source.size for source in self._parts)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 # `__all__` is made of what is imported here, which mypy and ruff do not see
 # mypy: implicit-reexport
-# ruff: noqa: F401, PLE0605
+# ruff: noqa: F401, PLE0604
 from bgfmt.tables.base import (
     BLOCK_BYTES,
     KINDS,
@@ -43,7 +43,8 @@ from bgfmt.tables.two_sided import (
     TwoSided,
 )
 
-_OTHERS = ("Components", "ExpectedPoints", "Gillogly")  # classes of kinds that come by the entry points of `KINDS`
+#: classes of kinds that come by the entry points of `KINDS`
+_OTHERS = ("Components", "ExpectedPoints", "Gillogly")
 __all__ = [*(name for name in dir() if name[0].isupper()), "of_kind", "same_numbers", *_OTHERS]
 
 

@@ -65,7 +65,5 @@ def _type(rows: Rows, sides: int) -> Any:
 def _column(rows: Array, sides: int) -> Any:
     """An array's numbers as they lie, a list for each entry."""
     pa, native = pyarrow(), rows.astype(rows.dtype.newbyteorder("="), copy=False)
-    values = pa.array(native.reshape(-1))
-    return (
-        values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=_type(rows, sides))
-    )
+    values, kind = pa.array(native.reshape(-1)), _type(rows, sides)
+    return values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=kind)

@@ -102,9 +102,8 @@ class LazyRows:
 
 
 def _is_number(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
-    )
+    whole = isinstance(key, (int, np.integer))
+    return whole or (isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu")
 
 
 def wrapped(key: Any, size: int) -> NDArray[np.int64]:
@@ -200,17 +199,14 @@ class PlacedPairs(LazyRows):
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
         """Records of places `rows`, which follow each other, against places first..last-1, (rows, places, k)."""
-        start, stop = int(rows[0]), int(rows[-1]) + 1
-        out = np.empty((stop - start, last - first, self.shape[2]), self.dtype)
-        c = self.chunk
-        for a in range(start // c, -(-stop // c)):
+        start, c = int(rows[0]), self.chunk
+        out = np.empty((len(rows), last - first, self.shape[2]), self.dtype)
+        for a in np.unique(rows // c).tolist():
+            here = rows[rows // c == a]
             for b in range(first // c, -(-last // c)):
-                lines, columns = _common(a * c, c, start, stop), _common(b * c, c, first, last)
-                to = out[
-                    lines.start - start : lines.stop - start, columns.start - first : columns.stop - first
-                ]
-                here = np.arange(lines.start - a * c, lines.stop - a * c)
-                to[...] = self._lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
+                low, high = max(b * c, first), min(b * c + c, last)
+                lines = self._lines(a, b, here - a * c)[:, low - b * c : high - b * c]
+                out[here - start, low - first : high - first] = lines
         return out
 
     def _rows(self, numbers: Array) -> Array:
@@ -238,7 +234,3 @@ class PlacedPairs(LazyRows):
                 here = rows[group] - a * self.chunk, columns[group] - b * self.chunk
                 out[group] = self._records(a, b, *here)
         return out
-
-
-def _common(begin: int, size: int, first: int, last: int) -> range:
-    return range(max(begin, first), min(begin + size, last))

@@ -51,11 +51,12 @@ class PairRecord:
     owned: float | None = None
     centered: float | None = None
     opponent: float | None = None
+    known: ClassVar[tuple[str, ...]] = EQUITY_COLUMNS
 
     def as_dict(self) -> dict[str, Any]:
         """The equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {"position": str(self.position), "position_number": self.number}
-        return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
+        return out | {c: getattr(self, c) for c in self.known if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
         """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
@@ -71,15 +72,12 @@ class PairRecord:
 class Equities(PairRecord):
     """Those of a table that ignores gammons."""
 
+    known: ClassVar[tuple[str, ...]] = ("win", *EQUITY_COLUMNS)
+
     @property
     def win(self) -> float:
         """Chance to win, from the cubeless equity."""
         return self.cubeless / 2 + 0.5
-
-    def as_dict(self) -> dict[str, Any]:
-        known = super().as_dict()
-        return {"position": known.pop("position"), "position_number": known.pop("position_number"),
-                "win": self.win, **known}  # fmt: skip
 
     def describe(self, who: str = "") -> str:
         return super().describe(who) + f"{'Win':<30}: {100 * self.win:7.3f} %\n"

@@ -166,9 +166,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
         return Layout(header, (*self.header_regions(header), *body), place)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: OneSided, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[Any], table: OneSided, options: Options) -> dict[str, NDArray[Any]]:
         rows = room.view("<u2").reshape(table.positions, -1)
         parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
         return {name: part for name, part in parts.items() if part.shape[1]}
