@@ -202,9 +202,8 @@ class RemoteSource(RangeSource):
         """As of every source that is asked for ranges; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
-        step = max(
-            1, self.cache_pages // 4
-        )  # records of two pages each, that are still kept when they are read
+        # records of two pages each, which are still kept when they are read
+        step = max(1, self.cache_pages // 4)
         for start in range(0, len(order), step):
             part = order[start : start + step]
             begins = offset + numbers[part] * width

@@ -123,14 +123,8 @@ class OneSideAnswer:
 
     def heading(self) -> dict[str, Any]:
         """What every answer about one side begins with, as plain values."""
-        return {
-            "side": str(self.side),
-            "position_number": self.number,
-            "pips": self.pips,
-            "mean_rolls": self.mean_rolls,
-            "epc": self.epc,
-            "wastage": self.wastage,
-        }
+        rolls = {name: getattr(self, name) for name in ("pips", "mean_rolls", "epc", "wastage")}
+        return {"side": str(self.side), "position_number": self.number} | rolls
 
 
 @dataclass(frozen=True)

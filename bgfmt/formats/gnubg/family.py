@@ -245,6 +245,7 @@ def one_roll(number: int, points: int) -> int:
 
 
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
+SIZED: Mapping[str, type] = {"points": int, "chequers": int}
 
 
 class GnubgFormat(ArrayFormat[T]):

@@ -27,6 +27,7 @@ from bgfmt.formats.gnubg.family import (
     FEW,
     HEADER_OPTION,
     SIZE,
+    SIZED,
     GnubgFormat,
     GnubgHeader,
     GnubgRows,
@@ -46,12 +47,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     title = "GNU Backgammon one-sided"
     carries = (OneSided,)
     records = (GnubgHeader, GnubgRows)
-    headerless: ClassVar[Mapping[str, type]] = {
-        "points": int,
-        "chequers": int,
-        "gammon": bool,
-        "compressed": bool,
-    }
+    headerless: ClassVar[Mapping[str, type]] = {**SIZED, "gammon": bool, "compressed": bool}
     defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True, "compressed": True}
     options = (
         HEADER_OPTION,
@@ -79,23 +75,18 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         facts, raw = self.opening(source, offset, described)
         n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
-        rows: Rows
+        packed = None
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
             old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
             packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
-            rows, size = packed.rows(), packed.size
-        else:
-            rows, size = source.array("<u2", facts.shape, start, f"{facts.title} table"), facts.size or 0
+        what = f"{facts.title} table"
+        rows: Rows = packed.rows() if packed else source.array("<u2", facts.shape, start, what)
         arrays = tuple(rows[:, k : k + ROLLS] for k in range(0, rows.shape[1], ROLLS))
         fields: dict[str, Any] = dict(zip(("bearoff", "gammon"), arrays, strict=False))
-        kept = (
-            (GnubgRows(True, packed.entry), AsRead(arrays, packed))
-            if facts.compressed
-            else (GnubgRows(False),)
-        )
-        fields["carried"] = (GnubgHeader(raw), *kept)
-        size += len(raw)
+        carried = GnubgHeader(raw), GnubgRows(facts.compressed, packed.entry if packed else 0)
+        fields["carried"] = (*carried, AsRead(arrays, packed)) if packed else carried
+        size = len(raw) + (packed.size if packed else facts.size or 0)
         return Reading.of(OneSided, source, offset, size, facts.points, facts.chequers, **fields)
 
     def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
@@ -116,10 +107,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     def losses(self, table: OneSided, options: Options) -> list[str]:
         if self.gammon(table, options) and table.gammon_policy == "race":
-            return [
-                "the gammon part follows the race's plays, not the plays that save the gammon, "
-                "and a gnubg file cannot say so"
-            ]
+            other = "the gammon part follows the race's plays, not the plays that save the gammon"
+            return [f"{other}, and a gnubg file cannot say so"]
         return super().losses(table, options)
 
     def home_of(self, table: OneSided) -> bool:
@@ -197,15 +186,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
             return None
         entry = 8 if facts.gammon or _old(body[:12], n) else 6
         rows = decode_damaged(body, n, entry, facts.gammon)
-        table = OneSided(
-            points=facts.points,
-            chequers=facts.chequers,
-            bearoff=rows[:, 0],
-            gammon=rows[:, 1] if facts.gammon else None,
-            provenance=name,
-            carried=(GnubgHeader(facts.canonical), GnubgRows(True, entry)),
-        )
-        return Salvage(table, 1.0)
+        arrays: dict[str, Any] = {"bearoff": rows[:, 0]} | ({"gammon": rows[:, 1]} if facts.gammon else {})
+        carried = GnubgHeader(facts.canonical), GnubgRows(True, entry)
+        size = {"points": facts.points, "chequers": facts.chequers}
+        return Salvage(OneSided(**size, provenance=name, carried=carried, **arrays), 1.0)
 
 
 def _old(start: bytes, n: int) -> bool:
