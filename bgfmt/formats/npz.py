@@ -11,6 +11,7 @@ NAME.npy        npy header of version 2, then the array in C order, little-endia
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import zipfile
 import zlib
@@ -27,7 +28,7 @@ from bgfmt.errors import CorruptError
 from bgfmt.formats import archive, described, records
 from bgfmt.formats.base import Extent, Fault, Layout, Options, Outlet, Reading, Region
 from bgfmt.formats.described import AnyTable
-from bgfmt.storage import MemorySink, Sink, Source
+from bgfmt.storage import Sink, Source
 from bgfmt.storage.sink import size_of
 from bgfmt.tables import MeanRolls, Rows, Table
 
@@ -160,14 +161,10 @@ def _stored(rows: Rows) -> np.dtype[Any]:
 
 
 def _npy_header(rows: Rows) -> bytes:
-    out = MemorySink()
-    header = {
-        "descr": npy.dtype_to_descr(_stored(rows)),
-        "fortran_order": False,
-        "shape": tuple(map(int, rows.shape)),
-    }
-    npy.write_array_header_2_0(out, header)  # type: ignore[arg-type]
-    return bytes(out.data)
+    out, shape = io.BytesIO(), tuple(map(int, rows.shape))
+    header = {"descr": npy.dtype_to_descr(_stored(rows)), "fortran_order": False, "shape": shape}
+    npy.write_array_header_2_0(out, header)
+    return out.getvalue()
 
 
 def _array(source: Source, member: archive.Member) -> NDArray[Any]:

@@ -14,6 +14,7 @@ import shutil
 import time
 from pathlib import Path
 
+from bgfmt.storage.chunks import Folder
 from bgfmt.storage.system import PathLike
 
 FACTS = "facts.json"
@@ -31,6 +32,7 @@ class KeptPages:
     def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
         name = hashlib.sha256(f"{page_bytes} {url}".encode()).hexdigest()[:32]
         self.root, self.folder, self.page_bytes = Path(folder), Path(folder) / name, page_bytes
+        self._files = Folder(self.folder)
         self.size, self.mark = 0, ""
 
     @classmethod
@@ -56,7 +58,7 @@ class KeptPages:
         self.size, self.mark = size, mark
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(FACTS, json.dumps({"size": size, "mark": mark}).encode())
+            self._files.write(FACTS, [json.dumps({"size": size, "mark": mark}).encode()])
         self._bound()
 
     def forget(self) -> None:
@@ -74,15 +76,7 @@ class KeptPages:
     def write(self, page: int, data: bytes) -> None:
         """Keep a page."""
         with contextlib.suppress(OSError):
-            self._write(str(page), data)
-
-    def _write(self, name: str, data: bytes) -> None:
-        beside = self.folder / f"{name}.{os.getpid()}.part"
-        try:
-            beside.write_bytes(data)
-            os.replace(beside, self.folder / name)
-        finally:
-            beside.unlink(missing_ok=True)
+            self._files.write(str(page), [data])
 
     def _bound(self) -> None:
         """Where there are more bytes than `MOST`, let the oldest go until three quarters of that are left."""

@@ -186,10 +186,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
             return None
         entry = 8 if facts.gammon or _old(body[:12], n) else 6
         rows = decode_damaged(body, n, entry, facts.gammon)
-        arrays: dict[str, Any] = {"bearoff": rows[:, 0]} | ({"gammon": rows[:, 1]} if facts.gammon else {})
-        carried = GnubgHeader(facts.canonical), GnubgRows(True, entry)
-        size = {"points": facts.points, "chequers": facts.chequers}
-        return Salvage(OneSided(**size, provenance=name, carried=carried, **arrays), 1.0)
+        fields: dict[str, Any] = {"bearoff": rows[:, 0], "gammon": rows[:, 1] if facts.gammon else None}
+        fields["carried"] = GnubgHeader(facts.canonical), GnubgRows(True, entry)
+        table = OneSided(points=facts.points, chequers=facts.chequers, provenance=name, **fields)
+        return Salvage(table, 1.0)
 
 
 def _old(start: bytes, n: int) -> bool:
