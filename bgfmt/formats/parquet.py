@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra
 from bgfmt.formats import described, records
-from bgfmt.formats.archive import Tail
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
+from bgfmt.storage.sink import Tail
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
 from bgfmt.tables.flat import ID_LENGTH, Flat
