@@ -40,6 +40,7 @@ FACTS = "table"
 WATCH = 10_000  # steps of SQLite's machine after which they are counted
 STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
+BETWEEN = "position_number >= ? AND position_number < ? ORDER BY position_number"
 INDEX = "CREATE INDEX by_id ON positions (position_id)"
 #: numbers of the file's header that SQLite leaves to those who use it, and pages that hold nothing
 UNUSED = ("application_id", "user_version", "freelist_count")
@@ -219,10 +220,7 @@ class _Rows(described.Stored):
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         chosen = ", ".join(f'"{name}"' for name in names)
-        text = (
-            f"SELECT position_number, {chosen} FROM positions "
-            "WHERE position_number >= ? AND position_number < ? ORDER BY position_number"
-        )
+        text = f"SELECT position_number, {chosen} FROM positions WHERE {BETWEEN}"
         for start in range(0, len(out), AT_ONCE):
             part = out[start : start + AT_ONCE]
             begin = first + start
@@ -260,8 +258,8 @@ class _Rows(described.Stored):
         at = 0
         for size, rows in _rows(table):
             with self._safely(size * (2 + len(flat.columns(table)) // 8) + 1000):
-                text = "SELECT * FROM positions WHERE position_number >= ? AND position_number < ?"
-                stored = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
+                text = f"SELECT * FROM positions WHERE {BETWEEN}"
+                stored = self._db.execute(text, (at, at + size)).fetchall()
             pairs = enumerate(zip_longest(stored, rows))
             wrong = next((row for row, (one, other) in pairs if one != other), None)
             if wrong is not None:
