@@ -198,7 +198,7 @@ def open_database(
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
-            how = {"format": format, "part": part, "guard": guard}
+            how: dict[str, Any] = {"format": format, "part": part, "guard": guard}
             db._again = partial(open_database, path, **how, **described, **options)
         return db
     except BaseException:

@@ -166,8 +166,8 @@ class Source(Protocol):
         return bytes(self.buffer[offset : offset + size])
 
 
-class _Whole(Source):
-    """A source whose bytes are one memoryview."""
+class MemorySource(Source):
+    """Bytes already in memory, or mapped, as one memoryview."""
 
     def __init__(self, data: Any, name: str = "<bytes>", path: Path | None = None) -> None:
         self._buffer: memoryview | None = memoryview(data).toreadonly()
@@ -191,7 +191,7 @@ class _Whole(Source):
                 view.release()
 
 
-class MappedSource(_Whole):
+class MappedSource(MemorySource):
     """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
@@ -219,10 +219,6 @@ class MappedSource(_Whole):
             with contextlib.suppress(BufferError):  # the map closes with the last view
                 self._map.close()
             self._map = None
-
-
-class MemorySource(_Whole):
-    """Bytes already in memory."""
 
 
 class SourceFile(io.RawIOBase):

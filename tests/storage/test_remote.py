@@ -27,7 +27,7 @@ from bgfmt.errors import (
     SourceChangedError,
     TruncatedError,
 )
-from bgfmt.formats.compressed import layout, reader
+from bgfmt.formats.compressed import layout
 from bgfmt.game import board
 from bgfmt.storage import remote
 from tests.conftest import GOLDEN, ROOT
@@ -359,7 +359,7 @@ def test_a_record_of_a_compressed_table_takes_three_requests(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "GAP_PAGES", 0)  # in a table this small all is near
-    monkeypatch.setattr(reader, "HEAD", 512)
+    monkeypatch.setattr(layout, "HEAD", 512)
     random = np.random.default_rng(3)
     with bgfmt.open(packed) as here, serving(packed) as server:
         n = here.table.positions

@@ -114,7 +114,5 @@ def _decoded(records: Rows, chequers: int) -> LazyRows:
             out[k - start] = integers(records[int(places[k])])[places]
         return out
 
-    def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[np.uint32]:
-        return integers(records[places[us], places[them]])
-
-    return LazyRows((n, n, 4), "u4", fetch, pairs=pairs)
+    shape = n, n, 4
+    return LazyRows(shape, "u4", fetch, pairs=lambda us, them: integers(records[places[us], places[them]]))
