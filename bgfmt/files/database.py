@@ -132,18 +132,13 @@ class Database:
 
     def info(self) -> dict[str, Any]:
         """Facts for a person or a program: what the file is, and what gnubg makes of it."""
-        reading = self.reading
+        reading, form = self.reading, self.format
         table = reading.table
-        out: dict[str, Any] = {
-            "file": self.name,
-            "size": self.source.size,
-            "format": self.format.name,
-            "title": self.format.title,
-            "kind": table.kind,
-        }
+        out: dict[str, Any] = {"file": self.name, "size": self.source.size}
+        out |= {"format": form.name, "title": form.title, "kind": table.kind}
         if table.points:
             out |= {"points": table.points, "chequers": table.chequers, "positions": table.positions}
-        details, host = self.format.info(reading), self.format.host_facts(reading)
+        details, host = form.info(reading), form.host_facts(reading)
         notes = [*details.pop("notes", []), *host.pop("notes", [])]
         if self.others:
             where = ", ".join(f"{extent.size:,} bytes at {extent.offset:,}" for extent in self.others)
