@@ -318,6 +318,7 @@ function fromXgid(text) {
   if (Math.abs(owner) > 1 || Math.abs(turn) !== 1 || Math.min(cube, scoreOne, scoreZero, rules, length, limit) < 0 || cube > 15) {
     throw wrong(`cube owner ${owner}, turn ${turn} or a number out of range`);
   }
+  if (cube >= limit) throw wrong(`a cube at ${2 ** cube} that is never turned, which is not answered here`);
   let roll = null;
   if (/^[1-6]{2}$/.test(fields[4])) roll = [Number(fields[4][0]), Number(fields[4][1])];
   else if (!["00", "0", "", "D", "B", "R"].includes(fields[4])) throw wrong(`'${fields[4]}' are no dice`);
