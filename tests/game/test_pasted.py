@@ -180,6 +180,7 @@ Rolled 61
         f"`{XGID}`",
         f"\u201c{XGID}\u201d",
         f"<b>{XGID}</b><br>",
+        f"<tt>Position ID:</tt> <b>{ids.position_id(ids.from_xgid(XGID).position)}</b>",
         f"[xgid]{XGID[5:]}[/xgid]",
         f"[position]{XGID}[/position]",
         f"> > {XGID}\n> > What now?",
