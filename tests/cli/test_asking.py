@@ -181,7 +181,10 @@ def test_what_is_not_looked_at_is_said(ask):
             "not looked at: --jacoby; the cube is asked about at all scores",
         ),
         ('play "0 1 1 / 1" 61 --measure mean --away 3-5', "not looked at: --away; plays are ranked by mean"),
-        ("cube XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10", "the dice of the identifier are not looked"),
+        (
+            "cube XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10",
+            "the dice of the identifier are not looked",
+        ),
         ("cube XGID=-BCBB----------------abbc-:1:1:1:00:0:0:0:0:3", "the largest cube, 8, is not looked at"),
     ):
         assert words in ask(line)[1]

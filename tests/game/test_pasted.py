@@ -95,11 +95,30 @@ def test_a_fibs_line_among_others() -> None:
 @pytest.mark.parametrize("roller", [1, -1])
 def test_a_line_of_fibs_itself(up: bool, color: int, roller: int) -> None:
     """You stand first; your chequers have the sign of the colour; the last field counts redoubles."""
-    state = replace(ids.from_xgid(XGID), length=5, scores=(1, 3), turn=int(roller == 1), jacoby=None, beavers=None)
+    state = replace(
+        ids.from_xgid(XGID), length=5, scores=(1, 3), turn=int(roller == 1), jacoby=None, beavers=None
+    )
     dice = [0, 0, 6, 1] if roller == -1 else [0, 0, 0, 0]
     board = [color * int(n) for n in ids.fibs(state).split(":")[6:32]][:: -1 if up else 1]
     ends = (25, 0) if up else (0, 25)
-    fields = [5, 3, 1, *board, color * roller, *dice, 1, 1, 1, 0, color, 1 if up else -1, *ends, 6, 7, *[0] * 6]
+    fields = [
+        5,
+        3,
+        1,
+        *board,
+        color * roller,
+        *dice,
+        1,
+        1,
+        1,
+        0,
+        color,
+        1 if up else -1,
+        *ends,
+        6,
+        7,
+        *[0] * 6,
+    ]
     found = ids.parse(f"board:You:someone:{':'.join(map(str, fields))}")
     assert found == replace(state, dice=(6, 1) if roller == -1 else None, names=("someone", "You"))
 

@@ -16,8 +16,8 @@ field     meaning
 45 46     chequers borne off: player 1, player 0
 51        1: after the Crawford game, or a match to one point; 52: 0 in the Crawford game
 
-A line of FIBS itself is read, too: "You" stand first in it, your chequers have the sign of field 41, 42 says which way
-they move (-1 down), and 35 and 36 are the other side's dice.
+A line of FIBS itself is read, too: "You" stand first in it, your chequers have the sign of field 41, 42 is -1 where
+they move down, and 35 and 36 are the other side's dice.
 
 Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
 early after the dice, and may be followed by `jacobyrule on`, `beavers on`, `crawfordrule on`, `resignation N`.

@@ -137,7 +137,9 @@ def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
     _, _, data = client.post("/v1/cube", json.dumps({"positions": [TEXT], "met": "g11"}).encode(), JSON)
     assert json.loads(data)["results"][0]["notes"] == ["not looked at: met; this is no match"]
     rolled = {"position": "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10"}
-    assert client.json("/v1/cube", **rolled)["notes"][0].startswith("the dice of the identifier are not looked at")
+    assert client.json("/v1/cube", **rolled)["notes"][0].startswith(
+        "the dice of the identifier are not looked at"
+    )
     assert "notes" not in client.json("/v1/probe", **rolled)
 
 
