@@ -249,11 +249,7 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         yield "a chance to win in place of an equity", same, column, lambda x: (1 + x) / 2
         yield "for a cube at 2", same, column, lambda x: 2 * x
         yield "for half of the cube", same, column, lambda x: x / 2
-        words, change = (
-            "Jacoby's rule: counted in one, not in the other",
-            lambda s: replace(s, jacoby=not s.jacoby),
-        )
-        yield words, change, column, float
+        yield "Jacoby's rule: counted in one alone", lambda s: replace(s, jacoby=not s.jacoby), column, float
         yield "cut at one point", same, column, lambda x: min(max(x, -1.0), 1.0)
         yield "the cube: the best action counted, not rolling on", same, f"best {column}", float
     elif column == "win":
