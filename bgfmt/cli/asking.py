@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -20,9 +20,9 @@ from bgfmt.analysis.questions import (
     CubeAnswer,
     MatchCubeAnswer,
     PlayAnswer,
+    Question,
     ScoresAnswer,
     one_or_two,
-    own,
 )
 from bgfmt.analysis.shapes import options
 from bgfmt.cli import terminal
@@ -43,6 +43,7 @@ OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix ma
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
+LIMITS = "see docs/ask.md"
 
 
 @dataclass(frozen=True)
@@ -127,20 +128,6 @@ def opened(
 # -- options -----------------------------------------------------------------------------------------------
 
 
-def together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
-    """Options whose values reach the function as one dict called `name`."""
-
-    def decorate(function: F) -> F:
-        @wraps(function)
-        def gathering(**given: Any) -> Any:
-            given[name] = {part: given.pop(part) for part in parts}
-            return function(**given)
-
-        return options(gathering)  # type: ignore[arg-type]
-
-    return decorate
-
-
 def question_options(*names: str, **about: str) -> Callable[[F], F]:
     """The options of `bgfmt.analysis.questions` with these names; `about` has another sentence for some of them."""
 
@@ -162,29 +149,30 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
     return decorate
 
 
-def options_of(question: str) -> Callable[[F], F]:
-    """The options of a question: its own as `own`, those of the state as `around`, and `calculation`."""
+def options_of(*names: str) -> Callable[[F], F]:
+    """Options of a question, which reach the function as one `question`, and `--limit`, `--as`, `--part`."""
+    late = ("oracle", *MET)
 
     def decorate(function: F) -> F:
-        names = own(question)
-        function = state_options(calculation_options("oracle", *MET)(function))
-        return together("own", question_options(*names), *names)(function)
+        function = question_options(*(name for name in names if name in late))(
+            as_option(part_option(_gathering(function, ("settle", *names))))
+        )
+        return question_options(*(name for name in names if name not in late))(
+            limit_options(LIMITS)(function)
+        )
 
     return decorate
 
 
-def state_options(function: F) -> F:
-    """The state beside the position, as `around`: the cube, the score, the rules of money play."""
-    return together("around", question_options(*STATE), *STATE)(function)
+def _gathering(function: F, names: tuple[str, ...]) -> F:
+    """The function with options of these names as one `question`."""
 
+    @wraps(function)
+    def gathering(**given: Any) -> Any:
+        question = Question(**{name: given.pop(name) for name in names})
+        return function(question=question, **given)
 
-def calculation_options(*more: str) -> Callable[[F], F]:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--as`, `--part`, `more` of a question."""
-
-    def options(function: F) -> F:
-        return limit_options("see docs/ask.md")(question_options(*more)(as_option(part_option(function))))
-
-    return together("calculation", options, "limit", "settle", *more, "described", "part")
+    return gathering  # type: ignore[return-value]
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -201,7 +189,8 @@ def limit_options(default: str) -> Callable[[F], F]:
 
 def engine_options(function: F) -> F:
     """`--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game."""
-    return limit_options("about a second")(question_options("met", "extend_met")(function))
+    names = ("met", "extend_met")
+    return limit_options("about a second")(question_options(*names)(_gathering(function, ("settle", *names))))
 
 
 # -- the adviser -------------------------------------------------------------------------------------------
@@ -221,18 +210,14 @@ def equity_table(met: str | None, extend: bool | None) -> Met | None:
 
 def engine_adviser(
     library: Library,
-    *,
+    question: Question,
     limit: int | None = None,
-    settle: bool | None = None,
-    met: str | None = None,
-    extend_met: bool | None = None,
-    met_player: int | None = None,
+    *,
     usual: Limits | None = None,
-    oracle: bool | None = None,
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
-    """The adviser of these options, by default of an engine.
+    """The adviser that a question asks for, by default of an engine.
 
     Its players of an uneven match equity table are numbered as in the questions.
     """
@@ -241,11 +226,11 @@ def engine_adviser(
 
     return Advisor(
         library,
-        met=equity_table(met, extend_met),
-        met_player=met_player,
-        calculate="nothing" if settle is False else "all",
+        met=equity_table(question.met, question.extend_met),
+        met_player=question.met_player,
+        calculate="nothing" if question.settle is False else "all",
         limit=(usual or PLAYING) if limit is None else limit,
-        oracle=float(oracle or 0),
+        oracle=float(question.oracle or 0),
         outside=outside,
         progress=progress,
     )
@@ -253,7 +238,7 @@ def engine_adviser(
 
 @contextmanager
 def adviser(
-    said: Words, described: str | None, part: int | None, met_player: int | None = None, **calculation: Any
+    said: Words, question: Question, limit: int | None, described: str | None, part: int | None
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal.
 
@@ -261,10 +246,11 @@ def adviser(
     """
     from bgfmt.analysis.sources import ASKED, Limits
 
+    question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside, rolls=0) if said.paths else ASKED
-    more = calculation | {"met_player": met_player or 0, "usual": Limits() if said.many else beside}
+    usual = Limits() if said.many else beside
     with opened(said.paths, described, part) as library, terminal.Progress("calculating", " pairs") as bar:
-        yield engine_adviser(library, progress=bar, **more)
+        yield engine_adviser(library, question, limit, usual=usual, progress=bar)
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -359,13 +345,13 @@ def switch(name: str) -> str:
 def asides(
     advisor: Advisor,
     answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer,
-    given: Mapping[str, Any],
+    asked: Question,
     named: object,
     spelled: Callable[[str], str] = switch,
 ) -> list[str]:
     """What a question says and is not looked at, and why tables that were `named` do not answer, a line each.
 
-    given : what the question says; its names are `spelled` so in the lines.
+    asked : its names are `spelled` so in the lines.
     """
     state, lines = answer.state, []
     names: tuple[str, ...] = MET if state and state.money else ()
@@ -374,9 +360,9 @@ def asides(
         names, what = (*MET, *STATE, "oracle"), "one side alone is asked about"
     elif isinstance(answer, ScoresAnswer):
         names, what = ("oracle",), "the cube is asked about at all scores"
-    if words := ", ".join(spelled(name) for name in names if given[name] is not None):
+    if words := ", ".join(spelled(name) for name in names if getattr(asked, name) is not None):
         lines.append(f"not looked at: {words}; {what}")
-    if given.get("insight") and getattr(answer, "insight", None) is None:
+    if asked.insight and getattr(answer, "insight", None) is None:
         lines.append("no insight: it takes a decision at one score that is not estimated")
     if state is None or not named:
         return lines

@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )  # fmt: skip
-@asking.options_of("cube")
+@asking.options_of(*questions.own("cube"), *questions.STATE, "oracle", *questions.MET)
 @options.xg_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
     plot: str | None,
-    own: dict[str, Any],
-    around: dict[str, Any],
-    calculation: dict[str, Any],
+    question: questions.Question,
     style: str,
     as_json: bool,
+    **calculation: Any,
 ) -> int:
     """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
 
@@ -49,7 +48,8 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = asking.split(words)
-    with asking.adviser(said, **calculation) as advisor:
+    own, around = question.own("cube"), question.around
+    with asking.adviser(said, question, **calculation) as advisor:
         if said.many:
             options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
@@ -59,8 +59,8 @@ def cube(
         if state.dice is not None:
             asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
         answer = questions.cube(advisor, state, **own)
-        aside = asking.asides(advisor, answer, calculation | own, said.paths)
-        both = around["cube"] is None and not says_cube(said.position)
+        aside = asking.asides(advisor, answer, question, said.paths)
+        both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots

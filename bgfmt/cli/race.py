@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
-@asking.calculation_options()
+@asking.options_of()
 @options.json_option
-def race(words: tuple[str, ...], plot: str | None, calculation: dict[str, Any], as_json: bool) -> int:
+def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
