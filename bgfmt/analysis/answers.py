@@ -58,7 +58,6 @@ class SourcedAnswer(Plain):
     """What all answers share."""
 
     FIELDS = ESTIMATED
-    TITLE = "Origin"
 
     source: Annotated[Source, "The kind of table, or what else, that answered."]
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
@@ -86,7 +85,6 @@ class SideRace(OneSideAnswer, SourcedAnswer):
         "side position_number=number pips mean_rolls std_rolls? epc wastage gammon_mean_rolls? gammon_std_rolls? "
         "bearoff? off_within?=off_chances gammon? gammon_saved_within?=saved_chances"
     ) + ORIGIN
-    TITLE = "Side race"
 
     side: Annotated[Side, "The counts of the side."]
     number: Annotated[int, "The position number, in that table."]
@@ -159,7 +157,6 @@ class RankedPlay(Plain):
     """
 
     FIELDS = "play=notation result value loss close mwc? loss_mwc? loss_emg?"
-    TITLE = "Play"
 
     notation: Annotated[str, "The play, such as `6/5 6/off`."]
     result: Annotated[Position | Side, "The position after it, seen by the side that played."]
@@ -207,9 +204,6 @@ class RankedPlay(Plain):
 @dataclass(frozen=True)
 class MetName(Plain):
     """A match equity table, by its name and values."""
-
-    FIELDS = "name digest"
-    TITLE = "Met"
 
     name: Annotated[str, "The name of the match equity table."]
     digest: Annotated[str, "The SHA-256 of its values."]

@@ -28,7 +28,6 @@ class Insight(Plain):
     """
 
     FIELDS = "win take_point live_take_point market_losers losing_rolls best_rolls worst_rolls"
-    TITLE = "Insight"
 
     win: Annotated[
         Chance, "The chance of the side that answers to win the game without a cube, gammons not counted."

@@ -23,9 +23,6 @@ TIE = 1e-12  # two exact chances this near are equal
 class Numbers(Plain):
     """Match winning chances, or equities of a game at this score (EMG), of the side on roll."""
 
-    FIELDS = "no_double double_take double_pass best"
-    TITLE = "Choices"
-
     no_double: Annotated[float, "Of rolling on."]
     double_take: Annotated[float | None, "Of a double that is taken; null where doubling is not allowed."]
     double_pass: Annotated[float | None, "Of a double that is passed; null where doubling is not allowed."]

@@ -256,7 +256,6 @@ class CubeAnswer(Plain):
         + fields_at("action", "action doubles takes beavers sure settled certainty")
         + " centered_cube owned_cube label label_text insight?"
     )
-    TITLE = "Cube"
 
     state: GameState
     equities: PositionEquities
@@ -285,7 +284,6 @@ class MatchCubeAnswer(Plain):
         + fields_at("action", MatchCube.DECISION, but="error")
         + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error insight?"
     )
-    TITLE = "Match cube"
 
     state: GameState
     action: MatchCube
@@ -302,7 +300,6 @@ class ScoresAnswer(SourcedAnswer):
     """The cube at all scores."""
 
     FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
-    TITLE = "Scores"
 
     state: GameState
     grid: Grid
@@ -336,7 +333,6 @@ class RankedRoll(Plain):
     """The plays of one roll."""
 
     FIELDS = "roll count? plays"
-    TITLE = "Roll"
 
     roll: Annotated[str, "The dice, the larger first."]
     count: Annotated[int | None, "With `top`: how many plays there are in all."]
@@ -447,7 +443,6 @@ def play(
 class Described(Plain):
     """A position as programs need it."""
 
-    FIELDS = "us them counts position_id xgid pips chequers contact"
     TITLE = "Position"
 
     us: Annotated[list[int], "The counts of the side on roll from the ace point up; a 25th count is the bar."]
@@ -483,9 +478,6 @@ def describe(asked: Side | Position, state: GameState | None = None) -> Describe
 class ProbeQuestion(Plain):
     """What was asked, with what the position says itself."""
 
-    FIELDS = "position roll cube measure table"
-    TITLE = "Probe question"
-
     position: Annotated[str, "As sent."]
     roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
     cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
@@ -496,9 +488,6 @@ class ProbeQuestion(Plain):
 @dataclass(frozen=True, kw_only=True)
 class ProbeAnswer(Plain):
     """All of it for one position; a section that has no answer is null."""
-
-    FIELDS = "question position cube race play not_covered"
-    TITLE = "Probe"
 
     question: Annotated[ProbeQuestion, "What was asked."]
     position: Annotated[Described, "The position."]

@@ -36,8 +36,9 @@ class Field(NamedTuple):
 class Plain:
     """An object with a form as plain values, which `--json` and the HTTP service print.
 
-    FIELDS : names of the fields, separated by blanks. ``name=path`` takes an attribute of another name, or of
-    another object; a name with "?" is left out where its value is None. TITLE : the heading on docs/json.md.
+    FIELDS : names of the fields, separated by blanks; where nothing is said all that are annotated. ``name=path``
+    takes an attribute of another name, or of another object; a name with "?" is left out where its value is None.
+    TITLE : the heading on docs/json.md where it is not the name of the shape.
     """
 
     FIELDS: ClassVar[str] = ""
@@ -45,7 +46,7 @@ class Plain:
     fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        cls.fields = tuple(map(_field, cls.FIELDS.split()))
+        cls.fields = tuple(map(_field, cls.FIELDS.split() or cls.__annotations__))
         cls.__repr__ = Plain.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
