@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.match import MatchCube, decide
+from bgfmt.analysis.cube import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side

@@ -24,10 +24,9 @@ from bgfmt.analysis.answers import (
     SideRace,
     SourcedAnswer,
 )
-from bgfmt.analysis.cube import LABELS, CubeAction, label_of
+from bgfmt.analysis.cube import LABELS, Cell, CubeAction, MatchCube, label_of
 from bgfmt.analysis.insight import Insight
 from bgfmt.analysis.insight import insight as insight_of
-from bgfmt.analysis.match import Cell, MatchCube
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
@@ -35,8 +34,8 @@ from bgfmt.game.state import OWNERS, GameState, Owner
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.approximate import TwoSidedEstimate
     from bgfmt.analysis.ondemand import Grid
+    from bgfmt.analysis.races import TwoSidedEstimate
 
 Dice = tuple[int, int]
 COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes

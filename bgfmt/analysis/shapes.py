@@ -214,10 +214,10 @@ def shapes() -> dict[str, type[Plain]]:
 @cache
 def _everything() -> dict[str, Any]:
     """What stands in the modules that the types of answers come from."""
-    from bgfmt.analysis import answers, approximate, cube, insight, match, ondemand, questions
+    from bgfmt.analysis import answers, cube, insight, ondemand, questions, races
 
-    modules = (answers, approximate, cube, insight, match, ondemand, questions)
-    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": match.Cell}
+    modules = (answers, cube, insight, ondemand, questions, races)
+    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": cube.Cell}
 
 
 class Type(NamedTuple):
