@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bgfmt import met as mets
 from bgfmt.analysis import bulk, choose, engines, races
 from bgfmt.analysis.answers import (
     CALCULATION,
@@ -37,14 +38,14 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
 from bgfmt.game.state import GameState, as_state, cube_owner
+from bgfmt.met import Met
+from bgfmt.met.score import Score
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
     from bgfmt.analysis.solving import Solved
-    from bgfmt.met import Met
-    from bgfmt.met.score import Score
 
 EQUAL = 1e-11  # values nearer than this are not told apart
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
@@ -100,16 +101,12 @@ class Advisor:
     @property
     def met(self) -> Met:
         """The match equity table."""
-        from bgfmt import met
-
-        if not isinstance(self._met, met.Met):
-            self._met = met.load(self._met or met.DEFAULT)
+        if not isinstance(self._met, Met):
+            self._met = mets.load(self._met or mets.DEFAULT)
         return self._met
 
     def score(self, state: GameState) -> Score:
         """The score of a match, with its cube, as the match equity table knows it."""
-        from bgfmt.met.score import Score
-
         if state.away is None:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:

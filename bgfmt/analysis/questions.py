@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import (
     CALCULATION,
     ESTIMATE,
@@ -27,15 +28,16 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.cube import LABELS, Cell, CubeAction, MatchCube, label_of
 from bgfmt.analysis.insight import Insight
 from bgfmt.analysis.insight import insight as insight_of
+from bgfmt.analysis.races import TwoSidedEstimate
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import parse, parse_position, parse_side
+from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
     from bgfmt.analysis.ondemand import Grid
-    from bgfmt.analysis.races import TwoSidedEstimate
 
 Dice = tuple[int, int]
 COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
@@ -158,8 +160,6 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
 
 def one_or_two(text: str) -> Side | Position:
     """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
     if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
         return parse_side(text)
     try:
@@ -194,8 +194,6 @@ def state_of(
     beavers: bool | None = None,
 ) -> GameState:
     """The state that a text and the options stand for; options replace what the text says."""
-    from bgfmt.game.identifiers import parse
-
     if isinstance(one_or_two(text), Side):
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
@@ -227,8 +225,6 @@ def state_of(
 
 def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Side | GameState, list[Dice]]:
     """The side or state asked about, and the rolls to play."""
-    from bgfmt.game.moves import ROLLS, parse_roll
-
     side = one_or_two(text)
     asked: Side | GameState = side if isinstance(side, Side) else state_of(text, **around)
     if roll is not None and roll.lower() == "all":

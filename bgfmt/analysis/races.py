@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt.analysis import choose
+from bgfmt.analysis import choose, library
 from bgfmt.analysis.answers import ESTIMATE, SideRace
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain
@@ -65,8 +65,6 @@ def far_race(side: Side) -> SideRace:
     The estimate is the mean of the 21 rolls, each played to where the fewest rolls are left. A chequer beyond ten
     points then counts as one on the tenth and 6/49 of a roll for each pip up to there.
     """
-    from bgfmt.analysis import library
-
     table = library.one_sided_default(True)
     if side.highest <= table.points:
         return side_race(table, side, library.FAR[0])

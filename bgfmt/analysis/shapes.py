@@ -14,6 +14,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from bgfmt.game.board import Position, Side
+
 CHANCE = "a number from 0 to 1"  # marks the type of a field
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
@@ -270,8 +272,6 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
 
 def _type(hint: Any, chance: bool = False) -> Type:
     """The type that an annotation stands for."""
-    from bgfmt.game.board import Position, Side
-
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _type(arguments[0], chance or CHANCE in hint.__metadata__)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bgfmt.analysis import choose, races
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
 from bgfmt.analysis.cube import turned
+from bgfmt.analysis.library import Library
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import BAR, MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
@@ -30,7 +31,6 @@ from bgfmt.tables.two_sided import StoredEquities
 
 if TYPE_CHECKING:
     from bgfmt.analysis.chains import Estimator
-    from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
 

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from bgfmt import formats, met
+from bgfmt.analysis import choose, library
+from bgfmt.analysis.advisor import Advisor, Outside
 from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
 from bgfmt.analysis.questions import (
     COUNTS,
@@ -24,19 +27,16 @@ from bgfmt.analysis.questions import (
     ScoresAnswer,
     one_or_two,
 )
-from bgfmt.analysis.shapes import options
+from bgfmt.analysis.shapes import Plain, options
+from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor, Outside
-    from bgfmt.analysis.library import Library
-    from bgfmt.analysis.shapes import Plain
-    from bgfmt.analysis.sources import Limits, Progress
-    from bgfmt.game.state import GameState
-    from bgfmt.met import Met
+from bgfmt.game.drawing import draw, draw_side
+from bgfmt.game.state import GameState
+from bgfmt.tables import MatchScore
+from bgfmt.tables.hypergammon import HyperSides
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
@@ -97,8 +97,6 @@ def _is_database(word: str) -> bool:
 
 def suffixed(name: str) -> bool:
     """Whether a file's name ends like that of a database."""
-    from bgfmt import formats
-
     return name.lower().endswith(
         (*OTHER_SUFFIXES, *(suffix for _, suffixes in formats.INDEX.values() for suffix in suffixes))
     )
@@ -107,13 +105,11 @@ def suffixed(name: str) -> bool:
 @contextmanager
 def opened(
     paths: list[str], described: str | None, part: int | None, *, guard: bool = False
-) -> Iterator[Library]:
+) -> Iterator[library.Library]:
     """The databases named, or those of this machine, closed again at the end; what was left out is said.
 
     guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
     """
-    from bgfmt.analysis import library
-
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
     databases = (
@@ -196,20 +192,18 @@ def engine_options(function: F) -> F:
 # -- the adviser -------------------------------------------------------------------------------------------
 
 
-def equity_table(met: str | None, extend: bool | None) -> Met | None:
+def equity_table(name: str | None, extend: bool | None) -> met.Met | None:
     """What `Advisor` takes for `--met` and `--extend-met`."""
-    if met is None and not extend:
+    if name is None and not extend:
         return None
-    from bgfmt.met import DEFAULT, load
-
     try:
-        return load(met or DEFAULT, extend=bool(extend))
+        return met.load(name or met.DEFAULT, extend=bool(extend))
     except CapabilityError as error:  # neither a name nor a file
         raise click.BadParameter(str(error), param_hint="--met") from None
 
 
 def engine_adviser(
-    library: Library,
+    databases: library.Library,
     question: Question,
     limit: int | None = None,
     *,
@@ -221,11 +215,8 @@ def engine_adviser(
 
     Its players of an uneven match equity table are numbered as in the questions.
     """
-    from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.sources import PLAYING
-
     return Advisor(
-        library,
+        databases,
         met=equity_table(question.met, question.extend_met),
         met_player=question.met_player,
         calculate="nothing" if question.settle is False else "all",
@@ -244,13 +235,11 @@ def adviser(
 
     Of many questions none may keep the others waiting for long.
     """
-    from bgfmt.analysis.sources import ASKED, Limits
-
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside, rolls=0) if said.paths else ASKED
     usual = Limits() if said.many else beside
-    with opened(said.paths, described, part) as library, terminal.Progress("calculating", " pairs") as bar:
-        yield engine_adviser(library, question, limit, usual=usual, progress=bar)
+    with opened(said.paths, described, part) as tables, terminal.Progress("calculating", " pairs") as bar:
+        yield engine_adviser(tables, question, limit, usual=usual, progress=bar)
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -384,9 +373,7 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    from bgfmt.analysis import at_score, choose
-    from bgfmt.tables import MatchScore
-    from bgfmt.tables.hypergammon import HyperSides
+    from bgfmt.analysis import at_score
 
     library, lines, position = advisor.library, [], state.position
     for table in library.tables:
@@ -403,8 +390,6 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
 def board_of(asked: Side | Position) -> str:
     """The drawn board, or one side's home board or points alone."""
-    from bgfmt.game.drawing import draw, draw_side
-
     return draw(asked) if isinstance(asked, Position) else draw_side(asked)
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import PLAYED
+from bgfmt.analysis.answers import PLAYED, RankedPlay
 from bgfmt.cli import asking, options
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.answers import RankedPlay
 
 EQUITIES = ("money", "cubeless", "match")
 
