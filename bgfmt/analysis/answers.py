@@ -111,11 +111,11 @@ class SideRace(OneSideAnswer, SourcedAnswer):
 
     def off_within(self, rolls: int) -> float:
         """Chance to be off after `rolls` rolls; NotCoveredError where only means are known."""
-        return _within(self.bearoff, rolls)
+        return float(within_rolls(self.bearoff, rolls))
 
     def gammon_saved_within(self, rolls: int) -> float:
         """Chance to have borne the first chequer off after `rolls` rolls; NotCoveredError where it is not known."""
-        return _within(self.gammon, rolls)
+        return float(within_rolls(self.gammon, rolls))
 
 
 def within(chances: Floats) -> Floats:
@@ -124,10 +124,11 @@ def within(chances: Floats) -> Floats:
     return out
 
 
-def _within(chances: Floats | None, rolls: int) -> float:
+def within_rolls(chances: Floats | None, rolls: int) -> Floats:
+    """Chances to be done within a number of rolls; NotCoveredError where they are not known."""
     if chances is None:
         raise NotCoveredError("the table has no such distribution")
-    return min(float(chances[: rolls + 1].sum()), 1.0)
+    return np.minimum(chances[..., : rolls + 1].sum(axis=-1, dtype=np.float64), 1.0)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose, library
-from bgfmt.analysis.answers import ESTIMATE, SideRace
+from bgfmt.analysis.answers import ESTIMATE, SideRace, within_rolls
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain
-from bgfmt.errors import NotCoveredError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.moves import ROLLS, legal_plays
@@ -117,17 +116,11 @@ class Races:
 
     def off_within(self, rolls: int) -> Floats:
         """(N,) chance to be off after `rolls` rolls."""
-        return self._within(self.bearoff, rolls)
+        return within_rolls(self.bearoff, rolls)
 
     def gammon_saved_within(self, rolls: int) -> Floats:
         """(N,) chance to have borne the first chequer off after `rolls` rolls."""
-        return self._within(self.gammon, rolls)
-
-    @staticmethod
-    def _within(rows: Floats | None, rolls: int) -> Floats:
-        if rows is None:
-            raise NotCoveredError("the table has no such distributions")
-        return np.asarray(rows[:, : rolls + 1].sum(axis=1, dtype=np.float64))
+        return within_rolls(self.gammon, rolls)
 
 
 def race_many(databases: Databases, sides: Any) -> Races:

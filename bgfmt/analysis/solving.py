@@ -190,12 +190,7 @@ class Work:
         return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
 
     def check(self, limit: int | None = None) -> None:
-        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
-        self.check_size(limit)
-        check_memory(self.memory, f"{self.position}: exact play")
-
-    def check_size(self, limit: int | None = None) -> None:
-        """NotCoveredError when this is more than `limit`."""
+        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`)."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
             raise TooMuchWorkError(f"{self.position}", self.size, most)
