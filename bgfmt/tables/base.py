@@ -158,13 +158,13 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The stored numbers as a pandas DataFrame, a row an entry; needs pyarrow and pandas."""
-        from bgfmt.tables.arrow import arrow
+        from bgfmt.tables.flat import arrow
 
         return arrow(self).to_pandas()
 
     def to_polars(self) -> Any:
         """The stored numbers as a polars DataFrame, a row an entry; needs pyarrow and polars."""
-        from bgfmt.tables.arrow import arrow
+        from bgfmt.tables.flat import arrow
 
         polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
         return polars.from_arrow(arrow(self))
@@ -251,9 +251,9 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
-        from bgfmt.tables import arrow
+        from bgfmt.tables.flat import stream
 
-        return arrow.stream(self).__arrow_c_stream__(requested_schema)
+        return stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
         """What a file of that record's format said beyond the numbers, or None."""
