@@ -15,10 +15,10 @@ from bgfmt.jit import njit
 
 
 class Danger(NamedTuple):
-    """P1 : rolls of 36 that hit. P2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
+    """p1 : rolls of 36 that hit. p2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
 
-    one: int
-    two: int
+    p1: int
+    p2: int
     piploss: int
 
 
