@@ -62,7 +62,7 @@ def looks_like(head: bytes) -> bool:
     if len(head) < 32:
         return False
     for form in (*FORMS.values(), *OLD_FORMS):
-        first, second, _, rank = form.words(4).unpack_from(head)
+        first, second, _, rank = form.words(head, 0, 4)
         kind, flag = (second, True) if form.first else (first, form.word == 4 or second == -1)
         if kind == JType.BOX and flag and (head[0] == form.first if form.first else rank == 1):
             return True
@@ -110,8 +110,6 @@ class Container(Sequence[Noun]):
         return len(self.entries)
 
     def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
         return self.noun(range(len(self))[k], whole=True)
 
     def describe(self, k: int) -> str:
