@@ -206,9 +206,9 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 
 @study.command("counts")
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
-@asking.calculation_options()
+@asking.options_of()
 @options.json_option
-def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bool) -> None:
+def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
     """What each count and rule of thumb says of the race POSITION, for money.
 
     A count is that of the other side less that of the side on roll, which adds what its rule has it add.
@@ -223,11 +223,11 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     from bgfmt.analysis.questions import state_of
     from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
 
-    question = asking.split(words)
-    position = state_of(question.position).position
+    said = asking.split(words)
+    position = state_of(said.position).position
     check_race(position)
     sides = position.us, position.them
-    with asking.adviser(question, **calculation) as advisor:
+    with asking.adviser(said, **calculation) as advisor:
         rolls = [advisor.race(side).bearoff for side in sides]
     longest = max(0 if one is None else len(one) for one in rolls)
     chances = [np.zeros(longest) if one is None else np.pad(one, (0, longest - len(one))) for one in rolls]
@@ -242,7 +242,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
             row["limits"] = [rule.decide.double, rule.decide.redouble, rule.decide.take]
         rows.append(row | {name: bool(x[0]) for name, x in rule.decide(pairs)._asdict().items()})
     if as_json:
-        options.echo_json({"asked": question.position, "pips": [one.pips for one in sides], "rules": rows})
+        options.echo_json({"asked": said.position, "pips": [one.pips for one in sides], "rules": rows})
         return
     click.echo(f"{asking.board_of(position)}\n")
     click.echo("rule            count  double from  redouble from  take up to  says")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
-from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR
+from bgfmt.analysis.races import MEAN_ERROR, WORST_ERROR
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances
