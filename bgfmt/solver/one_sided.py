@@ -128,9 +128,7 @@ class OneSidedSolver(Solver):
 
     def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
         if self.recipe.play != "best":
-            from bgfmt.solver.kernels.heuristic import heuristic
-
-            return {"bearoff": heuristic(self.chequers, self.recipe)}
+            return {"bearoff": by_fixed_rule(self.chequers, look_ahead=self.recipe.play == "look-ahead")}
         again = self.positions - self.first if self.gammon and self.recipe.gammon == "save" else 0
         sweep = Sweep(workers, self.positions - 1 + again, progress)
         return self._swept(Layers(self.points, self.chequers), sweep, zeros)
@@ -295,6 +293,51 @@ def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callab
     n = layers.records
     keys, doubles = zeros((n, 2 * LANES), dtype), zeros((6, n, 4), dtype)
     return kernels.Records(signs, keys, doubles, LANES)
+
+
+def by_fixed_rule(chequers: int, *, look_ahead: bool) -> Array:
+    """Rows (n, 32) uint16 of the table that GNU Backgammon makes in memory where it finds no file.
+
+    docs/theory/one-sided.md has the rule, which was found by evaluations of the program; tests repeat these. Rows are
+    rounded, not corrected: they add up to 65532 to 65540.
+    """
+    n = board.count(HOME, chequers)
+    counts, rows = board.unrank_array(np.arange(n), HOME).astype(np.int64), np.zeros((n, ROLLS), np.uint16)
+    after = []
+    for high in range(1, HOME + 1):
+        for low in range(1, high + 1):
+            sides, dice = counts.copy(), [high] * 4 if high == low else [high, low]
+            for k, die in enumerate(dice):
+                _move(sides, die, dice[k + 1 :] if look_ahead else [])
+            after.append((1 if high == low else 2, board.rank_array(sides)))
+    pips = counts @ np.arange(1, HOME + 1)
+    order = np.argsort(pips, kind="stable")
+    rows[0, 0] = 65535
+    for some in np.split(order, np.flatnonzero(np.diff(pips[order])) + 1)[1:]:
+        sums = sum(weight * rows[numbers[some], :-1].astype(np.int64) for weight, numbers in after)
+        rows[some, 1:] = (sums + 18) // 36
+    return rows
+
+
+def _move(sides: Array, die: int, later: list[int]) -> None:
+    """Play a die on every side (n, 6) that has a chequer left; later : dice that may bear a chequer off with it."""
+    highest = np.where(sides > 0, np.arange(HOME), -1).max(axis=1)
+    stacks, landings = sides[:, die:], sides[:, : HOME - die]
+    safe = (stacks >= 2) & (landings == 0)
+    ways = [(sides[:, die - 1] > 0, die - 1), (highest < die - 1, highest)]
+    ways += [(sides[:, at - 1] > 0, at - 1) for at in die + np.cumsum(later, dtype=int) if at <= HOME]
+    if (
+        die < HOME
+    ):  # the highest stack, of equals the one with the fewest chequers where it lands, then the lowest
+        ways += [
+            (safe.any(axis=1), die + (stacks * safe).argmax(axis=1)),
+            (highest >= die, die + (stacks * 16 - landings * (stacks > 0)).argmax(axis=1)),
+        ]
+    source = np.select([way[0] for way in ways], [way[1] for way in ways], -1)
+    which = np.flatnonzero((source >= 0) & (highest >= 0))
+    sides[which, source[which]] -= 1
+    inside = which[source[which] >= die]
+    sides[inside, source[inside] - die] += 1
 
 
 def lexicographic(points: int, chequers: int) -> Array:
