@@ -59,7 +59,7 @@ class OfRollsProof(Proof[T]):
         stored, made = bits_of(self.stored(table)), [self.remade(table, rule) for rule in range(self.own)]
         changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
         best = int(np.argmin(changed))
-        right: Any = {name: made[best] for name in table.arrays()}
+        right: Any = dict.fromkeys(table.arrays(), made[best])
         return replace(table, **right), changed[best]
 
     def prove(self, table: T, request: Request) -> Outcome:

@@ -118,6 +118,7 @@ def check(
     looked = np.arange(rows.positions) if which is None else which
     step = max(64, min(BLOCK, len(looked) // (32 * threads) + 1))
 
+    @np.errstate(all="ignore")  # of numbers that are none
     def hold(start: int) -> int:
         some = looked[start : start + step]
         for part, (here, bad, off) in enumerate(rows.apart(some)):
@@ -132,6 +133,7 @@ def check(
     return fails, largest
 
 
+@np.errstate(all="ignore")
 def settle(rows: Rows, which: Array) -> Array:
     """Put the rows of the positions `which` right, in place; (n,) uint8 bits of the arrays that were wrong."""
     wrong = np.zeros(rows.positions, np.uint8)

@@ -244,6 +244,7 @@ def check(
                 (low - begin) * columns,
             )
 
+    @np.errstate(all="ignore")  # of numbers that are none
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
@@ -275,6 +276,7 @@ def check(
     return found
 
 
+@np.errstate(all="ignore")
 def check_some(rule: PairRule, numbers: Array) -> Pass:
     """Hold the entries `numbers` against what smaller ones give, to the last bit."""
     stored, right = rule.stored(numbers), rule.at(numbers).astype(rule.dtype)
