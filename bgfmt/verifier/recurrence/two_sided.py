@@ -89,7 +89,7 @@ class PairRule:
     def at(self, numbers: Array) -> Array:
         """(m, columns): what follows for the entries us * n + them from the stored ones."""
         us, them = np.divmod(numbers, self.n)
-        if isinstance(self.equities, np.ndarray):
+        if isinstance(self.equities, np.ndarray) and self.equities.flags.aligned:
             return self.values(self.equities, them, us, them)
         out = np.zeros((len(us), self.columns), self.made)
         wanted, at = np.unique(them, return_inverse=True)
