@@ -147,24 +147,15 @@ class OneSidedSolver(Solver):
         records = records_for(layers, np.int64 if ordered else np.uint32, zeros)
         race = gammon and recipe.gammon == "race" and first < n
         choices = np.zeros((n if race else 0, 21), np.uint32)
-        numbering = kernels.Board(self.points, layers.terms, layers.steps)
-
-        def kernel(ranges: Array, slots: Any) -> None:
-            kernels.distributions(
-                ranges, numbering, slots, records, rows, part, recipe.remainder == "sums", recipe.divisor,
-                labels, choices, ROLLS,
-            )  # fmt: skip
-
-        part = 0
-        _walk(layers, sweep, kernel)
+        how = recipe.remainder == "sums", recipe.divisor, labels, choices, ROLLS
+        _walk(layers, sweep, kernels.distributions, records, rows, 0, *how)
         if race:
             survival = np.zeros((n - first, ROLLS), np.uint16)
             kernels.race_survival(first, choices, survival)
             rows[first:, 1, 0] = 65535 - survival[:, 0]
             rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
         elif gammon and first < n:
-            part = 1
-            _walk(layers, sweep, kernel, all_on=True)
+            _walk(layers, sweep, kernels.distributions, records, rows, 1, *how, all_on=True)
         return {"bearoff": rows[:, 0], "gammon": rows[:, 1] if gammon else None}
 
     def _exact(self, layers: Layers, sweep: Sweep) -> dict[str, Any]:
@@ -204,16 +195,9 @@ class NormalSolver(OneSidedSolver):
         moments = np.zeros((self.positions, 4), np.float32)
         bits = moments.view(np.int32)
         records = records_for(layers, np.int64, zeros)
-        numbering = kernels.Board(self.points, layers.terms, layers.steps)
-
-        def kernel(ranges: Array, slots: Any) -> None:
-            kernels.normal_moments(ranges, numbering, slots, records, moments, bits, column)
-
-        column = 0
-        _walk(layers, sweep, kernel)
+        _walk(layers, sweep, kernels.normal_moments, records, moments, bits, 0)
         if self.first < self.positions:
-            column = 2
-            _walk(layers, sweep, kernel, all_on=True)
+            _walk(layers, sweep, kernels.normal_moments, records, moments, bits, 2, all_on=True)
         return {"moments": moments}
 
 
@@ -257,30 +241,25 @@ def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = 
     `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board.
     """
     from bgfmt.solver.kernels import exact as kernels
-    from bgfmt.solver.kernels.one_sided import Board
 
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    numbering = Board(layers.points, layers.terms, layers.steps)
-
-    def kernel(ranges: Array, slots: Any) -> None:
-        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances)
-
-    _walk(layers, sweep, kernel, all_on=gammon)
+    _walk(layers, sweep, kernels.exact_rolls, ranked, means, chances, all_on=gammon)
     return means
 
 
 def _walk(
-    layers: Layers, sweep: Sweep, kernel: Callable[[Array, Any], None], *, all_on: bool = False
+    layers: Layers, sweep: Sweep, kernel: Callable[..., None], *args: Any, all_on: bool = False
 ) -> None:
-    """Run ``kernel(ranges, slots)`` over all positions by rising number of chequers, or over those with all chequers
-    on the board alone, for which bearing off one chequer ends it."""
-    from bgfmt.solver.kernels.one_sided import Slots
+    """Run ``kernel(ranges, board, slots, *args)`` over all positions by rising number of chequers, or over those with
+    all chequers on the board alone, for which bearing off one chequer ends it."""
+    from bgfmt.solver.kernels.one_sided import Board, Slots
 
+    numbering = Board(layers.points, layers.terms, layers.steps)
     for c in range(layers.chequers if all_on else 1, layers.chequers + 1):
         on, off = layers.places(c)
         slots = Slots(on, layers.spare, 0) if all_on else Slots(on, off, 1)
-        sweep.run(lambda ranges, slots=slots: kernel(ranges, slots), layers.waves(c))  # type: ignore[misc]
+        sweep.run(lambda ranges, slots=slots: kernel(ranges, numbering, slots, *args), layers.waves(c))  # type: ignore[misc]
 
 
 def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array]) -> Any:
