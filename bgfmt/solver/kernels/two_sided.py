@@ -54,7 +54,9 @@ def squares(
         for c in range(us[0], us[1]):
             first, past = starts[c], starts[c + 1]
             for u in range(first, past):
-                stored = made[place : place + lanes]  # of a narrow block more than its own, made anew by the next
+                stored = made[
+                    place : place + lanes
+                ]  # of a narrow block more than its own, made anew by the next
                 vectors.record(stored, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons)
                 place += width * columns
             line = target[0] + c * target[1] + low

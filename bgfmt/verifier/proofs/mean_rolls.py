@@ -36,7 +36,7 @@ class OfRollsProof(Proof[T]):
     fields: ClassVar[tuple[str, ...]]
     located: ClassVar[str] = ""
 
-    def rows(self, table: T, floats: Array, rule: int) -> one_sided.Rows:
+    def rows(self, table: T, floats: Array, rule: int) -> one_sided.FollowingRows:
         """Floats (n, m) as the rows of a table of this size, by that rule."""
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
         KnownRecipe("gnubg-normal-means", "means of gnubg's normal distributions", "bgfmt convert --lossy"),
     )
 
-    def rows(self, table: MeanRolls, floats: Array, rule: int) -> one_sided.Rows:
+    def rows(self, table: MeanRolls, floats: Array, rule: int) -> one_sided.FollowingRows:
         return means.Means(table.points, table.chequers, floats)
 
     def rivals(self, table: MeanRolls) -> Iterator[tuple[str, Array]]:
@@ -147,7 +147,7 @@ class NormalProof(OfRollsProof[NormalOneSided]):
         KnownRecipe("bgsage-moments", "moments of bgsage's distributions", "bgfmt convert --lossy"),
     )
 
-    def rows(self, table: NormalOneSided, floats: Array, rule: int) -> one_sided.Rows:
+    def rows(self, table: NormalOneSided, floats: Array, rule: int) -> one_sided.FollowingRows:
         return means.Moments(table.points, table.chequers, floats, rule == 1)
 
     def rivals(self, table: NormalOneSided) -> Iterator[tuple[str, Array]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bgfmt.game import board
 from bgfmt.tables import OneSided
-from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, FloatRows, Rows, settle
+from bgfmt.verifier.recurrence.one_sided import WHOLE, Distributions, FloatRows, FollowingRows, settle
 from bgfmt.verifier.recurrence.plays import WEIGHTS, Array
 
 #: the rolls of 36 throws in J's order: doubles, then each other roll twice
@@ -20,7 +20,7 @@ THROWS += [b * (b + 1) // 2 + a for a in range(6) for b in range(a + 1, 6) for _
 
 
 @dataclass(frozen=True)
-class Means(Rows):
+class Means(FollowingRows):
     """Mean rolls (n, 1) float64, added up as J 9.7 does: eight running sums of four lanes, folded."""
 
     means: Array
@@ -43,7 +43,7 @@ class Means(Rows):
 
 def means_of(points: int, chequers: int, *, gammon: bool = False) -> Array:
     """(n,) float64 mean rolls to the last chequer off (`gammon`: to the first), from the rule alone."""
-    first = Rows(points, chequers).full if gammon else 1
+    first = FollowingRows(points, chequers).full if gammon else 1
     return means_among(points, chequers, np.arange(first, board.count(points, chequers)))
 
 
@@ -55,7 +55,7 @@ def means_among(points: int, chequers: int, which: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Moments(Rows):
+class Moments(FollowingRows):
     """Means and deviations (n, 4) float32, in gnubg's float32 steps.
 
     divide : sums are divided by 36; else multiplied by the reciprocal, as the common build does it.

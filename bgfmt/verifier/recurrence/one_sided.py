@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class FollowingRows:
     """Rows of the positions of a board, and the rule by which each follows from those of smaller positions.
 
     unit : the type in which differences of stored numbers are told.
@@ -108,7 +108,7 @@ def bits_of(floats: Array) -> Array:
 
 
 def check(
-    rows: Rows, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
+    rows: FollowingRows, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
 ) -> tuple[Array, Array]:
     """(fails (n,) uint8, largest (n,)): bit k of rows of array k that do not follow.
 
@@ -134,7 +134,7 @@ def check(
 
 
 @np.errstate(all="ignore")
-def settle(rows: Rows, which: Array) -> Array:
+def settle(rows: FollowingRows, which: Array) -> Array:
     """Put the rows of the positions `which` right, in place; (n,) uint8 bits of the arrays that were wrong."""
     wrong = np.zeros(rows.positions, np.uint8)
     for some in by_pips(rows.points, rows.chequers, which):
@@ -197,7 +197,7 @@ BGSAGE = RowRule(lexicographic=True, race=True)
 
 
 @dataclass(frozen=True)
-class Distributions(Rows):
+class Distributions(FollowingRows):
     """Rows of uint16 distributions.
 
     bearoff : (n, 32). gammon : rows of the positions from `full` on, or an empty array: distributions, or where the
@@ -310,8 +310,8 @@ def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
 
 def blank(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
     """Rows of noughts."""
-    n, none = Rows(points, chequers).positions, np.zeros(0, np.int64)
-    full = Rows(points, chequers).full if gammon else n
+    n, none = FollowingRows(points, chequers).positions, np.zeros(0, np.int64)
+    full = FollowingRows(points, chequers).full if gammon else n
     bearoff, second = np.zeros((n, ROLLS), np.uint16), np.zeros((n - full, ROLLS), np.uint16)
     return Distributions(points, chequers, bearoff, second, rule, none)
 
@@ -343,7 +343,7 @@ def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> A
 
 
 @dataclass(frozen=True)
-class FloatRows(Rows):
+class FloatRows(FollowingRows):
     """Distributions in floats, nothing rounded: bearoff and gammon (n, columns) of all positions, or an empty array.
 
     means : the keys. live : whether these are the means of the rows as they are, added up in the type of these.
