@@ -199,7 +199,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
 @options.number(
     "--error", least=1e-6, most=1, metavar="E",
-    help="Play on until no standard error is greater (default: 0.0005).",
+    help="Play on until no standard error is greater (default: 0.001).",
 )  # fmt: skip
 @options.number("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
 @options.number("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
@@ -243,6 +243,7 @@ def label(
         lines = stack.enter_context(click.open_file(file, encoding="utf-8", errors="replace"))
         texts = labels.read(lines, separated=file.endswith(".csv"))
         progress = stack.enter_context(Progress("labelling", " positions", always=True, quiet=quiet))
+        error = 0.001 if error is None and seconds is None else error
         settings = labels.Settings(seed, error, seconds, limit)
         failed = labels.label_all(
             texts, output, settings, threads=thread_count(threads), force=force, progress=progress
