@@ -12,7 +12,7 @@ import click
 
 from bgfmt import storage
 from bgfmt.analysis.insight import insight
-from bgfmt.analysis.questions import MET, state_of
+from bgfmt.analysis.questions import MET, STATE, Question, state_of
 from bgfmt.cli import asking, options
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
@@ -187,12 +187,11 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @click.option("--take", is_flag=True, help="The other side took a double.")
 @click.option("--pass", "--drop", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
-@asking.state_options
-@asking.calculation_options("oracle", *MET)
+@asking.options_of(*STATE, "oracle", *MET)
 @options.json_option
 def judge(
-    words: tuple[str, ...], roll: str | None, played: str | None, around: dict[str, Any], calculation: dict[str, Any],
-    as_json: bool, **done: bool,
+    words: tuple[str, ...], roll: str | None, played: str | None, question: Question, limit: int | None,
+    described: str | None, part: int | None, as_json: bool, **done: bool,
 ) -> int:  # fmt: skip
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
@@ -214,19 +213,19 @@ def judge(
             if did
             else "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
         )
-    question = asking.split(words)
-    if question.many:
+    said = asking.split(words)
+    if said.many:
         raise click.UsageError("one position is judged at a time")
-    state = state_of(question.position, **around)
+    state = state_of(said.position, **question.around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with asking.adviser(question, **calculation) as advisor:
+    with asking.adviser(said, question, limit, described, part) as advisor:
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))
         table = None if state.money else advisor.met
     if as_json:
         equities = None if table is None else {"name": table.name, "digest": table.digest}
-        options.echo_json({"asked": question.position} | _as_dict(judgement) | {"met": equities})
+        options.echo_json({"asked": said.position} | _as_dict(judgement) | {"met": equities})
     else:
         click.echo("\n".join(_lines(judgement)))
         if table is not None:

@@ -10,10 +10,9 @@ from typing import Any, Literal
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
-from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.cube import CubeAction, MatchCube
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.shapes import plain
 from bgfmt.analysis.solving import DEFAULT_LIMIT
 from bgfmt.analysis.sources import Calculate, Limits, Progress
