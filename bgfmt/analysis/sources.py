@@ -49,7 +49,7 @@ class Limits:
     close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
     chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
     match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side; none are calculated
-    unless they are asked for.
+    unless they are asked for. small : where more than the others, for up to eight chequers a side on six points.
     """
 
     close: int = 12_000_000
@@ -57,6 +57,7 @@ class Limits:
     beside: int = 400_000
     match: int = 400_000_000
     rolls: int = 0
+    small: int = 0
 
     @classmethod
     def of(cls, limit: int | Limits | None) -> Limits:
@@ -302,6 +303,9 @@ class Sources:
         """A race solved, None beyond the limit; with `close` one whose answer in a table is too close."""
         if position.contact or self.calculate == "nothing" or not (close or self.calculate == "all"):
             return None
+        sides = position.us, position.them
+        if all(side.chequers <= 8 and side.highest <= 6 for side in sides):
+            limit = max(limit, self.limits.small)
 
         def solve() -> Solved:
             from bgfmt.analysis.ondemand import columns_for

@@ -57,7 +57,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
-@asking.limit_options("8 million, a third of a second a game")
+@asking.limit_options("8 million, a third of a second a game; all of eight chequers a side at home")
 @asking.question_options("oracle")
 @options.force_option
 @options.as_option
@@ -82,7 +82,7 @@ def annotate(
       bgfmt annotate evening.mat -o evening.html
       bgfmt annotate matches/ -o judged/ --to html
     """
-    from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
+    from bgfmt.extras.matches.annotate import Judge, Report, annotate_all, annotate_file, find
     from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
 
     more = [path for path in files if _is_database(path)]
@@ -109,7 +109,7 @@ def annotate(
             library,
             met=asking.equity_table(met, extend_met),
             met_player=met_player or 0,
-            limit=LIMIT if limit is None else limit,
+            limit=limit,
             calculate=settle is not False,
             oracle=float(oracle or 0),
             records=form == "sgf",

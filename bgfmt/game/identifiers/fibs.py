@@ -17,7 +17,7 @@ field     meaning
 51        1: after the Crawford game, or a match to one point; 52: 0 in the Crawford game
 
 A line of FIBS itself is read, too: "You" stand first in it, your chequers have the sign of field 41, 42 is -1 where
-they move down, and 35 and 36 are the other side's dice.
+they move down, 35 and 36 are the other side's dice, and 52 counts redoubles, hardly ever 1.
 
 Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
 early after the dice, and may be followed by `jacobyrule on`, `beavers on`, `crawfordrule on`, `resignation N`.
@@ -63,7 +63,7 @@ def from_fibs(text: str) -> GameState:
     if not ENOUGH <= len(fields) <= MOST:
         raise PositionError(f"a board line has 52 fields after the word board, not {len(fields) - 1}")
     numbers = _numbers(fields)
-    if fields[1] == "You" or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
+    if (fields[1] == "You" and numbers.get(52) != 1) or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
         _turn_to_gnubg(fields, numbers)
     turn, dice, cube = numbers[32], (numbers[33], numbers[34]), numbers.get(37, 1)
     if turn not in (1, -1):
