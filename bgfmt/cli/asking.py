@@ -288,13 +288,9 @@ def source_line(answer: SourcedAnswer) -> str:
         within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
         how = "played out" if answer.source == PLAYED else "estimated"
         return f"{how}: {within}; --limit N calculates what takes more"
-    where = (
-        "calculated exactly"
-        if answer.source == CALCULATION
-        else f"from {table}"
-        if table
-        else f"by {answer.source}"
-    )
+    where = f"from {table}" if table else f"by {answer.source}"
+    if answer.source == CALCULATION:
+        where = "calculated exactly"
     if most is None:
         return f"{where}; no bound of the error is known"
     worst = max(most.values(), default=0.0)
