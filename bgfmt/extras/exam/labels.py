@@ -193,10 +193,6 @@ def _turned(state: GameState) -> GameState:
     return _with(state, state.position.them, state.position.us)
 
 
-def _other_rule(state: GameState) -> GameState:
-    return replace(state, jacoby=not state.jacoby)
-
-
 def _moved(state: GameState, by: int, us: bool = True, them: bool = True) -> GameState | None:
     """All chequers of these sides a point farther or nearer, None where one has nowhere to go."""
     sides = []
@@ -238,7 +234,8 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         yield "a chance to win in place of an equity", same, column, lambda x: (1 + x) / 2
         yield "for a cube at 2", same, column, lambda x: 2 * x
         yield "for half of the cube", same, column, lambda x: x / 2
-        yield "Jacoby's rule: counted in one, not in the other", _other_rule, column, float
+        jacoby = "Jacoby's rule: counted in one, not in the other"
+        yield jacoby, lambda state: replace(state, jacoby=not state.jacoby), column, float
         yield "cut at one point", same, column, lambda x: min(max(x, -1.0), 1.0)
         yield "rounded to a tenth", same, column, lambda x: round(x, 1)
         yield "the cube: the best action counted, not rolling on", same, f"best {column}", float
@@ -328,7 +325,6 @@ class _Check:
         }
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
-        """Put a row down."""
         one = self.found.setdefault((name, cause), Finding(name, cause, example=example))
         if not one.rows or one.rows[-1] != row + 1:
             one.rows.append(row + 1)
@@ -348,7 +344,6 @@ class _Check:
             return None
 
     def number(self, k: int, role: str) -> float | None:
-        """A number of a row."""
         name = self.columns[role]
         said = self.rows[k].get(name)
         if said is None or said == "":
@@ -431,15 +426,8 @@ class _Check:
         for k, state in enumerate(self.states):
             if state is None:
                 continue
-            key = (
-                state.position,
-                bool(state.jacoby),
-                state.away,
-                state.crawford,
-                state.cube_value,
-                state.owner,
-            )
-            before = first.setdefault(key, k)
+            cube = state.cube_value, state.owner, state.crawford, bool(state.jacoby)
+            before = first.setdefault((state.position, state.away, cube), k)
             for role, column in self.values.items():
                 a, b, true = column[before], column[k], self.truth.of(state).get(role)
                 if a is not None and b is not None and abs(a - b) > self.allowed(role, before, k):

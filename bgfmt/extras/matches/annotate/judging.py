@@ -184,7 +184,6 @@ class Judgement:
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """The judgement as plain values."""
         decision, state = self.decision, self.decision.state
         return {
             "game": decision.game + 1,
@@ -259,7 +258,6 @@ class Judge(AbstractContextManager["Judge"]):
 
     @property
     def met(self) -> Met:
-        """The match equity table."""
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:

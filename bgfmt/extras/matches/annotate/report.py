@@ -18,6 +18,7 @@ from bgfmt.met import Met
 WORST = 10
 
 
+@dataclass(eq=False)
 class Figure:
     """One number of a `Total`, its name that in JSON and CSV.
 
@@ -25,18 +26,12 @@ class Figure:
     heading : on the page, empty for what the page leaves out. form, factor : how it is printed, multiplied by what.
     """
 
-    name: str
-
-    def __init__(
-        self,
-        of: Callable[[Any], float | None],
-        heading: str = "",
-        form: str = "d",
-        factor: float = 1.0,
-        *,
-        whole: bool = False,
-    ) -> None:
-        self.of, self.heading, self.form, self.factor, self.whole = of, heading, form, factor, whole
+    of: Callable[[Any], float | None]
+    heading: str = ""
+    form: str = "d"
+    factor: float = 1.0
+    whole: bool = False
+    name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -122,7 +117,6 @@ class Total:
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
-        """The sums as plain values."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
 
 
@@ -220,7 +214,6 @@ class Unread(NamedTuple):
     kind: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, the error as commands give it."""
         return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
 
 
