@@ -165,15 +165,10 @@ class Game:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "number": self.number,
-            "scores": list(self.scores),
-            "crawford": self.crawford,
-            "start": position_id(self.start),
-            "result": None if self.result is None else asdict(self.result),
-            "records": [record.as_dict() for record in self.records],
-            "problems": list(self.problems),
-        }
+        out: dict[str, Any] = {"number": self.number, "scores": list(self.scores), "crawford": self.crawford}
+        out |= {"start": position_id(self.start), "result": self.result and asdict(self.result)}
+        out["records"] = [record.as_dict() for record in self.records]
+        return out | {"problems": list(self.problems)}
 
 
 @dataclass(frozen=True)

@@ -183,26 +183,18 @@ class MatchReport:
     def as_dict(self) -> dict[str, Any]:
         """The match without its decisions."""
         met, match = self.met, self.match
-        return {
-            "file": self.file,
-            "number": self.number,
-            "players": list(match.players),
-            "match_length": match.length,
-            "games": len(match.games),
-            "judged": "money" if met is None else "match",
-            "met": None if met is None else {"name": met.name, "digest": met.digest},
-            "decisions_met": self.decisions,
-            "races": self.races,
-            "decisions_covered": len(self.judgements),
-            "beyond": self.beyond,
-            "totals": [total.as_dict() for total in self.totals],
-            "problems": self.problems,
-            "folder": self.folder,
-            **{name: getattr(match, name) for name in ("date", "event", "round", "place")},
-            "by_game": [
-                {"game": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
-                for game, totals in self.games
-            ],
+        out: dict[str, Any] = {"file": self.file, "number": self.number, "players": list(match.players)}
+        out |= {"match_length": match.length, "games": len(match.games)}
+        out["judged"] = "money" if met is None else "match"
+        out["met"] = None if met is None else {"name": met.name, "digest": met.digest}
+        out |= {"decisions_met": self.decisions, "races": self.races}
+        out |= {"decisions_covered": len(self.judgements), "beyond": self.beyond}
+        out |= {"totals": [total.as_dict() for total in self.totals], "problems": self.problems}
+        out |= {"folder": self.folder, "date": match.date, "event": match.event}
+        out |= {"round": match.round, "place": match.place}
+        games = (({"game": game.number, "scores": list(game.scores)}, totals) for game, totals in self.games)
+        return out | {
+            "by_game": [facts | {"totals": [t.as_dict() for t in totals]} for facts, totals in games]
         }
 
 
@@ -257,6 +249,7 @@ class Report:
         ]
         listed = [{"file": report.file, "match": place} | one.as_dict() for place, report, one in every]
         at = {id(one): place for place, (_, _, one) in enumerate(every)}
+        folders = {name: [total.as_dict() for total in totals] for name, totals in self.folders.items()}
         return {
             "matches": [report.as_dict() for report in self.matches],
             "decisions_met": sum(report.decisions for report in self.matches),
@@ -267,10 +260,7 @@ class Report:
             "worst": [at[id(one)] for _, one in self.worst(most)],
             "problems": [problem for report in self.matches for problem in report.problems],
             "unread": [one.as_dict() for one in self.unread],
-            "by_folder": [
-                {"folder": name, "totals": [total.as_dict() for total in totals]}
-                for name, totals in self.folders.items()
-            ],
+            "by_folder": [{"folder": name, "totals": totals} for name, totals in folders.items()],
         }
 
 
