@@ -16,6 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "site"
+BEHIND = "---\nsearch:\n  boost: 0.4\n---\n"  # lists of everything come behind the pages that explain it
 LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)([^)#\s]+)([^)\s]*)\)")
 
 
@@ -53,6 +54,8 @@ def gather(folder: Path) -> None:
     reference = importlib.util.module_from_spec(where)
     where.loader.exec_module(reference)
     reference.main(folder / "docs" / "reference")
+    for page in (folder / "CHANGELOG.md", folder / "docs/json.md", *folder.glob("docs/reference/*.md")):
+        page.write_text(BEHIND + page.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def expanded(nav: list[Any], folder: Path) -> list[Any]:

@@ -426,7 +426,7 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
     return CubeAction(
         equities.position,
         owner,
-        getattr(equities, owner),
+        getattr(equities, owner if state.cube_in_use else "cubeless"),
         2 * equities.opponent,
         error=None if errors is None else max(errors[name] for name in COLUMNS[1:]),
         usual_error=None if equities.usual_error is None else max(equities.usual_error.values()),

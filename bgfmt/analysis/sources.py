@@ -409,7 +409,11 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
     if jacoby:
         column["equity_centered"] = np.minimum(column["equity_centered_jacoby"], 1)  # but for its rounding
     chances = [column[name] for name in ("win", "win_gammon", "lose_gammon")]
-    return np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1), np.stack(chances, axis=1)
+    equities = np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1)
+    equities = np.minimum(
+        equities, np.where(gained > 0, 3, 1)[:, None]
+    )  # without gammons 1 but for its rounding
+    return equities, np.stack(chances, axis=1)
 
 
 def _equities(

@@ -29,13 +29,13 @@ from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
 
 if TYPE_CHECKING:
     from bgfmt.analysis.advisor import Advisor, Outside
     from bgfmt.analysis.library import Library
     from bgfmt.analysis.shapes import Plain
     from bgfmt.analysis.sources import Limits, Progress
-    from bgfmt.game.state import GameState
     from bgfmt.met import Met
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +43,7 @@ OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix ma
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
+DICE = "the dice of the identifier are not looked at: a cube action comes before the roll"
 
 
 @dataclass(frozen=True)
@@ -373,9 +374,16 @@ def asides(
     if state is None:
         names, what = (*MET, *STATE, "oracle"), "one side alone is asked about"
     elif isinstance(answer, ScoresAnswer):
-        names, what = ("oracle",), "the cube is asked about at all scores"
+        names = ("away", "crawford", "jacoby", "beavers", "oracle")
+        what = "the cube is asked about at all scores"
+    elif isinstance(answer, PlayAnswer) and answer.first.measure not in ("money", "match"):
+        names, what = (*MET, *STATE), f"plays are ranked by {answer.first.measure}"
     if words := ", ".join(spelled(name) for name in names if given[name] is not None):
         lines.append(f"not looked at: {words}; {what}")
+    if state is not None and state.dice and not isinstance(answer, PlayAnswer):
+        lines.append(DICE)
+    if state is not None and state.limit < GameState.limit and state.cube_in_use:
+        lines.append(f"the largest cube, {1 << state.limit}, is not looked at")
     if given.get("insight") and getattr(answer, "insight", None) is None:
         lines.append("no insight: it takes a decision at one score that is not estimated")
     if state is None or not named:

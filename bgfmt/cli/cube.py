@@ -55,11 +55,8 @@ def cube(
             return asking.one_by_one(
                 lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
             )
-        state = questions.state_of(said.position, **around)
-        if state.dice is not None:
-            asking.note("the dice of the identifier are not looked at: a cube action comes before the roll")
-        answer = questions.cube(advisor, state, **own)
-        aside = asking.asides(advisor, answer, calculation | own, said.paths)
+        answer = questions.cube(advisor, questions.state_of(said.position, **around), **own)
+        aside = asking.asides(advisor, answer, calculation | around | own, said.paths)
         both = around["cube"] is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
@@ -68,7 +65,7 @@ def cube(
             if isinstance(answer, questions.ScoresAnswer):
                 plots.score_chart(plot, _codes(answer.grid))
             else:
-                plots.cube_chart(plot, advisor.library.tables, state.position)
+                plots.cube_chart(plot, advisor.library.tables, answer.state.position)
     return 0
 
 
@@ -100,7 +97,7 @@ def answer_lines(
         lines.append(f"  gammons are possible and {equities.gammons}")
     lines.append(f"  {asking.source_line(equities)}")
     for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
-        lines += action_lines(action) if action.cube != "opponent" else ["", action.action]
+        lines += action_lines(action) if action.may_double else ["", action.action]
     return [*lines, *behind(answer)]
 
 

@@ -191,7 +191,11 @@ def as_state(position: GameState | Position | str) -> GameState:
     """A state as it is; a position as money play with a centered cube and player 1 on roll; text as it is read."""
     if isinstance(position, str):
         return GameState.parse(position)
-    return GameState.of(position) if isinstance(position, Position) else position
+    if isinstance(position, Position):
+        return GameState.of(position)
+    if not isinstance(position, GameState):
+        raise PositionError(f"a state, a position or text is asked about, not {type(position).__name__}")
+    return position
 
 
 def cube_owner(name: str) -> Owner:

@@ -212,7 +212,7 @@ export function parse(text) {
   if (said.startsWith("XGID=") || /^[-A-Oa-o]{26}:/.test(said)) return fromXgid(said);
   if (/^[A-Za-z0-9+/]{14}(:[A-Za-z0-9+/]*)?$/.test(said)) return fromGnubgId(said);
   throw new PositionError(
-    `'${said.slice(0, 80)}': neither counts (such as '4 3 1 / 3 3 2', on roll first) nor a Position ID, GNUbg ID or XGID`,
+    `'${said.slice(0, 80).replace(/\s+/g, " ")}': neither counts (such as '4 3 1 / 3 3 2', on roll first) nor a Position ID, GNUbg ID or XGID`,
   );
 }
 
@@ -299,9 +299,8 @@ function fromGnubgId(text) {
 function fromXgid(text) {
   const fields = text.replace(/^XGID=/, "").split(":");
   const wrong = (why) => new PositionError(`'${text}': ${why}`);
-  if (fields.length < 8 || fields.length > 10 || fields[0].length !== 26) {
-    throw wrong("an XGID has 26 characters of board and 8 to 10 fields");
-  }
+  if (fields[0].length !== 26) throw wrong(`the board has ${fields[0].length} of 26 characters`);
+  if (fields.length < 8 || fields.length > 10) throw wrong(`it has ${fields.length} of 10 fields`);
   fields.push(...["0", "10"].slice(fields.length - 8));
   const counts = Array.from(fields[0], (letter) => {
     if (letter === "-") return 0;
@@ -318,6 +317,7 @@ function fromXgid(text) {
   if (Math.abs(owner) > 1 || Math.abs(turn) !== 1 || Math.min(cube, scoreOne, scoreZero, rules, length, limit) < 0 || cube > 15) {
     throw wrong(`cube owner ${owner}, turn ${turn} or a number out of range`);
   }
+  if (cube >= limit) throw wrong(`a cube at ${2 ** cube} that is never turned, which is not answered here`);
   let roll = null;
   if (/^[1-6]{2}$/.test(fields[4])) roll = [Number(fields[4][0]), Number(fields[4][1])];
   else if (!["00", "0", "", "D", "B", "R"].includes(fields[4])) throw wrong(`'${fields[4]}' are no dice`);

@@ -105,6 +105,13 @@ def test_the_game_named_is_the_game_answered(ask):
     assert ask(f'judge h1.npz "{RACE}" --no-double')[1].count("Wrong: double is best")
 
 
+def test_rounding_makes_nobody_too_good_to_double(tmp_path):
+    """The equity 1 of a game that is won is 1.0000001 in 24 bits."""
+    bgfmt.save(hypergammon(2).table, tmp_path / "h2.bd", format="gnubg-hyper")
+    with Advisor([tmp_path / "h2.bd"]) as adviser:
+        assert adviser.cube(GameState.parse("1 / 1")).action == "Double, pass"
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

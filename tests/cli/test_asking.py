@@ -176,6 +176,16 @@ def test_what_is_not_looked_at_is_said(ask):
             "not looked at: --oracle; the cube is asked about at all scores",
         ),
         ('play "0 1 1" 21 --oracle', "not looked at: --oracle; one side alone is asked about"),
+        (
+            'cube "0 1 / 1 1" --scores 2 --jacoby',
+            "not looked at: --jacoby; the cube is asked about at all scores",
+        ),
+        ('play "0 1 1 / 1" 61 --measure mean --away 3-5', "not looked at: --away; plays are ranked by mean"),
+        (
+            "cube XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10",
+            "the dice of the identifier are not looked",
+        ),
+        ("cube XGID=-BCBB----------------abbc-:1:1:1:00:0:0:0:0:3", "the largest cube, 8, is not looked at"),
     ):
         assert words in ask(line)[1]
         assert words in ask(f"{line} --json")[2]
@@ -377,3 +387,11 @@ def test_an_identifier_says_which_cube_there_is(ask, cube, shown, hidden):
     data = json.loads(ask(f"cube gnubg_os0.bd {text} --no-settle --json")[1])
     assert data["centered_cube"]["cube"] == "centered"
     assert data["owned_cube"]["cube"] == "owned"
+
+
+def test_where_no_cube_is_in_use_no_double_is_shown(ask):
+    """An XGID's last field names the largest cube, which no double may exceed."""
+    out = ask("cube XGID=-BCBB----------------abbc-:3:1:1:00:0:0:0:0:3")[1]
+    assert out.rstrip().endswith("\nNo cube is in use")
+    data = json.loads(ask("cube XGID=-BCBB----------------abbc-:3:1:1:00:0:0:0:0:3 --json")[1])
+    assert data["owned_cube"]["no_double"] == data["cubeless"]

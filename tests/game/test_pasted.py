@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 
@@ -89,6 +90,39 @@ def test_a_fibs_line_among_others() -> None:
     assert ids.parse(f"You roll.\n{line}\nbye") == ids.from_fibs(line)
 
 
+@pytest.mark.parametrize("up", [False, True])
+@pytest.mark.parametrize("color", [1, -1])
+@pytest.mark.parametrize("roller", [1, -1])
+def test_a_line_of_fibs_itself(up: bool, color: int, roller: int) -> None:
+    """You stand first; your chequers have the sign of the colour; the last field counts redoubles."""
+    state = replace(
+        ids.from_xgid(XGID), length=5, scores=(1, 3), turn=int(roller == 1), jacoby=None, beavers=None
+    )
+    dice = [0, 0, 6, 1] if roller == -1 else [0, 0, 0, 0]
+    board = [color * int(n) for n in ids.fibs(state).split(":")[6:32]][:: -1 if up else 1]
+    ends = (25, 0) if up else (0, 25)
+    fields = [
+        5,
+        3,
+        1,
+        *board,
+        color * roller,
+        *dice,
+        1,
+        1,
+        1,
+        0,
+        color,
+        1 if up else -1,
+        *ends,
+        6,
+        7,
+        *[0] * 6,
+    ]
+    found = ids.parse(f"board:You:someone:{':'.join(map(str, fields))}")
+    assert found == replace(state, dice=(6, 1) if roller == -1 else None, names=("someone", "You"))
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -165,6 +199,7 @@ Rolled 61
         f"`{XGID}`",
         f"\u201c{XGID}\u201d",
         f"<b>{XGID}</b><br>",
+        f"<tt>Position ID:</tt> <b>{ids.position_id(ids.from_xgid(XGID).position)}</b>",
         f"[xgid]{XGID[5:]}[/xgid]",
         f"[position]{XGID}[/position]",
         f"> > {XGID}\n> > What now?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shlex
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -151,6 +152,44 @@ def test_results_are_those_of_numba(made: Path) -> None:
                 random.random(4),
             )
             both(maxima.turned, out, values, *args)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'cube os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0 --cube centered',
+        'cube os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0 --cube centered --oracle',
+        'play os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" 61 --limit 0',
+        'cube "0 2 1 / 1 0 2" --away 3-5',
+        'cube "0 2 1 / 1 0 2" --scores 3',
+        "solve two-sided 3x2 -o new.bd",
+        "solve one-sided 2 -o new.bd",
+        "solve match 2x1 --away 2-3 -o new.bgm",
+        "convert ts.bd new.bgts",
+        "verify os.bd ts.bd",
+    ],
+)
+def test_the_forms_that_commands_call_are_listed(
+    line: str, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tuple had got one array more: no wheel could be built, and none would have had what answers a race."""
+    from bgfmt import jit
+    from bgfmt.cli import run
+
+    called, call = set(), jit.Kernel.__call__
+
+    def recorded(kernel: Any, *args: Any) -> Any:
+        forms = ",".join(map(compiled.form, args))
+        called.add(f"{kernel.__module__}:{kernel.__qualname__} {forms}")
+        return call(kernel, *args)
+
+    monkeypatch.setattr(jit.Kernel, "__call__", recorded)
+    monkeypatch.chdir(tmp_path)
+    for name, source in (("os.bd", "os_p06.bd"), ("ts.bd", "ts_06x03.bd")):
+        Path(name).write_bytes((golden / "gnubg" / source).read_bytes())
+    assert run(shlex.split(line)) == 0
+    assert called
+    assert called <= set(hook.FORMS.read_text("ascii").splitlines())
 
 
 def test_what_was_not_compiled_goes_to_numba(made: Path) -> None:

@@ -86,6 +86,7 @@ def test_chances_that_bgfmt_does_not_know_are_named_as_given(
     report = bgfmt.verify(tmp_path / f"x.{suffix}")
     assert report.exit_code == 0
     assert "given the chances that it states for uneven7" in report.verdict
+    assert UNEVEN.digest in report.notes[0]
 
 
 @pytest.mark.parametrize("name", met.names())

@@ -78,6 +78,18 @@ test("identifiers are found in what programs and forums write, without a server"
   assert.deepEqual(read(texts[5]), read(texts[4]));
   for (const text of texts.slice(6)) assert.deepEqual(read(text), read("CgAAEAEAAAAAAA"), text);
   assert.throws(() => read("Position ID: CgAAEAEAAA"));
+  const XGID = "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10";
+  for (const text of [`Was it?\n\n\`${XGID}\``, `[xgid]${XGID.slice(5)}[/xgid]`, `<p>${XGID}<br>X:Joe</p>`, encodeURIComponent(XGID),
+    `${XGID}.`, `${XGID}, what now?`, XGID.replaceAll("-", "\u2013"), `${XGID.slice(0, 22)}\n> ${XGID.slice(22)}`, `${XGID}\n\n${XGID}`]) {
+    assert.deepEqual([textOf(read(text)), read(text).dice], ["2,3,2,2/3,2,2,1", [6, 1]], text);
+  }
+  for (const text of ["Positions-ID: dwMAAN4FAAAAAA  Match-ID: cAkAAAAAAAAA", "set board dwMAAN4FAAAAAA", '{"position":"dwMAAN4FAAAAAA","match":"cAkAAAAAAAAA"}',
+    "<tt>Position ID:</tt> <b>dwMAAN4FAAAAAA</b>"]) {
+    assert.equal(textOf(read(text)), "4,3,1/3,3,2", text);
+  }
+  assert.throws(() => read(`${XGID} or ${XGID.replace("C", "D")}`), /2 different positions/);
+  assert.throws(() => read(XGID.replace("----a", "---a")), /the board has 25 of 26 characters/);
+  assert.throws(() => read(XGID.replace(":0:0:1:", ":3:1:1:").replace(":10", ":3")), /a cube at 8 that is never turned/);
 });
 
 test("plays and swaps turn the board round", () => {

@@ -20,7 +20,7 @@ from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question
 from bgfmt.analysis.shapes import Plain
-from bgfmt.cli.asking import asides
+from bgfmt.cli.asking import DICE, asides
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
@@ -84,7 +84,8 @@ class Answers:
         parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
         adviser, given = self._adviser(asked), vars(asked)
         lines = [asides(adviser, part, given, asked.table, str) for part in parts if part is not None]
-        return list(dict.fromkeys(line for part in lines for line in part))
+        passed = {DICE} if isinstance(answer, ProbeAnswer) else set()
+        return list(dict.fromkeys(line for part in lines for line in part if line not in passed))
 
     # -- the five questions ------------------------------------------------------------------------------
 

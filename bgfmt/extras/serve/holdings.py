@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from bgfmt.cli.terminal import say
 from bgfmt.errors import CapabilityError
 from bgfmt.files.database import Database, open_database
 from bgfmt.storage import is_url, system
@@ -100,6 +101,8 @@ def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack)
     name, k = legible(wanted), 2
     while name in taken:
         name, k = f"{legible(wanted)}-{k}", k + 1
+    if k > 2:
+        say(f"bgfmt: {path} is named {name}, as there is another {legible(wanted)}", err=True)
     database = stack.enter_context(open_database(path, guard=True, **reading))
     facts, size, fd = [database.format.name], database.source.size, None
     if is_url(path):

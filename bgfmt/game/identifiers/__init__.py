@@ -117,7 +117,7 @@ def parse(text: str) -> GameState:
 
 def _mended(text: str) -> str:
     """A text with plain signs, without what stands around it or has got into it on its way."""
-    text = text.translate(_SIGNS).strip(_QUOTES)
+    text = re.sub(r"</?[a-z][^<>]*>", " ", text.translate(_SIGNS), flags=re.I).strip(_QUOTES)
     text = re.sub("%(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text, flags=re.I)
     text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
     return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)

@@ -16,6 +16,9 @@ field     meaning
 45 46     chequers borne off: player 1, player 0
 51        1: after the Crawford game, or a match to one point; 52: 0 in the Crawford game
 
+A line of FIBS itself is read, too: "You" stand first in it, your chequers have the sign of field 41, 42 is -1 where
+they move down, 35 and 36 are the other side's dice, and 52 counts redoubles, hardly ever 1.
+
 Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
 early after the dice, and may be followed by `jacobyrule on`, `beavers on`, `crawfordrule on`, `resignation N`.
 """
@@ -60,6 +63,8 @@ def from_fibs(text: str) -> GameState:
     if not ENOUGH <= len(fields) <= MOST:
         raise PositionError(f"a board line has 52 fields after the word board, not {len(fields) - 1}")
     numbers = _numbers(fields)
+    if (fields[1] == "You" and numbers.get(52) != 1) or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
+        _turn_to_gnubg(fields, numbers)
     turn, dice, cube = numbers[32], (numbers[33], numbers[34]), numbers.get(37, 1)
     if turn not in (1, -1):
         raise PositionError(f"field 32, the player on roll: expected 1 or -1, found {turn}")
@@ -89,13 +94,25 @@ def from_fibs(text: str) -> GameState:
         resigned=rules.get("resignation", 0),
         scores=(scores[0], scores[1]),
         length=length,
-        crawford=bool(length) and numbers.get(52, 1) == 0,
+        crawford=length - 1 in scores and not numbers.get(51) and numbers.get(52, 1) == 0,
         jacoby=bool(rules["jacobyrule"]) if "jacobyrule" in rules else None,
         beavers=bool(rules["beavers"]) if "beavers" in rules else None,
         cube_in_use=may_one or may_zero,
         chequers=next(iter(began)) if len(began) == 1 and began <= {1, 2, 3} else 15,
         names=(names[0], names[1]),
     )
+
+
+def _turn_to_gnubg(fields: list[str], numbers: dict[int, int]) -> None:
+    """Turn a line of FIBS itself into gnubg's: you are player 1, whose chequers are positive and move down."""
+    sign, step = -1 if numbers.get(41) == -1 else 1, -1 if numbers.get(42) == 1 else 1
+    numbers |= zip(range(6, 32), [sign * numbers[k] for k in range(6, 32)][::step], strict=True)
+    numbers |= {32: sign * numbers[32], 52: 0}
+    if numbers[32] == -1:
+        numbers |= {33: numbers[35], 34: numbers[36]}
+    if not numbers.get(40):  # else gnubg has the same order
+        fields[1:3] = fields[2:0:-1]
+        numbers |= {4: numbers[5], 5: numbers[4]}
 
 
 def _numbers(fields: list[str]) -> dict[int, int]:

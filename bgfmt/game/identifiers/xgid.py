@@ -63,6 +63,7 @@ def from_xgid(text: str) -> GameState:
         jacoby=bool(rules & 1) if not length else None,
         beavers=bool(rules & 2) if not length else None,
         limit=limit,
+        cube_in_use=cube < limit,
     )
 
 

@@ -72,6 +72,8 @@ class MatchScoreProof(Proof[MatchScore]):
             ]
             if score.player and right == other:
                 yield Finding(Rule.STATED, field="player", found=f"1; the players of {known.name} are alike")
+        else:
+            yield Finding(Rule.STATED, field="unknown match equity table", found=f"SHA-256 {score.digest}")
         for name, expected, found in facts:
             if expected != found:
                 yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)

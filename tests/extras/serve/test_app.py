@@ -122,6 +122,8 @@ def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
             f"{TS.name} is left aside: the cube at all scores is calculated",
         ]),
         ("play", {"roll": 61, "table": OS.name, "measure": "cubeless"}, [f"{aside}equities"]),
+        ("play", {"roll": 21, "measure": "cubeless", "cube": "owned"},
+         ["not looked at: cube; plays are ranked by cubeless"]),
         ("probe", {"extend_met": "true"}, ["not looked at: extend_met; this is no match"]),
         ("cube", {"met": "g11", "away": "2-2"}, []),
         ("cube", {"met": "g11", "scores": 2}, None),
@@ -134,6 +136,11 @@ def test_what_is_not_looked_at_is_said(client: Client, document: Any) -> None:
     assert side["notes"] == ["not looked at: away; one side alone is asked about"]
     _, _, data = client.post("/v1/cube", json.dumps({"positions": [TEXT], "met": "g11"}).encode(), JSON)
     assert json.loads(data)["results"][0]["notes"] == ["not looked at: met; this is no match"]
+    rolled = {"position": "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10"}
+    assert client.json("/v1/cube", **rolled)["notes"][0].startswith(
+        "the dice of the identifier are not looked at"
+    )
+    assert "notes" not in client.json("/v1/probe", **rolled)
 
 
 @pytest.mark.parametrize("them", ["0 0 0 0 0 0 0 0 1", "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"])

@@ -49,21 +49,28 @@ function mended(text) {
   return text.replace(/[ -]/g, "+").replace(/_/g, "/");
 }
 
-const BASE64 = "[A-Za-z0-9+/]";
 /** How programs and forums write identifiers, perhaps with other text around them. */
 const WRITTEN = [
-  [/\bxgid\s*[=:]\s*(\S+)/i, ([, id]) => `XGID=${id}`],
-  [/(?:^|\s)([-A-Oa-o]{26}:\S+)/, ([, id]) => `XGID=${id}`],
-  [new RegExp(`\\bposition\\s*id\\s*[:=]?\\s*(${BASE64}{14})(?![^]*\\bmatch\\s*id)`, "i"), ([, id]) => id],
-  [new RegExp(`\\bposition\\s*id\\s*[:=]?\\s*(${BASE64}{14})[^]*?\\bmatch\\s*id\\s*[:=]?\\s*(${BASE64}{12})`, "i"), ([, id, match]) => `${id}:${match}`],
-  [new RegExp(`\\bgnu?bg\\s*id\\s*[:=]?\\s*(${BASE64}{14}(?::${BASE64}{12})?)`, "i"), ([, id]) => id],
+  /()\bxgid[\s"'=:\]]*([-A-Z]+(?::(?:-?\d+|[DBR])?)+)/gi,
+  /(^|[^-\w:])([-A-O]{26}(?::(?:-?\d+|[DBR])){7,9})/gi,
+  /(^|[^\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])/g,
+  /()(?:position[- _]?id|set board|gnu ?bg[- _]?id)[\s"'=:\]]*([A-Za-z0-9+/]{14})(?![\w+/])/gi,
 ];
 
-/** The identifier that a text has in it, as `parse` reads it; null where it has none. */
+/** A text without its line breaks, and those of mail. */
+const joined = (text) => text.replace(/[\r\n]+[>\s=]*/g, "");
+
+/** The identifier that a text has in it, as `parse` reads it; null where it has none, PositionError where several. */
 function within(text) {
-  for (const [form, identifier] of WRITTEN) {
-    const found = form.exec(text);
-    if (found) return whole(identifier(found), text);
+  const plain = text.replace(/%3[ad]|%2[bf]/gi, decodeURIComponent).replace(/[\u2010-\u2014\u2212]/g, "-").replace(/<[^<>]*>/g, " ");
+  for (const said of [plain, joined(plain)]) {
+    for (const form of WRITTEN) {
+      const found = [...said.matchAll(form)].map(([, , first, second]) => (second ? `${first}:${second}` : first.replace(/:+$/, "")));
+      const ids = found.map((id) => (form.source.includes("{14}") ? id : whole(`XGID=${id}`, plain)));
+      const different = new Set(ids.map((id) => id.split(":")[0])).size;
+      if (different > 1) throw new PositionError(`the text holds ${different} different positions; paste one`);
+      if (different) return ids[0];
+    }
   }
   return null;
 }
@@ -71,7 +78,7 @@ function within(text) {
 /** An XGID of which a line has left a part, whole; any other identifier as it is. */
 function whole(id, text) {
   if (!id.startsWith("XGID=") || id.split(":").length > 9) return id;
-  const fields = /[-A-Oa-o]{26}(?::-?\d+){9}/.exec(text.replace(/[\r\n]+[>\s=]*/g, ""));
+  const fields = /[-A-Oa-o]{26}(?::-?\d+){9}/.exec(joined(text));
   return fields && `XGID=${fields[0]}`.startsWith(id) ? `XGID=${fields[0]}` : id;
 }
 
