@@ -17,7 +17,7 @@ import numpy as np
 
 import bgfmt
 from bgfmt.analysis import cube_actions, judge_cube, race_many, rank_many, rank_plays
-from bgfmt.analysis.approximate import twosided_many
+from bgfmt.analysis.races import twosided_many
 from bgfmt.game.board import Position, Side, unrank_array
 
 

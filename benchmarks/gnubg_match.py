@@ -24,7 +24,7 @@ import numpy as np
 
 from bgfmt import met
 from bgfmt.analysis.at_score import stored
-from bgfmt.analysis.match import MatchCube
+from bgfmt.analysis.cube import MatchCube
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side

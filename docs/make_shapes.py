@@ -33,9 +33,15 @@ def markdown(shape: type[shapes.Plain]) -> str:
     return "\n".join(rows)
 
 
+def _title(shape: type[shapes.Plain]) -> str:
+    """The heading of a shape on docs/json.md, such as `Match cube`."""
+    words = re.findall("[A-Z][a-z]*", shapes.name_of(shape).removesuffix("Answer").removeprefix("Ranked"))
+    return shape.TITLE or " ".join(words).capitalize()
+
+
 def _words(of: shapes.Type) -> str:
     if of.kind == "shape":
-        text = " or ".join(one.TITLE or shapes.name_of(one) for one in of.shapes)
+        text = " or ".join(map(_title, of.shapes))
     elif of.of:
         text = f"[{_words(of.of)}]" if of.kind == "list" else f"{{{_words(of.of)}}}"
     else:

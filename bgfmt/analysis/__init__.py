@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.answers import RankedPlays as RankedPlays
     from bgfmt.analysis.answers import Resignation as Resignation
     from bgfmt.analysis.answers import SideRace as SideRace
-    from bgfmt.analysis.approximate import TwoSidedEstimate as TwoSidedEstimate
-    from bgfmt.analysis.approximate import twosided_from_onesided as twosided_from_onesided
-    from bgfmt.analysis.approximate import twosided_many as twosided_many
-    from bgfmt.analysis.approximate import win_chances as win_chances
     from bgfmt.analysis.bulk import RankedMany as RankedMany
     from bgfmt.analysis.bulk import rank_many as rank_many
     from bgfmt.analysis.chains import estimate_many as estimate_many
@@ -41,19 +37,22 @@ if TYPE_CHECKING:
     from bgfmt.analysis.oracle import PlayOuts as PlayOuts
     from bgfmt.analysis.oracle import play_out as play_out
     from bgfmt.analysis.races import Races as Races
+    from bgfmt.analysis.races import TwoSidedEstimate as TwoSidedEstimate
     from bgfmt.analysis.races import race_many as race_many
+    from bgfmt.analysis.races import twosided_from_onesided as twosided_from_onesided
+    from bgfmt.analysis.races import twosided_many as twosided_many
+    from bgfmt.analysis.races import win_chances as win_chances
 
 _NAMES = {
     "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
-    "approximate": "TwoSidedEstimate twosided_from_onesided twosided_many win_chances",
     "bulk": "RankedMany rank_many",
     "chains": "estimate_many",
     "choose": "Databases equities_many",
     "cube": "CubeAction CubeActions cube_actions judge_many",
     "library": "Library",
     "oracle": "PlayOuts play_out",
-    "races": "Races race_many",
+    "races": "Races TwoSidedEstimate race_many twosided_from_onesided twosided_many win_chances",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bgfmt.analysis import approximate, bulk, choose, races, rule
+from bgfmt import met as mets
+from bgfmt.analysis import bulk, choose, engines, races
 from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
@@ -29,7 +30,7 @@ from bgfmt.analysis.answers import (
     Source,
 )
 from bgfmt.analysis.choose import Asked, Databases
-from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.cube import CubeAction, turned
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
@@ -37,18 +38,18 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
 from bgfmt.game.state import GameState, as_state, cube_owner
+from bgfmt.met import Met
+from bgfmt.met.score import Score
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
     from bgfmt.analysis.solving import Solved
-    from bgfmt.met import Met
-    from bgfmt.met.score import Score
 
 EQUAL = 1e-11  # values nearer than this are not told apart
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
-Outside = Literal["refuse", "rule"] | rule.OutsideEngine
+Outside = Literal["refuse", "rule"] | engines.OutsideEngine
 Asking = GameState | Position | str  # what is asked about; text is read as `GameState.parse` does
 
 
@@ -63,7 +64,7 @@ class Advisor:
     limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
     where a one-sided table could estimate, more in a match. oracle : seconds of play-outs for a decision that is
     closer than the error of an estimate, 0 for none. outside : what `decide` does where nothing covers the
-    position: "refuse" raises NotCoveredError, "rule" goes by `bgfmt.analysis.rule`, and an engine is asked. progress
+    position: "refuse" raises NotCoveredError, "rule" goes by `engines.PlainRule`, and an engine is asked. progress
     : called as ``progress(done, total)`` during a calculation.
 
     Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
@@ -100,16 +101,12 @@ class Advisor:
     @property
     def met(self) -> Met:
         """The match equity table."""
-        from bgfmt import met
-
-        if not isinstance(self._met, met.Met):
-            self._met = met.load(self._met or met.DEFAULT)
+        if not isinstance(self._met, Met):
+            self._met = mets.load(self._met or mets.DEFAULT)
         return self._met
 
     def score(self, state: GameState) -> Score:
         """The score of a match, with its cube, as the match equity table knows it."""
-        from bgfmt.met.score import Score
-
         if state.away is None:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:
@@ -143,7 +140,7 @@ class Advisor:
         reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
         raise self.sources.explained(side, reason)
 
-    def chances(self, position: Asking) -> approximate.TwoSidedEstimate:
+    def chances(self, position: Asking) -> races.TwoSidedEstimate:
         """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
         position = as_state(position).position
         try:
@@ -155,8 +152,8 @@ class Advisor:
             if ours is None or theirs is None:
                 raise
         gammons = self.sources.estimated_gammons(position) if position.gammons else (0.0, 0.0)
-        return approximate.TwoSidedEstimate(
-            position, float(approximate.win_chances(ours, theirs)), *(gammons or (None, None))
+        return races.TwoSidedEstimate(
+            position, float(races.win_chances(ours, theirs)), *(gammons or (None, None))
         )
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
@@ -299,7 +296,7 @@ class Advisor:
             (-round(float(v), 11), -round(float(w), 11))
             for v, w in zip(worths.values, worths.cubeless, strict=True)
         ]
-        order = sorted(range(len(plays)), key=lambda k: (near[k], rule.untidiness(results[k])))
+        order = sorted(range(len(plays)), key=lambda k: (near[k], engines.untidiness(results[k])))
         return RankedPlays(
             **common,
             source=worths.source,
@@ -321,7 +318,7 @@ class Advisor:
             if after is None:
                 return None
             equities = np.array([[getattr(after, name) for name in COLUMNS]])
-            worth.append(float(approximate.turned(equities, cube)[0]))
+            worth.append(float(turned(equities, cube)[0]))
         return worth[1] - worth[0]
 
     # -- resignations, and what to do --------------------------------------------------------------------
@@ -392,8 +389,8 @@ class Advisor:
         except NotCoveredError:
             if self.outside == "refuse":
                 raise
-        engine = rule.PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
-        source: Source = "rule" if isinstance(engine, rule.PlainRule) else "engine"
+        engine = engines.PlainRule(self.library.tables) if isinstance(self.outside, str) else self.outside
+        source: Source = "rule" if isinstance(engine, engines.PlainRule) else "engine"
         if state.kind != "play" or state.dice is None:
             doubles, takes = engine.double(state)
             word = ("take" if takes else "pass") if state.doubled else ("double" if doubles else "roll")

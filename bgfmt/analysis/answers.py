@@ -58,7 +58,6 @@ class SourcedAnswer(Plain):
     """What all answers share."""
 
     FIELDS = ESTIMATED
-    TITLE = "Origin"
 
     source: Annotated[Source, "The kind of table, or what else, that answered."]
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
@@ -86,7 +85,6 @@ class SideRace(OneSideAnswer, SourcedAnswer):
         "side position_number=number pips mean_rolls std_rolls? epc wastage gammon_mean_rolls? gammon_std_rolls? "
         "bearoff? off_within?=off_chances gammon? gammon_saved_within?=saved_chances"
     ) + ORIGIN
-    TITLE = "Side race"
 
     side: Annotated[Side, "The counts of the side."]
     number: Annotated[int, "The position number, in that table."]
@@ -113,11 +111,11 @@ class SideRace(OneSideAnswer, SourcedAnswer):
 
     def off_within(self, rolls: int) -> float:
         """Chance to be off after `rolls` rolls; NotCoveredError where only means are known."""
-        return _within(self.bearoff, rolls)
+        return float(within_rolls(self.bearoff, rolls))
 
     def gammon_saved_within(self, rolls: int) -> float:
         """Chance to have borne the first chequer off after `rolls` rolls; NotCoveredError where it is not known."""
-        return _within(self.gammon, rolls)
+        return float(within_rolls(self.gammon, rolls))
 
 
 def within(chances: Floats) -> Floats:
@@ -126,10 +124,11 @@ def within(chances: Floats) -> Floats:
     return out
 
 
-def _within(chances: Floats | None, rolls: int) -> float:
+def within_rolls(chances: Floats | None, rolls: int) -> Floats:
+    """Chances to be done within a number of rolls; NotCoveredError where they are not known."""
     if chances is None:
         raise NotCoveredError("the table has no such distribution")
-    return min(float(chances[: rolls + 1].sum()), 1.0)
+    return np.minimum(chances[..., : rolls + 1].sum(axis=-1, dtype=np.float64), 1.0)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +158,6 @@ class RankedPlay(Plain):
     """
 
     FIELDS = "play=notation result value loss close mwc? loss_mwc? loss_emg?"
-    TITLE = "Play"
 
     notation: Annotated[str, "The play, such as `6/5 6/off`."]
     result: Annotated[Position | Side, "The position after it, seen by the side that played."]
@@ -207,9 +205,6 @@ class RankedPlay(Plain):
 @dataclass(frozen=True)
 class MetName(Plain):
     """A match equity table, by its name and values."""
-
-    FIELDS = "name digest"
-    TITLE = "Met"
 
     name: Annotated[str, "The name of the match equity table."]
     digest: Annotated[str, "The SHA-256 of its values."]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis import choose, rule
+from bgfmt.analysis import choose, engines
 from bgfmt.analysis.answers import ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays
-from bgfmt.analysis.match import MatchCube, decide
+from bgfmt.analysis.cube import MatchCube, decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
 from bgfmt.analysis.sources import Sources
 from bgfmt.errors import NotCoveredError
@@ -92,7 +92,7 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
         ranked.append(
             RankedPlay.of(play, value, emg(lost), "match", emg(error), about, mwc=mwc, loss_mwc=lost)
         )
-    ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), rule.untidiness(play.result)))
+    ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), engines.untidiness(play.result)))
     return RankedPlays(
         source=answer.cube.source, table=answer.cube.table, max_error={"mwc": error, "value": emg(error)},
         usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},

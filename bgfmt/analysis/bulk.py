@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.approximate import turned
 from bgfmt.analysis.choose import Databases
+from bgfmt.analysis.cube import turned
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.state import cube_owner

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.cube import EXACT
 from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.errors import NotCoveredError
@@ -13,9 +14,6 @@ from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
 
 MONEY = (0.25, 0.2)  # take points for money, of a dead cube and of one that is fully live
 
@@ -28,7 +26,6 @@ class Insight(Plain):
     """
 
     FIELDS = "win take_point live_take_point market_losers losing_rolls best_rolls worst_rolls"
-    TITLE = "Insight"
 
     win: Annotated[
         Chance, "The chance of the side that answers to win the game without a cube, gammons not counted."

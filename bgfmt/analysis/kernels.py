@@ -6,22 +6,13 @@ from typing import Any
 
 import numpy as np
 
+# mypy: implicit-reexport
+from bgfmt.game.kernels_results import _may_move, _number, _shift
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls, turned
 
-HOME = 6
 TILE = 1024  # lanes of a row taken together
 LAST_PLY = 62  # the last number of rolls told apart; more count as this many
-
-
-@njit()
-def _number(counts: Any, terms: Any) -> int:
-    above = 0
-    number = 0
-    for k in range(counts.size):
-        above += counts[counts.size - 1 - k]
-        number += terms[k, above]
-    return number
 
 
 @njit()
@@ -36,27 +27,6 @@ def _unrank(number: int, terms: Any, counts: Any) -> None:
         if k < last:
             counts[last - k - 1] = before - above
     counts[last] = above
-
-
-@njit()
-def _may_move(counts: Any, i: int, die: int) -> bool:
-    """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
-    if counts[i] == 0:
-        return False
-    if i >= die:
-        return True
-    higher = 0
-    for k in range(HOME if i == die - 1 else i + 1, counts.size):
-        higher += counts[k]
-    return higher == 0  # type: ignore[no-any-return]
-
-
-@njit()
-def _shift(counts: Any, i: int, die: int, by: int) -> None:
-    """Move (by = 1) a chequer from index i, or take the move back (by = -1)."""
-    counts[i] -= by
-    if i >= die:
-        counts[i - die] += by
 
 
 @njit()
@@ -148,15 +118,16 @@ def _insert(
 @njit()
 def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
-    follow: Any, starts: Any, targets: Any, sources: Any,
+    follow: Any, starts: Any, targets: Any,
 ) -> int:  # fmt: skip
     """All boards that play can make of `start` (points,) int64, those between two dice of a roll included.
 
     alive : bits of the numbers of own rolls after which the game may still go on; boards that come up after others
     only are not played on. Filled are, in order of discovery, boards (room, points) int8 and plies (room,) int64,
     bits of the numbers of whole rolls after which a board can come up; order (room,): the discoveries by falling
-    pips, all off last; and for the board at x of `order` and each die d the moves
-    starts[6 x + d - 1] : starts[6 x + d], from the highest point down, as targets int32 and sources int8.
+    pips, all off last; and for the board at x of `order` and each die d what one chequer moved makes of it, from the
+    highest point down: targets[d - 1, starts[d - 1, x] : starts[d - 1, x + 1]], starts (6, room + 1) int64, targets
+    (6, moves) int32.
     Scratch: pending (room, 6, 3) int64 zero, keys zero and places, follow (room + pips + 1,) int64 all -1.
     Returns the number of boards, -1 for no room.
     """
@@ -174,7 +145,7 @@ def closure(
     # named, since a kernel is compiled anew for every constant it is called with
     there: Any = np.int64(1)
     back: Any = np.int64(-1)
-    used = 0
+    used = np.zeros(6, np.int64)
     out = 0
     for p in range(pips, -1, -1):
         board = heads[p]
@@ -190,7 +161,7 @@ def closure(
             for k in range(points):
                 counts[k] = boards[board, k]
             for die in range(1, 7):
-                starts[6 * out + die - 1] = used
+                starts[die - 1, out] = used[die - 1]
                 one, two, three = pending[board, die - 1]  # rolls with these numbers of moves to come
                 if p == 0 or later | one | two | three == 0:
                     continue
@@ -202,8 +173,8 @@ def closure(
                     found = _insert(number, counts, n, boards, follow, heads, keys, places)
                     _shift(counts, i, die, back)
                     n = max(n, found + 1)
-                    targets[used], sources[used] = found, i
-                    used += 1
+                    targets[die - 1, used[die - 1]] = found
+                    used[die - 1] += 1
                     if number == 0:  # the rest of the roll is void
                         plies[found] |= later | one | two | three
                         continue
@@ -215,66 +186,8 @@ def closure(
                             pending[found, other, 2 if other == die - 1 else 0] |= later
             out += 1
             board = follow[board]
-    starts[6 * n] = used
+    starts[:, n] = used
     return n  # type: ignore[no-any-return]
-
-
-@njit()
-def roll_results(
-    played: Any, member: Any, starts: Any, targets: Any, sources: Any, seen: Any, ends: Any, results: Any
-) -> int:
-    """Results of the 21 rolls of the boards that `played` (n,) bool marks, as numbers that `member` (n,) gives.
-
-    starts, targets, sources : moves as `closure` gives them, targets as places in order of falling pips, of which
-    the last is all off. seen (n,) int64 all -1: scratch. Filled are ends (21 m + 1,), m the members, and results
-    int32. Returns how many there are, -1 when they find too little room.
-    """
-    n = played.size
-    node = np.zeros(4, np.int64)
-    at = np.zeros(4, np.int64)
-    used = 0
-    row = 0
-    for x in range(n):
-        if member[x] < 0:
-            continue
-        high, low = 1, 0
-        for roll in range(21):
-            low += 1
-            if low > high:
-                high, low = high + 1, 1
-            mark = 21 * x + roll
-            if played[x]:
-                for turn in range(1 if high == low else 2):
-                    # every way to play the dice in this order; a double's sources never rise
-                    first = low if turn else high
-                    last = 3 if high == low else 1
-                    depth = 0
-                    node[0], at[0] = x, starts[6 * x + first - 1]
-                    while depth >= 0:
-                        die = first if depth == 0 else high + low - first
-                        i = at[depth]
-                        if i == starts[6 * node[depth] + die]:
-                            depth -= 1
-                            continue
-                        at[depth] = i + 1
-                        y = targets[i]
-                        if depth < last and y != n - 1:
-                            depth += 1
-                            node[depth] = y
-                            j = starts[6 * y + high + low - first - 1]
-                            if high == low:
-                                while sources[j] > sources[i] and j < starts[6 * y + high]:
-                                    j += 1
-                            at[depth] = j
-                        elif seen[y] != mark:
-                            if used == results.size:
-                                return -1
-                            seen[y] = mark
-                            results[used] = member[y]
-                            used += 1
-            ends[21 * row + roll + 1] = used
-        row += 1
-    return used
 
 
 @njit()
@@ -335,7 +248,7 @@ def solve_rows(
 def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
     """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
 
-    ends, results : as `roll_results` gives them, boards by falling pips; done (n,) bool: boards that need no
+    ends, results : see `results.of_rolls`, boards by falling pips; done (n,) bool: boards that need no
     more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of `rolls` - 1 rolls or more.
     """
     many, rolls = chances.shape

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Annotated, Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.match import MatchCube, decide
+from bgfmt.analysis.cube import MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -16,6 +16,7 @@ from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns, joined
+from bgfmt.solver.machine import check_memory
 
 #: what a race is solved for: a match score with its cube, or money, with Jacoby's rule (True) or without
 Terms = Score | bool
@@ -83,6 +84,7 @@ def _game(
     kept = columns_for(position, terms)
     work = solving.plan(position, len(kept), limit=limit)
     work.check(limit)
+    check_memory(work.memory, f"{position}: exact play")
     return solving.solve(work, kept, threads=threads, progress=progress)
 
 
@@ -220,7 +222,7 @@ def scores_grid(
     shared = 0 if position.gammons else 1
     total = sum(len(part) - shared for _, _, part in left) + shared
     work = solving.plan(position, total, limit=limit)
-    work.check_size(limit)
+    work.check(limit)
     together = max(1, min(TOGETHER, GRID_BYTES * total // max(1, work.memory)))
     done = 0
     while left:

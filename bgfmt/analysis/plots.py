@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.analysis import choose
+from bgfmt.analysis.cube import LABELS, cube_actions
 from bgfmt.errors import CapabilityError, NotCoveredError, extra
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -61,9 +63,6 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     One row a side on roll, one column a side waiting, both sorted by their mean cubeless equity against
     the other family, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
     """
-    from bgfmt.analysis import choose
-    from bgfmt.analysis.cube import LABELS, cube_actions
-
     table = choose.two_sided_for(databases, position, cubeful=True)
     if table is None:
         raise choose.not_covered(databases, position.us, position.them, wanted="both sides' cubeful equities")

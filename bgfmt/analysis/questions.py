@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import (
     CALCULATION,
     ESTIMATE,
@@ -24,18 +25,18 @@ from bgfmt.analysis.answers import (
     SideRace,
     SourcedAnswer,
 )
-from bgfmt.analysis.cube import LABELS, CubeAction, label_of
+from bgfmt.analysis.cube import LABELS, Cell, CubeAction, MatchCube, label_of
 from bgfmt.analysis.insight import Insight
 from bgfmt.analysis.insight import insight as insight_of
-from bgfmt.analysis.match import Cell, MatchCube
+from bgfmt.analysis.races import TwoSidedEstimate
 from bgfmt.analysis.shapes import Plain, fields_at, option, options
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import parse, parse_position, parse_side
+from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.approximate import TwoSidedEstimate
     from bgfmt.analysis.ondemand import Grid
 
 Dice = tuple[int, int]
@@ -159,8 +160,6 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
 
 def one_or_two(text: str) -> Side | Position:
     """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
     if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
         return parse_side(text)
     try:
@@ -195,8 +194,6 @@ def state_of(
     beavers: bool | None = None,
 ) -> GameState:
     """The state that a text and the options stand for; options replace what the text says."""
-    from bgfmt.game.identifiers import parse
-
     if isinstance(one_or_two(text), Side):
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
@@ -228,8 +225,6 @@ def state_of(
 
 def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Side | GameState, list[Dice]]:
     """The side or state asked about, and the rolls to play."""
-    from bgfmt.game.moves import ROLLS, parse_roll
-
     side = one_or_two(text)
     asked: Side | GameState = side if isinstance(side, Side) else state_of(text, **around)
     if roll is not None and roll.lower() == "all":
@@ -256,7 +251,6 @@ class CubeAnswer(Plain):
         + fields_at("action", "action doubles takes beavers sure settled certainty")
         + " centered_cube owned_cube label label_text insight?"
     )
-    TITLE = "Cube"
 
     state: GameState
     equities: PositionEquities
@@ -285,7 +279,6 @@ class MatchCubeAnswer(Plain):
         + fields_at("action", MatchCube.DECISION, but="error")
         + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error insight?"
     )
-    TITLE = "Match cube"
 
     state: GameState
     action: MatchCube
@@ -302,7 +295,6 @@ class ScoresAnswer(SourcedAnswer):
     """The cube at all scores."""
 
     FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
-    TITLE = "Scores"
 
     state: GameState
     grid: Grid
@@ -336,7 +328,6 @@ class RankedRoll(Plain):
     """The plays of one roll."""
 
     FIELDS = "roll count? plays"
-    TITLE = "Roll"
 
     roll: Annotated[str, "The dice, the larger first."]
     count: Annotated[int | None, "With `top`: how many plays there are in all."]
@@ -447,7 +438,6 @@ def play(
 class Described(Plain):
     """A position as programs need it."""
 
-    FIELDS = "us them counts position_id xgid pips chequers contact"
     TITLE = "Position"
 
     us: Annotated[list[int], "The counts of the side on roll from the ace point up; a 25th count is the bar."]
@@ -483,9 +473,6 @@ def describe(asked: Side | Position, state: GameState | None = None) -> Describe
 class ProbeQuestion(Plain):
     """What was asked, with what the position says itself."""
 
-    FIELDS = "position roll cube measure table"
-    TITLE = "Probe question"
-
     position: Annotated[str, "As sent."]
     roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
     cube: Annotated[Owner, "Where the cube lies for the side on roll: `centered`, `owned` or `opponent`."]
@@ -496,9 +483,6 @@ class ProbeQuestion(Plain):
 @dataclass(frozen=True, kw_only=True)
 class ProbeAnswer(Plain):
     """All of it for one position; a section that has no answer is null."""
-
-    FIELDS = "question position cube race play not_covered"
-    TITLE = "Probe"
 
     question: Annotated[ProbeQuestion, "What was asked."]
     position: Annotated[Described, "The position."]

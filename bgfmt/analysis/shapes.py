@@ -14,6 +14,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from bgfmt.game.board import Position, Side
+
 CHANCE = "a number from 0 to 1"  # marks the type of a field
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
@@ -36,8 +38,9 @@ class Field(NamedTuple):
 class Plain:
     """An object with a form as plain values, which `--json` and the HTTP service print.
 
-    FIELDS : names of the fields, separated by blanks. ``name=path`` takes an attribute of another name, or of
-    another object; a name with "?" is left out where its value is None. TITLE : the heading on docs/json.md.
+    FIELDS : names of the fields, separated by blanks; where nothing is said all that are annotated. ``name=path``
+    takes an attribute of another name, or of another object; a name with "?" is left out where its value is None.
+    TITLE : the heading on docs/json.md where it is not the name of the shape.
     """
 
     FIELDS: ClassVar[str] = ""
@@ -45,7 +48,7 @@ class Plain:
     fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        cls.fields = tuple(map(_field, cls.FIELDS.split()))
+        cls.fields = tuple(map(_field, cls.FIELDS.split() or cls.__annotations__))
         cls.__repr__ = Plain.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -213,10 +216,10 @@ def shapes() -> dict[str, type[Plain]]:
 @cache
 def _everything() -> dict[str, Any]:
     """What stands in the modules that the types of answers come from."""
-    from bgfmt.analysis import answers, approximate, cube, insight, match, ondemand, questions
+    from bgfmt.analysis import answers, cube, insight, ondemand, questions, races
 
-    modules = (answers, approximate, cube, insight, match, ondemand, questions)
-    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": match.Cell}
+    modules = (answers, cube, insight, ondemand, questions, races)
+    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": cube.Cell}
 
 
 class Type(NamedTuple):
@@ -269,8 +272,6 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
 
 def _type(hint: Any, chance: bool = False) -> Type:
     """The type that an annotation stands for."""
-    from bgfmt.game.board import Position, Side
-
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _type(arguments[0], chance or CHANCE in hint.__metadata__)

@@ -24,7 +24,7 @@ from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.game.results import WEIGHTS
+from bgfmt.game.results import WEIGHTS, Singles, of_rolls
 from bgfmt.met.score import OWNERS, CubeState
 from bgfmt.solver.columns import CUBELESS, Columns
 from bgfmt.solver.machine import check_memory, thread_count
@@ -49,7 +49,7 @@ MONEY = {"cubeless": CUBELESS, **{owner: CubeState(1, place) for owner, place in
 class Family:
     """All boards that play can make of a side, by falling pips, the side itself first and all off last.
 
-    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `kernels.roll_results`.
+    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `of_rolls`, of boards that are played on.
     """
 
     counts: Array
@@ -122,17 +122,16 @@ def family(
     terms = np.ascontiguousarray(board.number_terms(points))
     start = np.array(side.padded(points), np.int64)
     room = min(bound, most, 1 << 16) + 6 * points + 2
-    moves = 6 * min(points, side.chequers)
+    moves = min(points, side.chequers)
     while True:
         boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
         plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
         size = 1 << (2 * room).bit_length()
         keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
         follow = np.full(room + side.pips + 1, -1, np.int64)
-        starts = np.zeros(6 * room + 1, np.int64)
-        targets, sources = np.empty(moves * room, np.int32), np.empty(moves * room + 1, np.int8)
+        starts, targets = np.zeros((6, room + 1), np.int64), np.zeros((6, moves * room), np.int32)
         n = kernels.closure(
-            start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets, sources
+            start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets
         )
         if n > 0:
             break
@@ -142,24 +141,18 @@ def family(
     order = order[:n]
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
-    starts, targets = starts[: 6 * n + 1], place[targets[: starts[6 * n]]]
+    starts = np.ascontiguousarray(starts[:, : n + 1])
     boards, plies = boards[order], plies[order]
+    played = np.flatnonzero(plies[:-1] & alive)
+    ends, found = of_rolls(Singles(starts, place[targets[:, : starts[:, n].max()]]), played, most_results)
+    if len(found) > most_results:
+        return None
     whole = plies != 0
     whole[-1] = True
-    member = np.where(whole, np.cumsum(whole) - 1, -1).astype(np.int32)
-    ends = np.zeros(21 * int(whole.sum()) + 1, np.int64)
-    expected = len(ends) * (4 + (points - 1) * (side.chequers - 1) // 6)
-    while True:
-        results = np.empty(min(expected, most_results), np.int32)
-        seen = np.full(n, -1, np.int64)
-        used = kernels.roll_results(
-            (plies & alive) != 0, member, starts, targets, sources, seen, ends, results
-        )
-        if used >= 0:
-            return Family(boards[whole], plies[whole], ends, results[:used].copy())
-        if expected > most_results:
-            return None
-        expected *= 2
+    lengths = np.zeros((n, 21), np.int64)
+    lengths[played] = np.diff(ends).reshape(-1, 21)
+    results = (np.cumsum(whole, dtype=np.int32) - 1)[found]
+    return Family(boards[whole], plies[whole], np.append(0, np.cumsum(lengths[whole])), results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +190,7 @@ class Work:
         return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
 
     def check(self, limit: int | None = None) -> None:
-        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`), SolverError without memory."""
-        self.check_size(limit)
-        check_memory(self.memory, f"{self.position}: exact play")
-
-    def check_size(self, limit: int | None = None) -> None:
-        """NotCoveredError when this is more than `limit`."""
+        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`)."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
             raise TooMuchWorkError(f"{self.position}", self.size, most)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.analysis import approximate, choose
+from bgfmt.analysis import choose, races
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
+from bgfmt.analysis.cube import turned
+from bgfmt.analysis.library import Library
 from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import BAR, MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
@@ -29,7 +31,6 @@ from bgfmt.tables.two_sided import StoredEquities
 
 if TYPE_CHECKING:
     from bgfmt.analysis.chains import Estimator
-    from bgfmt.analysis.library import Library
     from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
 
@@ -48,7 +49,7 @@ class Limits:
     close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
     chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
     match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side; none are calculated
-    unless they are asked for.
+    unless they are asked for. small : where more than the others, for up to eight chequers a side on six points.
     """
 
     close: int = 12_000_000
@@ -56,6 +57,7 @@ class Limits:
     beside: int = 400_000
     match: int = 400_000_000
     rolls: int = 0
+    small: int = 0
 
     @classmethod
     def of(cls, limit: int | Limits | None) -> Limits:
@@ -232,7 +234,7 @@ class Sources:
             results = [result.swapped() for result in results]
             equities, _ = _hyper_numbers(hyper, results, jacoby)
             error = None if hyper.max_error is None else 2 * hyper.max_error
-            values, cubeless = (approximate.turned(equities, owner) for owner in (cube, "cubeless"))
+            values, cubeless = (turned(equities, owner) for owner in (cube, "cubeless"))
             return Worths(values, cubeless, error, HYPERGAMMON, self.library.name(hyper))
         if any(result.contact for result in results):
             return None
@@ -254,7 +256,7 @@ class Sources:
         errors = {"cubeless": cubeless, "owned": opponent}
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         error = errors[cube]
-        values = approximate.turned(equities, cube)
+        values = turned(equities, cube)
         return Worths(values, -equities[:, 0], error, table.kind, self.library.name(table))  # type: ignore[arg-type]
 
     # -- one side ----------------------------------------------------------------------------------------
@@ -271,14 +273,14 @@ class Sources:
 
         return self._once((side,), solve)
 
-    def chances(self, position: Position) -> approximate.TwoSidedEstimate:
+    def chances(self, position: Position) -> races.TwoSidedEstimate:
         """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
         choose.check_race(position)
         if choose.distributions_for(self.tables, position.us, position.them) is None:
             ours, theirs = (self.side(side) for side in (position.us, position.them))
             if ours is not None and theirs is not None:
-                return approximate.of_rolls(position, ours, theirs)
-        return approximate.twosided_from_onesided(self.tables, position)
+                return races.of_rolls(position, ours, theirs)
+        return races.twosided_from_onesided(self.tables, position)
 
     def estimated_gammons(self, position: Position) -> tuple[float, float] | None:
         """(win gammon, lose gammon) of a race estimated without a cube, None where it may not be."""
@@ -301,6 +303,9 @@ class Sources:
         """A race solved, None beyond the limit; with `close` one whose answer in a table is too close."""
         if position.contact or self.calculate == "nothing" or not (close or self.calculate == "all"):
             return None
+        sides = position.us, position.them
+        if all(side.chequers <= 8 and side.highest <= 6 for side in sides):
+            limit = max(limit, self.limits.small)
 
         def solve() -> Solved:
             from bgfmt.analysis.ondemand import columns_for

@@ -14,14 +14,15 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt import __version__
-
-if TYPE_CHECKING:
-    from bgfmt.tables.registry import Door
+from bgfmt.cli import options
+from bgfmt.cli.terminal import say, telling_of_compiling
+from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
+from bgfmt.tables.registry import Door, doors
 
 GROUP = "bgfmt.commands"
 #: the order of `bgfmt --help`; commands of other packages follow by name
@@ -36,20 +37,14 @@ class Commands(click.Group):
     """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from bgfmt.tables.registry import doors
-
         place = {name: number for number, name in enumerate(ORDER)}
         return sorted(doors(GROUP), key=lambda name: (place.get(name, len(ORDER)), name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from bgfmt.tables.registry import doors
-
         door = doors(GROUP).get(cmd_name)
         return None if door is None else _loaded(door)
 
     def invoke(self, ctx: click.Context) -> Any:
-        from bgfmt.cli.terminal import telling_of_compiling
-
         try:
             with telling_of_compiling():
                 return super().invoke(ctx)
@@ -118,22 +113,16 @@ def run(arguments: list[str] | None = None) -> int:
     arguments = [re.sub(r"^(?=-[-A-Oa-o]{19,29}:)", "XGID=", word) for word in words]
     code, error = _run(arguments)
     if error is not None:
-        from bgfmt.cli import options
-
         if "--json" in arguments:
             with suppress(OSError):
                 options.echo_json({"error": options.as_error(error)})
         with suppress(OSError):
-            from bgfmt.cli.terminal import say
-
             say(f"bgfmt: {options.message_of(error)}", err=True)
     return code
 
 
 def _run(arguments: list[str]) -> tuple[int, Exception | None]:
     """The exit code, and the error to report."""
-    from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
-
     if sys.stdout is None:
         return 2, click.ClickException("standard output is closed")
     try:

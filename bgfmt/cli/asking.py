@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from bgfmt import formats, met
+from bgfmt.analysis import choose, library
+from bgfmt.analysis.advisor import Advisor, Outside
 from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
 from bgfmt.analysis.questions import (
     COUNTS,
@@ -20,29 +23,27 @@ from bgfmt.analysis.questions import (
     CubeAnswer,
     MatchCubeAnswer,
     PlayAnswer,
+    Question,
     ScoresAnswer,
     one_or_two,
-    own,
 )
-from bgfmt.analysis.shapes import options
+from bgfmt.analysis.shapes import Plain, options
+from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.drawing import draw, draw_side
 from bgfmt.game.state import GameState
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.advisor import Advisor, Outside
-    from bgfmt.analysis.library import Library
-    from bgfmt.analysis.shapes import Plain
-    from bgfmt.analysis.sources import Limits, Progress
-    from bgfmt.met import Met
+from bgfmt.tables import MatchScore
+from bgfmt.tables.hypergammon import HyperSides
 
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
+LIMITS = "see docs/ask.md"
 DICE = "the dice of the identifier are not looked at: a cube action comes before the roll"
 
 
@@ -97,8 +98,6 @@ def _is_database(word: str) -> bool:
 
 def suffixed(name: str) -> bool:
     """Whether a file's name ends like that of a database."""
-    from bgfmt import formats
-
     return name.lower().endswith(
         (*OTHER_SUFFIXES, *(suffix for _, suffixes in formats.INDEX.values() for suffix in suffixes))
     )
@@ -107,13 +106,11 @@ def suffixed(name: str) -> bool:
 @contextmanager
 def opened(
     paths: list[str], described: str | None, part: int | None, *, guard: bool = False
-) -> Iterator[Library]:
+) -> Iterator[library.Library]:
     """The databases named, or those of this machine, closed again at the end; what was left out is said.
 
     guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
     """
-    from bgfmt.analysis import library
-
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
     databases = (
@@ -126,20 +123,6 @@ def opened(
 
 
 # -- options -----------------------------------------------------------------------------------------------
-
-
-def together(name: str, options: Callable[[F], F], *parts: str) -> Callable[[F], F]:
-    """Options whose values reach the function as one dict called `name`."""
-
-    def decorate(function: F) -> F:
-        @wraps(function)
-        def gathering(**given: Any) -> Any:
-            given[name] = {part: given.pop(part) for part in parts}
-            return function(**given)
-
-        return options(gathering)  # type: ignore[arg-type]
-
-    return decorate
 
 
 def question_options(*names: str, **about: str) -> Callable[[F], F]:
@@ -163,29 +146,30 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
     return decorate
 
 
-def options_of(question: str) -> Callable[[F], F]:
-    """The options of a question: its own as `own`, those of the state as `around`, and `calculation`."""
+def options_of(*names: str) -> Callable[[F], F]:
+    """Options of a question, which reach the function as one `question`, and `--limit`, `--as`, `--part`."""
+    late = ("oracle", *MET)
 
     def decorate(function: F) -> F:
-        names = own(question)
-        function = state_options(calculation_options("oracle", *MET)(function))
-        return together("own", question_options(*names), *names)(function)
+        function = question_options(*(name for name in names if name in late))(
+            as_option(part_option(_gathering(function, ("settle", *names))))
+        )
+        return question_options(*(name for name in names if name not in late))(
+            limit_options(LIMITS)(function)
+        )
 
     return decorate
 
 
-def state_options(function: F) -> F:
-    """The state beside the position, as `around`: the cube, the score, the rules of money play."""
-    return together("around", question_options(*STATE), *STATE)(function)
+def _gathering(function: F, names: tuple[str, ...]) -> F:
+    """The function with options of these names as one `question`."""
 
+    @wraps(function)
+    def gathering(**given: Any) -> Any:
+        question = Question(**{name: given.pop(name) for name in names})
+        return function(question=question, **given)
 
-def calculation_options(*more: str) -> Callable[[F], F]:
-    """What `adviser` takes, as `calculation`: `--limit`, `--no-settle`, `--as`, `--part`, `more` of a question."""
-
-    def options(function: F) -> F:
-        return limit_options("see docs/ask.md")(question_options(*more)(as_option(part_option(function))))
-
-    return together("calculation", options, "limit", "settle", *more, "described", "part")
+    return gathering  # type: ignore[return-value]
 
 
 def limit_options(default: str) -> Callable[[F], F]:
@@ -202,51 +186,43 @@ def limit_options(default: str) -> Callable[[F], F]:
 
 def engine_options(function: F) -> F:
     """`--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game."""
-    return limit_options("about a second")(question_options("met", "extend_met")(function))
+    names = ("met", "extend_met")
+    return limit_options("about a second")(question_options(*names)(_gathering(function, ("settle", *names))))
 
 
 # -- the adviser -------------------------------------------------------------------------------------------
 
 
-def equity_table(met: str | None, extend: bool | None) -> Met | None:
+def equity_table(name: str | None, extend: bool | None) -> met.Met | None:
     """What `Advisor` takes for `--met` and `--extend-met`."""
-    if met is None and not extend:
+    if name is None and not extend:
         return None
-    from bgfmt.met import DEFAULT, load
-
     try:
-        return load(met or DEFAULT, extend=bool(extend))
+        return met.load(name or met.DEFAULT, extend=bool(extend))
     except CapabilityError as error:  # neither a name nor a file
         raise click.BadParameter(str(error), param_hint="--met") from None
 
 
 def engine_adviser(
-    library: Library,
-    *,
+    databases: library.Library,
+    question: Question,
     limit: int | None = None,
-    settle: bool | None = None,
-    met: str | None = None,
-    extend_met: bool | None = None,
-    met_player: int | None = None,
+    *,
     usual: Limits | None = None,
-    oracle: bool | None = None,
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
-    """The adviser of these options, by default of an engine.
+    """The adviser that a question asks for, by default of an engine.
 
     Its players of an uneven match equity table are numbered as in the questions.
     """
-    from bgfmt.analysis.advisor import Advisor
-    from bgfmt.analysis.sources import PLAYING
-
     return Advisor(
-        library,
-        met=equity_table(met, extend_met),
-        met_player=met_player,
-        calculate="nothing" if settle is False else "all",
+        databases,
+        met=equity_table(question.met, question.extend_met),
+        met_player=question.met_player,
+        calculate="nothing" if question.settle is False else "all",
         limit=(usual or PLAYING) if limit is None else limit,
-        oracle=float(oracle or 0),
+        oracle=float(question.oracle or 0),
         outside=outside,
         progress=progress,
     )
@@ -254,18 +230,17 @@ def engine_adviser(
 
 @contextmanager
 def adviser(
-    said: Words, described: str | None, part: int | None, met_player: int | None = None, **calculation: Any
+    said: Words, question: Question, limit: int | None, described: str | None, part: int | None
 ) -> Iterator[Advisor]:
     """An adviser over the databases named, or those of this machine, with progress on a terminal.
 
     Of many questions none may keep the others waiting for long.
     """
-    from bgfmt.analysis.sources import ASKED, Limits
-
+    question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside, rolls=0) if said.paths else ASKED
-    more = calculation | {"met_player": met_player or 0, "usual": Limits() if said.many else beside}
-    with opened(said.paths, described, part) as library, terminal.Progress("calculating", " pairs") as bar:
-        yield engine_adviser(library, progress=bar, **more)
+    usual = Limits() if said.many else beside
+    with opened(said.paths, described, part) as tables, terminal.Progress("calculating", " pairs") as bar:
+        yield engine_adviser(tables, question, limit, usual=usual, progress=bar)
 
 
 # -- answers ---------------------------------------------------------------------------------------------
@@ -360,13 +335,13 @@ def switch(name: str) -> str:
 def asides(
     advisor: Advisor,
     answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer,
-    given: Mapping[str, Any],
+    asked: Question,
     named: object,
     spelled: Callable[[str], str] = switch,
 ) -> list[str]:
     """What a question says and is not looked at, and why tables that were `named` do not answer, a line each.
 
-    given : what the question says; its names are `spelled` so in the lines.
+    asked : its names are `spelled` so in the lines.
     """
     state, lines = answer.state, []
     names: tuple[str, ...] = MET if state and state.money else ()
@@ -378,13 +353,13 @@ def asides(
         what = "the cube is asked about at all scores"
     elif isinstance(answer, PlayAnswer) and answer.first.measure not in ("money", "match"):
         names, what = (*MET, *STATE), f"plays are ranked by {answer.first.measure}"
-    if words := ", ".join(spelled(name) for name in names if given[name] is not None):
+    if words := ", ".join(spelled(name) for name in names if getattr(asked, name) is not None):
         lines.append(f"not looked at: {words}; {what}")
     if state is not None and state.dice and not isinstance(answer, PlayAnswer):
         lines.append(DICE)
     if state is not None and state.limit < GameState.limit and state.cube_in_use:
         lines.append(f"the largest cube, {1 << state.limit}, is not looked at")
-    if given.get("insight") and getattr(answer, "insight", None) is None:
+    if asked.insight and getattr(answer, "insight", None) is None:
         lines.append("no insight: it takes a decision at one score that is not estimated")
     if state is None or not named:
         return lines
@@ -406,9 +381,7 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    from bgfmt.analysis import at_score, choose
-    from bgfmt.tables import MatchScore
-    from bgfmt.tables.hypergammon import HyperSides
+    from bgfmt.analysis import at_score
 
     library, lines, position = advisor.library, [], state.position
     for table in library.tables:
@@ -425,8 +398,6 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
 def board_of(asked: Side | Position) -> str:
     """The drawn board, or one side's home board or points alone."""
-    from bgfmt.game.drawing import draw, draw_side
-
     return draw(asked) if isinstance(asked, Position) else draw_side(asked)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made, say
+from bgfmt.files.database import WORDS
 
 
 @click.command()
@@ -59,8 +61,6 @@ def convert(
       bgfmt convert gnubg_os0.bd bearoff.ijf
       bgfmt convert gnubg_ts.bd small.bd --chequers 6 --cubeless
     """
-    import bgfmt
-
     chosen: dict[str, Any] = {"compressed": compressed, "gammon": gammon, "header": header}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if cubeless:
@@ -95,6 +95,4 @@ def convert(
 
 
 def _value(text: str) -> bool | int | str:
-    from bgfmt.files.database import WORDS
-
     return int(text) if text.removeprefix("-").isdecimal() else WORDS.get(text.lower() or "yes", text)

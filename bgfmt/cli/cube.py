@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import COLUMNS
+from bgfmt.analysis.cube import CubeAction
 from bgfmt.cli import asking, options
+from bgfmt.game.drawing import many
 from bgfmt.game.identifiers import says_cube
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.cube import CubeAction
-    from bgfmt.analysis.ondemand import Grid
-    from bgfmt.game.state import GameState
+from bgfmt.game.state import GameState
 
 
 @click.command()
@@ -23,17 +21,16 @@ if TYPE_CHECKING:
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )  # fmt: skip
-@asking.options_of("cube")
+@asking.options_of(*questions.own("cube"), *questions.STATE, "oracle", *questions.MET)
 @options.xg_option
 @options.json_option
 def cube(
     words: tuple[str, ...],
     plot: str | None,
-    own: dict[str, Any],
-    around: dict[str, Any],
-    calculation: dict[str, Any],
+    question: questions.Question,
     style: str,
     as_json: bool,
+    **calculation: Any,
 ) -> int:
     """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
 
@@ -49,21 +46,22 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = asking.split(words)
-    with asking.adviser(said, **calculation) as advisor:
+    own, around = question.own("cube"), question.around
+    with asking.adviser(said, question, **calculation) as advisor:
         if said.many:
             options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
                 lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
             )
         answer = questions.cube(advisor, questions.state_of(said.position, **around), **own)
-        aside = asking.asides(advisor, answer, calculation | around | own, said.paths)
-        both = around["cube"] is None and not says_cube(said.position)
+        aside = asking.asides(advisor, answer, question, said.paths)
+        both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
             from bgfmt.analysis import plots
 
             if isinstance(answer, questions.ScoresAnswer):
-                plots.score_chart(plot, _codes(answer.grid))
+                plots.score_chart(plot, _codes(answer))
             else:
                 plots.cube_chart(plot, advisor.library.tables, answer.state.position)
     return 0
@@ -71,8 +69,6 @@ def cube(
 
 def heading(state: GameState) -> list[str]:
     """The board, who is on roll, and the cube and score where there is something to say of them."""
-    from bgfmt.game.drawing import many
-
     us, them = state.position.us, state.position.them
     sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
     more = asking.title(state)
@@ -84,7 +80,7 @@ def answer_lines(
 ) -> list[str]:
     """The cube action as lines of text; for money `both` that with a centered and with an own cube."""
     if isinstance(answer, questions.ScoresAnswer):
-        return grid_lines(answer.state, answer.grid)
+        return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
         return match_lines(answer)
     equities, lines = answer.equities, heading(answer.state)
@@ -159,19 +155,20 @@ WORDS = {
 }
 
 
-def grid_lines(state: GameState, grid: Grid) -> list[str]:
+def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
     """The grid as lines of text: own points to go down, the other side's across."""
+    state, grid = answer.state, answer.grid
     out = [asking.board_of(state.position), ""]
     out += [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
     across = "".join(f"{other:>5}" for other in range(1, grid.upto + 1))
     out.append(f"you need{across}   the other side needs")
-    out += [f"{mine:>8}{''.join(f'{code:>5}' for code in row)}" for mine, row in enumerate(_codes(grid), 1)]
+    out += [f"{mine:>8}{''.join(f'{code:>5}' for code in row)}" for mine, row in enumerate(_codes(answer), 1)]
     out += ["", "In the Crawford game nobody doubles; 1-away rows and columns are those after it."]
     seen = dict.fromkeys(cell.code for cell in grid.cells.values())
     return out + [f"{name} {WORDS.get(name, name)}" for name in seen]
 
 
-def _codes(grid: Grid) -> list[list[str]]:
+def _codes(answer: questions.ScoresAnswer) -> list[list[str]]:
     """The actions, own points to go down, the other side's across."""
-    away = range(1, grid.upto + 1)
-    return [[grid[mine, other, False].code for other in away] for mine in away]
+    away = range(1, answer.grid.upto + 1)
+    return [[answer.grid[mine, other, False].code for other in away] for mine in away]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
 
@@ -21,8 +22,6 @@ def diff(a: str, b: str, as_json: bool) -> int:
     Example:
       bgfmt diff gnubg_os0.bd bearoff_1sided.db
     """
-    import bgfmt
-
     result = bgfmt.diff(a, b)
     if as_json:
         options.echo_json(result.as_dict())

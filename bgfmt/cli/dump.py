@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
+import bgfmt
 from bgfmt.cli import options
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from bgfmt.tables import Column, Listing, Table
+from bgfmt.errors import CapabilityError, NotCoveredError
+from bgfmt.tables import Column, Listing, Table
 
 CHUNK = 1 << 13
 
@@ -43,9 +42,6 @@ def dump(
     Example:
       bgfmt dump gnubg_ts0.bd --start 7000 --count 10
     """
-    import bgfmt
-    from bgfmt.errors import CapabilityError, NotCoveredError
-
     with bgfmt.open(file, part=part or 0, format=described) as db:
         table = db.table
         if not table.columns and table.listing is None:
@@ -64,8 +60,6 @@ def dump(
 
 
 def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style: str) -> Iterator[str]:
-    import numpy as np
-
     columns = table.columns
     who = ["us", "them"][: table.sides] if table.sides == 2 else ["side"]
     if style == "csv":

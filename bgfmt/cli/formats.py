@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from bgfmt import formats as registry
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
-
-if TYPE_CHECKING:
-    from bgfmt.formats import Format
 
 
 @click.command()
 @options.json_option
 def formats(as_json: bool) -> None:
     """List every format: its name, what it holds, its file suffixes and its writing options."""
-    from bgfmt import formats as registry
-
     known = registry.known()
     broken = registry.broken()
     if as_json:
@@ -47,7 +43,7 @@ def formats(as_json: bool) -> None:
         say(f"{b.name:<12} broken: {b.reason}", err=True)
 
 
-def _named(form: Format[Any]) -> str:
+def _named(form: registry.Format[Any]) -> str:
     """The suffixes of a format, and what else to know before one is written."""
     if not form.writes:
         return "read only"

@@ -6,8 +6,11 @@ from typing import Any
 
 import click
 
+import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
+from bgfmt.errors import BgfmtError
+from bgfmt.storage.blocks import digests_of
 
 
 @click.command()
@@ -23,8 +26,6 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
     Example:
       bgfmt info gnubg_os0.bd
     """
-    from bgfmt.errors import BgfmtError
-
     found, failed = [], 0
     for k, file in enumerate(files):
         try:
@@ -49,9 +50,6 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
-    import bgfmt
-    from bgfmt.storage.blocks import digests_of
-
     with bgfmt.open(file, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:

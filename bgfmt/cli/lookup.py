@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
-
-if TYPE_CHECKING:
-    from bgfmt.game.board import Position, Side
-    from bgfmt.tables import Table
+from bgfmt.errors import NotCoveredError
+from bgfmt.game.board import Position, Side
+from bgfmt.game.identifiers import parse_position, parse_side
+from bgfmt.tables import Table
 
 
 @click.command()
@@ -34,9 +35,6 @@ def lookup(
       bgfmt lookup gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" JgAAkAgAAAAAAA
       bgfmt lookup gnubg_ts0.bd - < positions.txt
     """
-    import bgfmt
-    from bgfmt.errors import NotCoveredError
-
     if len(positions) > 1 and all(p.isdecimal() for p in positions) and len(positions) <= 24:
         positions = (" ".join(positions),)  # counts typed without quotes
     answers: list[dict[str, Any]] = []
@@ -71,8 +69,6 @@ def lookup(
 
 def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
     """What to look up for a text: a side, a position, or, in one-sided tables, both sides of a position."""
-    from bgfmt.game.identifiers import parse_position, parse_side
-
     if text.startswith("#") and text[1:].isdecimal():
         return [("", table.asked(int(text[1:])))]
     if table.sides == 2:

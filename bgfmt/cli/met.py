@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from heapq import nlargest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from bgfmt import met as tables
 from bgfmt.cli import options, terminal
-
-if TYPE_CHECKING:
-    from bgfmt.met import Met
+from bgfmt.met import Met, gnubg_xml, ini
+from bgfmt.storage import create
 
 SHOWN = 10
 ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
@@ -39,8 +39,6 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
       bgfmt met Kazaross-XG2 -o kazaross.met
       bgfmt met g11 Rockwell-Kazaross
     """
-    from bgfmt import met as tables
-
     if not table:
         if output:
             raise click.UsageError("which table? name it before -o")
@@ -66,9 +64,6 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
 
 def _write(table: Met, path: str, *, force: bool) -> None:
     """Write a table, whole or not at all, in the form that the suffix says."""
-    from bgfmt.met import gnubg_xml, ini
-    from bgfmt.storage import create
-
     write = {".xml": gnubg_xml.write, ".met": ini.write}.get(os.path.splitext(path)[1].lower())
     if write is None:
         raise click.UsageError(

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from bgfmt import errors
+
 if TYPE_CHECKING:
-    from bgfmt.errors import OptionError
     from bgfmt.files.database import Database
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -109,12 +110,11 @@ def origin(db: Database) -> dict[str, Any]:
 def echo_written(path: str, **more: Any) -> None:
     """Print what `bgfmt info --json` says of a file that was made, and `more`."""
     import bgfmt
-    from bgfmt.errors import UnknownFormatError
 
     try:
         with bgfmt.open(path) as made:
             echo_json(made.info() | more)
-    except UnknownFormatError:  # no header
+    except errors.UnknownFormatError:  # no header
         echo_json({"file": path, "size": os.path.getsize(path)} | more)
 
 
@@ -125,15 +125,13 @@ def as_error(error: BaseException) -> dict[str, str]:
 
 def message_of(error: BaseException) -> str:
     """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
-    from bgfmt.errors import OptionError
-
-    text = _as_typed(error) if isinstance(error, OptionError) else str(error)
+    text = _as_typed(error) if isinstance(error, errors.OptionError) else str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join([*text.split(), *hint(error).split()])
 
 
-def _as_typed(error: OptionError) -> str:
+def _as_typed(error: errors.OptionError) -> str:
     """What a format refuses and offers, by the options that one types."""
     asked, other = SWITCHES.get(error.option, ("", ""))
     typed = (asked if error.value else other) or f"-O {error.option.replace('_', '-')}"
@@ -143,8 +141,6 @@ def _as_typed(error: OptionError) -> str:
 
 def hint(error: BaseException) -> str:
     """The option of the command line that answers an error, in brackets; empty where there is none."""
-    from bgfmt import errors
-
     match error:
         case errors.TooMuchWorkError():
             return "(--limit N calculates it)"
@@ -168,8 +164,6 @@ def each_line(answer: Callable[[str], Any]) -> int:
 
     answer : gives the answer to one line, or a list of answers; text is printed as it is.
     """
-    from bgfmt.errors import BgfmtError
-
     failed = 0
     for raw in sys.stdin:
         text = raw.strip()
@@ -177,7 +171,7 @@ def each_line(answer: Callable[[str], Any]) -> int:
             continue
         try:
             found = answer(text)
-        except BgfmtError as error:
+        except errors.BgfmtError as error:
             failed = 1
             found = {"asked": text, "error": as_error(error)}
         for one in found if isinstance(found, list) else [found]:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import PLAYED
+from bgfmt.analysis.answers import PLAYED, RankedPlay
 from bgfmt.cli import asking, options
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.answers import RankedPlay
 
 EQUITIES = ("money", "cubeless", "match")
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@asking.options_of("play")
+@asking.options_of(*questions.own("play"), *questions.STATE, "oracle", *questions.MET)
 @options.xg_option
 @options.json_option
 def play(
-    words: tuple[str, ...],
-    own: dict[str, Any],
-    around: dict[str, Any],
-    calculation: dict[str, Any],
-    style: str,
-    as_json: bool,
+    words: tuple[str, ...], question: questions.Question, style: str, as_json: bool, **calculation: Any
 ) -> int:
     """All plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
 
@@ -42,16 +34,16 @@ def play(
       bgfmt play gnubg_ts0.bd "1 0 0 3 0 1 / 0 0 0 0 0 1" 21 --cube owned
     """
     said = asking.split(words, roll=True)
-    with asking.adviser(said, **calculation) as advisor:
+    with asking.adviser(said, question, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
-            asked, rolls = questions.rolls_of(text, roll, around)
-            return questions.play(advisor, asked, rolls, **own)
+            asked, rolls = questions.rolls_of(text, roll, question.around)
+            return questions.play(advisor, asked, rolls, **question.own("play"))
 
         if said.many:
             return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)), style)
         ranked = answer(said.position, said.roll)
-        aside = asking.asides(advisor, ranked, calculation | around, said.paths)
+        aside = asking.asides(advisor, ranked, question, said.paths)
         asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json, style)
     return 0
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bgfmt.analysis import questions
+from bgfmt.analysis.answers import SideRace, within
 from bgfmt.cli import asking, options, terminal
 from bgfmt.errors import NotCoveredError
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.answers import SideRace
+from bgfmt.game.identifiers import parse
 
 
 @click.command()
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
-@asking.calculation_options()
+@asking.options_of()
 @options.json_option
-def race(words: tuple[str, ...], plot: str | None, calculation: dict[str, Any], as_json: bool) -> int:
+def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
@@ -51,8 +50,6 @@ def race(words: tuple[str, ...], plot: str | None, calculation: dict[str, Any], 
 
 def _ignored(text: str) -> None:
     """Say what of an identifier a race does not look at."""
-    from bgfmt.game.identifiers import parse
-
     try:
         state = parse(text)
     except ValueError:
@@ -95,8 +92,6 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
 
 def describe(one: SideRace) -> list[str]:
     """One side's race as lines of text."""
-    from bgfmt.analysis.answers import within
-
     lines = [f"  pips        {one.pips:8d}", f"  mean rolls  {one.mean_rolls:12.5f}"]
     if one.std_rolls is not None:
         lines.append(f"  std dev     {one.std_rolls:12.5f}")

@@ -8,16 +8,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+import bgfmt
+from bgfmt import jit
+from bgfmt import met as tables
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, clock, echo_made, say, size
 from bgfmt.errors import BgfmtError, CapabilityError
-
-if TYPE_CHECKING:
-    from bgfmt.solver.registry import Solver
+from bgfmt.files.solve import solve_table
+from bgfmt.files.stores import plan_stored
+from bgfmt.solver import registry
+from bgfmt.solver.machine import thread_count
+from bgfmt.solver.workers import workers_for
+from bgfmt.tables.registry import doors
 
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
@@ -58,19 +64,14 @@ class Solvers(click.Group):
     """The solvers with options of their own; every other one is asked for by its name and ``PxC``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from bgfmt.solver.registry import GROUP
-        from bgfmt.tables.registry import doors
-
-        return sorted({*super().list_commands(ctx), *doors(GROUP)})
+        return sorted({*super().list_commands(ctx), *doors(registry.GROUP)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from bgfmt.solver.registry import get
-
         command = super().get_command(ctx, cmd_name)
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:
-            solver = get(cmd_name)
+            solver = registry.get(cmd_name)
         except BgfmtError as error:  # the help of all names it, the command fails with it
             return plain_command(cmd_name, str(error))
         return plain_command(cmd_name, solver.__doc__ or "") if isinstance(solver, type) else None
@@ -249,8 +250,6 @@ def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
     Example:
       bgfmt solve gnubg-2001 -o gnubg.bd
     """
-    import bgfmt
-
     with _making(output, quiet, " tables"):
         bgfmt.solve("gnubg-2001", 6, 15, output, force=force)
     if as_json:
@@ -290,8 +289,6 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
     """
     points, chequers = _parsed(size, SIZE, "points x chequers, such as 6x8")
     needed = _parsed(away, r"(\d{1,3})-(\d{1,3})", "the points that either side needs, such as 5-9")
-    from bgfmt import met as tables
-
     table = tables.load(met or tables.DEFAULT, extend=extend_met)
     _run("match", points, chequers, away=needed, met=table, **common)
 
@@ -351,8 +348,6 @@ def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet
       bgfmt solve hypergammon-met 15 --table hyper3.npz -o hypergammon.xml
       bgfmt solve hypergammon-met 9 --exact --chequers 2 -o hyper2.xml
     """
-    import bgfmt
-
     if how["table"] is not None and chequers is not None:
         raise click.UsageError("--chequers says what to solve; --table is solved already")
     how |= {"sweeping": None if quiet else _echo_sweep, "live": live}
@@ -393,9 +388,6 @@ def _run(
     **chosen: Any,
 ) -> None:
     """Solve, or say what it would take. chosen : of `bgfmt.solve`, None where nothing was."""
-    from bgfmt.files.solve import solve_table
-    from bgfmt.solver import registry
-
     solver: Any = registry.get(name)
     chosen = {key: value for key, value in chosen.items() if value is not None}
     if plan:
@@ -431,8 +423,6 @@ def _run(
 @contextmanager
 def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
     """The progress of a solve, on which the first compiling of a kernel is said."""
-    from bgfmt import jit
-
     with Progress("solving", unit, always=True, quiet=quiet) as progress, jit.watching(progress.compiling):
         yield progress
 
@@ -460,12 +450,8 @@ def _echo_sweep(sweep: int, change: float) -> None:
     say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
 
 
-def _echo_plan(solver: Solver, chosen: dict[str, Any], as_json: bool) -> None:
+def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -> None:
     """Print what a solve with the chosen options would take, through a store where it goes through one."""
-    from bgfmt.files.stores import plan_stored
-    from bgfmt.solver.machine import thread_count
-    from bgfmt.solver.workers import workers_for
-
     tiles, memory = any(name in chosen for name in TILES), chosen.get("memory")
     if not solver.stores or not (tiles or memory):
         if tiles:

@@ -8,6 +8,10 @@ import click
 
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say
+from bgfmt.errors import FormatError
+from bgfmt.storage import check_output, create, open_source
+from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
+from bgfmt.verifier.rungs import published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
 
@@ -29,11 +33,6 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
       bgfmt sums half-a-download.bd --against gnubg_ts.blocks
       bgfmt sums gnubg_ts.bd --against SHA256SUMS
     """
-    from bgfmt.errors import FormatError
-    from bgfmt.storage import check_output, create, open_source
-    from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
-    from bgfmt.verifier.rungs import published
-
     if against is not None and blocks is not None:
         raise click.UsageError("--blocks writes the sums that --against reads")
     if against is not None:

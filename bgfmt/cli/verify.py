@@ -9,15 +9,16 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, clock, say
-
-if TYPE_CHECKING:
-    from bgfmt.verifier.report import Report
+from bgfmt.storage import check_output, create
+from bgfmt.verifier import report as pages
+from bgfmt.verifier import words
 
 RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
 LONG = 10.0  # seconds from which the time a proof takes is said before
@@ -70,9 +71,6 @@ def verify(
       bgfmt verify --until digest *.bd
       bgfmt verify --exact gnubg_ts0.bd
     """
-    import bgfmt
-    from bgfmt.verifier.report import Report
-
     if how["until"] in RUNGS[:3]:
         options.not_looked_at(
             f"--until {how['until']}", "quick sample seed" + " tolerance" * (against is None)
@@ -81,7 +79,7 @@ def verify(
         options.not_looked_at("a check of every entry", "seed")
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
     how |= {"against": against, "format": described}
-    reports: list[Report] = []
+    reports: list[pages.Report] = []
     plain: list[dict[str, Any]] = []
     for file in files:
         try:
@@ -92,7 +90,7 @@ def verify(
         except OSError as error:
             reason = options.message_of(error)
             say(f"bgfmt: {reason}", err=True)
-            report = Report(file, f"not readable: {reason}", "not readable", 2)
+            report = pages.Report(file, f"not readable: {reason}", "not readable", 2)
             plain.append(report.as_dict() | {"error": options.as_error(error)})
         else:
             if not as_json and not (quiet and report.ok):
@@ -125,10 +123,6 @@ def _report_writer(
     """How the report is written; refused before the work where it cannot be."""
     if path is None:
         return None
-    from bgfmt import __version__
-    from bgfmt.storage import check_output, create
-    from bgfmt.verifier import report as pages
-
     suffix = Path(path).suffix.lower()
     if suffix not in (".json", ".html", ".md"):
         raise click.UsageError(f"{path}: a report is .json, .html or .md")
@@ -137,7 +131,7 @@ def _report_writer(
     check_output(path, force=force)
 
     def write(reports: list[dict[str, Any]]) -> None:
-        made = {"bgfmt": __version__, "date": datetime.now(UTC).isoformat(timespec="seconds")}
+        made = {"bgfmt": bgfmt.__version__, "date": datetime.now(UTC).isoformat(timespec="seconds")}
         plain = [report | {"sha256": _sha256(report["file"])} | made for report in reports]
         if suffix == ".json":
             text = json.dumps(plain, indent=2, default=str) + "\n"
@@ -174,8 +168,6 @@ def repair(file: str, out: str, force: bool, as_json: bool) -> int:
     Example:
       bgfmt repair gnubg_ts0.bd -o fixed.bd
     """
-    import bgfmt
-
     with Progress(f"repairing {file}") as progress:
         report = bgfmt.repair(file, out, force=force, progress=progress)
     if as_json:
@@ -190,9 +182,7 @@ def repair(file: str, out: str, force: bool, as_json: bool) -> int:
 # -- on the terminal -------------------------------------------------------------------------------------------
 
 
-def _show(file: str, report: Report, *, many: bool, brief: bool) -> None:
-    from bgfmt.verifier import words
-
+def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
     say(f"{file}: {report.verdict}" if many or brief else report.verdict, fg=COLOURS[report.exit_code])
     if brief:
         return

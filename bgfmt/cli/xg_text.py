@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from bgfmt import __version__
 from bgfmt.analysis.answers import ESTIMATE, PLAYED
-from bgfmt.analysis.cube import CubeAction
-from bgfmt.analysis.match import TIE
+from bgfmt.analysis.cube import TIE, CubeAction
 from bgfmt.analysis.questions import CubeAnswer, MatchCubeAnswer, PlayAnswer, ScoresAnswer
 from bgfmt.cli.asking import source_line
 from bgfmt.errors import CapabilityError

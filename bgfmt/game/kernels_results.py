@@ -8,135 +8,145 @@ import numpy as np
 
 from bgfmt.jit import njit
 
+HOME = 6
 MOST = 1024  # more results than one order of two dice can have: points squared
 
 
 @njit()
-def single_moves(
-    counts: Any, terms: Any, place: Any, points: int, home: int, starts: Any, results: Any
-) -> None:
+def _number(counts: Any, terms: Any) -> int:
+    """Position number of counts (points,); terms as `board.number_terms`."""
+    above = 0
+    number = 0
+    for k in range(counts.size):
+        above += counts[counts.size - 1 - k]
+        number += terms[k, above]
+    return number
+
+
+@njit()
+def _may_move(counts: Any, i: int, die: int) -> bool:
+    """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
+    if counts[i] == 0:
+        return False
+    if i >= die:
+        return True
+    higher = 0
+    for k in range(HOME if i == die - 1 else i + 1, counts.size):
+        higher += counts[k]
+    return higher == 0  # type: ignore[no-any-return]
+
+
+@njit()
+def _shift(counts: Any, i: int, die: int, by: int) -> None:
+    """Move (by = 1) a chequer from index i, or take the move back (by = -1)."""
+    counts[i] -= by
+    if i >= die:
+        counts[i - die] += by
+
+
+@njit()
+def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any) -> None:
     """Results of moving one chequer with each die, for all positions in their order.
 
     counts (n, points) int8 in that order, such as by pips; terms as `board.number_terms`; place maps position
-    numbers to it; starts (6, n + 1) int64 and results (6, n * points) int32 are filled, a CSR for each die.
+    numbers to it; starts (6, n + 1) int64 and results (6, n * points) int32 are filled, a CSR for each die, the moves
+    of a position from the highest point down.
     """
-    n = counts.shape[0]
+    n, points = counts.shape
     after = np.zeros(points, np.int64)
+    # named, since a kernel is compiled anew for every constant it is called with
+    there: Any = np.int64(1)
+    back: Any = np.int64(-1)
     for die in range(1, 7):
         filled = 0
         for x in range(n):
             starts[die - 1, x] = filled
-            highest = -1
-            for p in range(points):
-                if counts[x, p] > 0:
-                    highest = p
-            for p in range(points):
-                if counts[x, p] == 0:
-                    continue
-                to = p - die
-                if to < 0 and (highest >= home or (to < -1 and p != highest)):
-                    continue
-                for q in range(points):
-                    after[q] = counts[x, q]
-                after[p] -= 1
-                if to >= 0:
-                    after[to] += 1
-                above = 0
-                number = 0
-                for k in range(points):
-                    above += after[points - 1 - k]
-                    number += terms[k, above]
-                results[die - 1, filled] = place[number]
-                filled += 1
+            after[:] = counts[x]
+            for p in range(points - 1, -1, -1):
+                if _may_move(after, p, die):
+                    _shift(after, p, die, there)
+                    results[die - 1, filled] = place[_number(after, terms)]
+                    _shift(after, p, die, back)
+                    filled += 1
         starts[die - 1, n] = filled
 
 
 @njit()
-def _spread(
-    starts: Any, results: Any, die: int, have: Any, size: int, out: Any, marks: Any, mark: int
-) -> int:
-    """One more move with a die from each of `have`, without repeats; a side that is off stays off."""
-    size_after = 0
-    for i in range(size):
-        x = have[i]
-        if x == 0:
-            if marks[0] != mark:
-                marks[0] = mark
-                out[size_after] = 0
-                size_after += 1
-            continue
-        for s in range(starts[die, x], starts[die, x + 1]):
+def _spread(starts: Any, results: Any, die: int, have: Any, out: Any, marks: Any, mark: int) -> int:
+    """One more move with a die from each of `have`, without repeats; a side without moves is off and stays."""
+    size = 0
+    for x in have:
+        first, last = starts[die, x], starts[die, x + 1]
+        if first == last and marks[x] != mark:
+            marks[x] = mark
+            out[size] = x
+            size += 1
+        for s in range(first, last):
             y = results[die, s]
             if marks[y] != mark:
                 marks[y] = mark
-                out[size_after] = y
-                size_after += 1
-    return size_after
+                out[size] = y
+                size += 1
+    return size
 
 
 @njit()
-def results_of(
-    x: Any,
-    starts: Any,
-    results: Any,
-    ends: Any,
-    first: int,
-    out: Any,
-    written: int,
-    marks: Any,
-    a: Any,
-    b: Any,
-) -> int:
-    """Results of the 21 rolls (dice 1..6, second up to the first) of position x; see `roll_results`.
+def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
+    """Four moves with a die from x into a (n, 2), and how many there are; b : room.
 
-    ends[first : first + 21] takes where each set ends in `out`, which is written from `written` on. Returns where
-    the last one ends, or -1 when `out` is too short. a, b : int32, room for the results of one roll. marks :
-    (n + 1,) int64; the last is the largest mark in use.
+    Beside each result stands the place of its last move among those of the board before. The points never rise, so
+    that no result repeats: what is higher has not changed, and its moves are as many as before.
     """
-    one: Any = np.int64(1)
-    mark, k = marks[-1] + 1, first
-    for d0 in range(6):
-        for d1 in range(d0 + 1):
-            a[0] = x
-            if d0 == d1:
-                size = one
-                for _ in range(2):
-                    size = _spread(starts, results, d0, a, size, b, marks, mark)
-                    size = _spread(starts, results, d0, b, size, a, marks, mark + 1)
-                    mark += 2
-                if written + size > out.shape[0]:
-                    return -1
-                for i in range(size):
-                    out[written + i] = a[i]
-                written += size
-            else:
+    a[0, 0], a[0, 1] = x, 0
+    size = 1
+    for _ in range(4):
+        more = 0
+        for i in range(size):
+            first, last = starts[die, a[i, 0]], starts[die, a[i, 0] + 1]
+            if first == last:
+                b[more] = a[i]
+                more += 1
+            for s in range(first + a[i, 1], last):
+                b[more, 0], b[more, 1] = results[die, s], s - first
+                more += 1
+        a, b = b, a
+        size = more
+    return size
+
+
+@njit()
+def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, marks: Any) -> int:
+    """Results of the 21 rolls (dice 1..6, second up to the first) for positions at some places (m,) int64.
+
+    starts, results : moves as `single_moves` gives them, of each position from the highest point down. ends (21 m,)
+    int64 takes where each set ends in `out`, int32; returns how many were written, or -1 when `out` is too short.
+    `marks` is int64 of size n + 1, zeroed before the first call.
+    """
+    a, b = np.empty((marks.shape[0], 2), np.int32), np.empty((marks.shape[0], 2), np.int32)
+    alone = np.empty(1, np.int32)
+    mark = marks[-1]
+    written = k = 0
+    for x in places:
+        for d0 in range(6):
+            for d1 in range(d0 + 1):
                 if written + 2 * MOST > out.shape[0]:
                     return -1
-                size = _spread(starts, results, d0, a, one, b, marks, mark)
-                mark += 1
-                more = _spread(starts, results, d1, b, size, out[written:], marks, mark)
-                size = _spread(starts, results, d1, a, one, b, marks, mark + 1)
-                more += _spread(starts, results, d0, b, size, out[written + more :], marks, mark)
-                mark += 2
-                written += more
-            ends[k] = written
-            k += 1
+                if d0 == d1:
+                    size = _four(starts, results, d0, x, a, b)
+                    if written + size > out.shape[0]:
+                        return -1
+                    out[written : written + size] = a[:size, 0]
+                else:
+                    mark += 1
+                    larger = results[d0, starts[d0, x] : starts[d0, x + 1]]
+                    smaller = results[d1, starts[d1, x] : starts[d1, x + 1]]
+                    if larger.size == 0:
+                        alone[0] = x
+                        larger = alone
+                    size = _spread(starts, results, d1, larger, out[written:], marks, mark)
+                    size += _spread(starts, results, d0, smaller, out[written + size :], marks, mark)
+                written += size
+                ends[k] = written
+                k += 1
     marks[-1] = mark
     return written
-
-
-@njit()
-def roll_results(starts: Any, results: Any, first: int, last: int, ends: Any, out: Any, marks: Any) -> int:
-    """Results of the 21 rolls (dice 1..6, second up to the first) for positions first..last-1.
-
-    ends (21 * (last - first)) int64 takes where each set ends in `out`, int32; returns how many were written,
-    or -1 when `out` is too short. `marks` is int64 of size n + 1, zeroed before the first call.
-    """
-    a = np.empty(marks.shape[0], np.int32)
-    b = np.empty(marks.shape[0], np.int32)
-    written: Any = np.int64(0)  # no literal, for which numba would compile `results_of` once more
-    for x in range(first, last):
-        written = results_of(x, starts, results, ends, 21 * (x - first), out, written, marks, a, b)
-        if written < 0:
-            return -1
-    return written  # type: ignore[no-any-return]

@@ -45,49 +45,34 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
 # -- one side alone --------------------------------------------------------------------------------------
 
 
-def one_die(counts: tuple[int, ...], point: int, die: int) -> tuple[int, ...] | None:
-    """The side after its chequer on `point` moves `die` pips, None where the rules forbid that. Nobody is in the way.
-
-    counts : chequers on points 1, 2, ...
-    """
-    if not counts[point - 1]:
-        return None
-    to = point - die
-    if to <= 0:
-        higher = counts[point:]
-        if any(counts[6:]) or (to < 0 and any(higher)):
-            return None
-    after = list(counts)
-    after[point - 1] -= 1
-    if to > 0:
-        after[to - 1] += 1
-    return tuple(after)
-
-
 def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, ...]]:
     """Sides that a roll can lead to with no opponent in the way, each once, in gnubg's order of first appearance.
 
-    The order decides bytes, since the first of equally good plays is taken: the larger die first and then the
-    smaller, then the other way round; each time from the highest point down. For doubles the points never rise.
+    counts : chequers on points 1, 2, ... The order decides bytes, since the first of equally good plays is taken: the
+    larger die first and then the smaller, then the other way round; each time from the highest point down.
     """
     sides: dict[tuple[int, ...], None] = {}
-    orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
-    for dice in orders:
-        for after in _sequences(tuple(counts), dice, len(counts), falling=high == low):
-            sides.setdefault(after)
+    for dice in [(high,) * 4] if high == low else [(high, low), (low, high)]:
+        reached = {tuple(counts): None}
+        for die in dice:  # with all chequers off the rest of the roll is void
+            reached = dict.fromkeys(after for side in reached for after in _one_die(side, die) or [side])
+        sides |= reached
     return list(sides)
 
 
-def _sequences(
-    counts: tuple[int, ...], dice: tuple[int, ...], highest: int, *, falling: bool
-) -> Iterator[tuple[int, ...]]:
-    if not dice or not any(counts):  # with all chequers off the rest of the roll is void
-        yield counts
-        return
-    for point in range(highest, 0, -1):
-        after = one_die(counts, point, dice[0])
-        if after is not None:
-            yield from _sequences(after, dice[1:], point if falling else len(counts), falling=falling)
+def _one_die(counts: tuple[int, ...], die: int) -> list[tuple[int, ...]]:
+    """Sides that one chequer moved can lead to, from the highest point down."""
+    sides: list[tuple[int, ...]] = []
+    points = [point for point in range(len(counts), 0, -1) if counts[point - 1]]
+    for point in points:
+        if point <= die and (points[0] > 6 or (point < die and point < points[0])):
+            continue
+        after = list(counts)
+        after[point - 1] -= 1
+        if point > die:
+            after[point - die - 1] += 1
+        sides.append(tuple(after))
+    return sides
 
 
 # -- two sides: the whole game ---------------------------------------------------------------------------

@@ -31,26 +31,31 @@ def singles(points: int, order: Array, places: Array) -> Singles:
     n = len(order)
     results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
     counts, terms = board.unrank_array(order, points), np.array(board.number_terms(points))
-    kernels.single_moves(counts, terms, places, points, HOME, *results)
+    kernels.single_moves(counts, terms, places, *results)
     return results
 
 
-def of_rolls(moved: Singles) -> tuple[Array, Array]:
-    """(ends (21 n + 1,) int64, results int32): results[ends[21 x + r] : ends[21 x + r + 1]] of roll r of place x."""
+def of_rolls(moved: Singles, places: Array | None = None, most: int = 1 << 62) -> tuple[Array, Array]:
+    """(ends (21 n + 1,) int64, results int32): results[ends[21 x + r] : ends[21 x + r + 1]] of roll r of place x.
+
+    places : those that are asked about, all when None; x counts them. Looks no farther after `most` results.
+    """
     from bgfmt.game import kernels_results as kernels
 
-    n, step = moved.starts.shape[1] - 1, 512
-    ends, room, marks = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32), np.zeros(n + 1, np.int64)
+    asked = np.arange(moved.starts.shape[1] - 1) if places is None else places
+    n, step = len(asked), 512
+    marks = np.zeros(moved.starts.shape[1], np.int64)
+    ends, room = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32)
     pieces: list[Array] = [np.zeros(0, np.int32)]
     first = total = 0
-    while first < n:
+    while first < n and total <= most:
         last = min(n, first + step)
-        part = np.empty(21 * (last - first), np.int64)
-        many = kernels.roll_results(*moved, first, last, part, room, marks)
+        part = ends[21 * first + 1 : 21 * last + 1]
+        many = kernels.roll_results(*moved, asked[first:last], part, room, marks)
         if many < 0:
             step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
             continue
-        ends[21 * first + 1 : 21 * last + 1] = part + total
+        part += total
         pieces.append(room[:many].copy())
         total, first = total + many, last
     return ends, np.concatenate(pieces)

@@ -1,5 +1,5 @@
 // Match play: match equity tables, scores, what a cube is worth at a score, and decisions from chances to win the match.
-// `ask.js` loads it when a question is about a match. The twins in Python: bgfmt/met and bgfmt/analysis/match.py.
+// `ask.js` loads it when a question is about a match. The twins in Python: bgfmt/met and bgfmt/analysis/cube.py.
 
 import { ROLLS, plays, shared } from "./ask.js";
 import { NotCoveredError, PositionError, countsText, sideOf } from "./bgfmt.js";

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bgfmt import met
 from bgfmt.analysis import exact_equities, solving
-from bgfmt.analysis.match import TIE, MatchCube
+from bgfmt.analysis.cube import TIE, MatchCube
 from bgfmt.analysis.ondemand import plan_match, scores_grid, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgfmt.analysis import SideRace, equities_many, race, race_many, twosided_from_onesided, win_chances
-from bgfmt.analysis.approximate import outcome_chances, twosided_many
+from bgfmt.analysis.races import outcome_chances, twosided_many
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.articles.systems import Ace
 from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances, janowski

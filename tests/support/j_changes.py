@@ -32,7 +32,10 @@ class Changer(Writer):
             raise CapabilityError(f"{file.name}: the directory's size is no whole number of entries")
         writer = cls(store, head.version, form)
         writer.entries = [(int(p), int(s)) for p, s in file.entries]
-        writer.free = list(file.free_rows)
+        free, wrong = file.free_list
+        if wrong:
+            raise CapabilityError(wrong)
+        writer.free = list(free)
         writer.calls, writer.length = head.calls or 0, head.length
         writer.directory, writer.list_at = head.directory, head.free
         if head.version is not version:

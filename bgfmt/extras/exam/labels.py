@@ -8,7 +8,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,10 @@ TOLERANCE = 0.002
 SLACK = 1e-6  # by which chances may break the rules of sums
 SHOWN = 5
 LIMIT = 400_000
+DECIDING = attrgetter("position", "away", "crawford", "cube_value", "owner")  # what a label is of
 Row = dict[str, Any]
+Counts = tuple[int, ...]
+Numbering = Callable[[Counts], Counts]
 
 
 @dataclass
@@ -193,15 +197,24 @@ def _turned(state: GameState) -> GameState:
     return _with(state, state.position.them, state.position.us)
 
 
-def _moved(state: GameState, by: int, us: bool = True, them: bool = True) -> GameState | None:
-    """All chequers of these sides a point farther or nearer, None where one has nowhere to go."""
+def _renumbered(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
+    """The chequers of these sides on other points, None where they have nowhere to go."""
     sides = []
-    for side, moves in ((state.position.us, us), (state.position.them, them)):
-        counts = (0, *side.counts) if by > 0 else side.counts[1:]
-        if moves and (len(counts) > MAX_POINTS or (by < 0 and side.counts[:1] not in ((), (0,)))):
+    for side, meant in ((state.position.us, us), (state.position.them, them)):
+        counts = change(side.counts) if meant else side.counts
+        if len(counts) > MAX_POINTS:
             return None
-        sides.append(Side(*counts) if moves else side)
+        sides.append(Side(*counts))
     return _with(state, *sides)
+
+
+#: how points may be numbered: the cause, the numbers that were meant in place of those of a side
+NUMBERED: dict[str, Numbering] = {
+    "off by one: the ace point left out": lambda counts: (0, *counts),
+    "off by one: the bar or what is off counted first": lambda counts: counts[1:],
+    "counted from the other end": lambda counts: (0,) * (6 - len(counts)) + counts[::-1],
+}
+WHOSE = (("", True, True), (" of the side on roll", True, False), (" of the other side", False, True))
 
 
 #: what may be wrong: the cause, the state that was meant, the number of it, and what was made of that
@@ -222,10 +235,12 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         yield f"the number {words}", change, column, lambda x: whole - x
     yield "in per cent", same, column, lambda x: 100 * x
     yield "in thousandths", same, column, lambda x: 1000 * x
-    yield "points off by one: the bar counted as the first point", lambda s: _moved(s, 1), column, float
-    yield "points off by one: the ace point left out", lambda s: _moved(s, -1), column, float
-    yield "points of the other side off by one", lambda s: _moved(s, 1, us=False), column, float
-    yield "points of the side on roll off by one", lambda s: _moved(s, 1, them=False), column, float
+    for words, numbers in NUMBERED.items():
+        for whose, us, them in WHOSE:
+            meant = partial(_renumbered, change=numbers, us=us, them=them)
+            yield f"points{whose} {words}", meant, column, float
+    for digits, words in ((1, "a tenth"), (2, "a hundredth")):
+        yield f"rounded to {words}", same, column, partial(round, ndigits=digits)
     if column in EQUITY_COLUMNS:
         for other in EQUITY_COLUMNS:
             words = "without a cube" if other == "cubeless" else f"with the cube {other}"
@@ -234,10 +249,8 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         yield "a chance to win in place of an equity", same, column, lambda x: (1 + x) / 2
         yield "for a cube at 2", same, column, lambda x: 2 * x
         yield "for half of the cube", same, column, lambda x: x / 2
-        jacoby = "Jacoby's rule: counted in one, not in the other"
-        yield jacoby, lambda state: replace(state, jacoby=not state.jacoby), column, float
+        yield "Jacoby's rule: counted in one alone", lambda s: replace(s, jacoby=not s.jacoby), column, float
         yield "cut at one point", same, column, lambda x: min(max(x, -1.0), 1.0)
-        yield "rounded to a tenth", same, column, lambda x: round(x, 1)
         yield "the cube: the best action counted, not rolling on", same, f"best {column}", float
     elif column == "win":
         yield "an equity in place of a chance", same, "cubeless", float
@@ -400,7 +413,8 @@ class _Check:
                 numbers.append((cause, self.states.get(k + by), role, float))
             for cause, meant, column, unit in numbers:
                 true, scale = self.truth.of(meant).get(column), max(1.0, abs(unit(1.0) - unit(0.0)))
-                if true is not None and abs(unit(true) - value) <= self.tolerance * scale:
+                near = SLACK if cause.startswith("rounded") else self.tolerance * scale
+                if true is not None and abs(unit(true) - value) <= near:
                     explained[cause].add(k)
         left = set(at)
         while left:
@@ -418,8 +432,7 @@ class _Check:
         """Rows of one position that differ."""
         first: dict[Any, int] = {}
         for k, state in self.states.items():
-            cube = state.cube_value, state.owner, state.crawford, bool(state.jacoby)
-            before = first.setdefault((state.position, state.away, cube), k)
+            before = first.setdefault((bool(state.jacoby), DECIDING(state)), k)
             for role, column in self.values.items():
                 if before not in column or k not in column:
                     continue

@@ -12,10 +12,8 @@ import io
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 from bgfmt import storage
@@ -25,6 +23,7 @@ from bgfmt.analysis.oracle import Oracle
 from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.game.state import GameState
+from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.storage.publish import rows_kept
 from bgfmt.tables.arrow import pyarrow
 
@@ -113,8 +112,16 @@ def label_all(
     labels: dict[int, Label] = dict(rows)
     if progress is not None:
         progress(len(labels), len(texts))
-    with file, Advisor([]) as advisor:
-        for place, one in _made(texts, labels, settings, threads, advisor):
+    own = threading.local()
+    with file, Advisor([]) as advisor, ThreadWorkers(threads) as workers:
+
+        def work(place: int) -> tuple[int, Label]:
+            if not hasattr(own, "oracle"):
+                own.oracle = Oracle()
+            return place, label(texts[place], place, own.oracle, advisor, settings)
+
+        left = [place for place in range(len(texts)) if place not in labels]
+        for place, one in workers.run(work, left):
             labels[place] = one
             file.write(json.dumps([place, one]) + "\n")
             file.flush()
@@ -125,31 +132,6 @@ def label_all(
         sink.write(_bytes(every, os.path.splitext(output)[1]))
     os.remove(part)
     return sum("error" in one for one in every)
-
-
-def _made(
-    texts: list[str], known: dict[int, Label], settings: Settings, threads: int, advisor: Advisor
-) -> Iterator[tuple[int, Label]]:
-    """Labels of the places that are not known yet, as they are done, each by one thread."""
-    own = threading.local()
-
-    def work(place: int) -> tuple[int, Label]:
-        if not hasattr(own, "oracle"):
-            own.oracle = Oracle()
-        return place, label(texts[place], place, own.oracle, advisor, settings)
-
-    places = iter([place for place in range(len(texts)) if place not in known])
-    pool = ThreadPoolExecutor(threads)
-    try:
-        pending = {pool.submit(work, place) for place in islice(places, 2 * threads)}
-        while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            pending |= {pool.submit(work, place) for place in islice(places, len(done))}
-            # what is done is kept before an error is raised
-            for one in sorted(done, key=lambda one: one.exception() is not None):
-                yield one.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _bytes(rows: list[Label], form: str) -> bytes:

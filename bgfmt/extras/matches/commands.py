@@ -12,7 +12,7 @@ import click
 
 from bgfmt import storage
 from bgfmt.analysis.insight import insight
-from bgfmt.analysis.questions import MET, state_of
+from bgfmt.analysis.questions import MET, STATE, Question, state_of
 from bgfmt.cli import asking, options
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
@@ -57,7 +57,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 @asking.question_options(
     *MET, met_player="The match's first player is this player of an uneven match equity table."
 )
-@asking.limit_options("8 million, a third of a second a game")
+@asking.limit_options("8 million, a third of a second a game; all of eight chequers a side at home")
 @asking.question_options("oracle")
 @options.force_option
 @options.as_option
@@ -82,7 +82,7 @@ def annotate(
       bgfmt annotate evening.mat -o evening.html
       bgfmt annotate matches/ -o judged/ --to html
     """
-    from bgfmt.extras.matches.annotate import LIMIT, Judge, Report, annotate_all, annotate_file, find
+    from bgfmt.extras.matches.annotate import Judge, Report, annotate_all, annotate_file, find
     from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
 
     more = [path for path in files if _is_database(path)]
@@ -109,7 +109,7 @@ def annotate(
             library,
             met=asking.equity_table(met, extend_met),
             met_player=met_player or 0,
-            limit=LIMIT if limit is None else limit,
+            limit=limit,
             calculate=settle is not False,
             oracle=float(oracle or 0),
             records=form == "sgf",
@@ -187,12 +187,11 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @click.option("--take", is_flag=True, help="The other side took a double.")
 @click.option("--pass", "--drop", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
-@asking.state_options
-@asking.calculation_options("oracle", *MET)
+@asking.options_of(*STATE, "oracle", *MET)
 @options.json_option
 def judge(
-    words: tuple[str, ...], roll: str | None, played: str | None, around: dict[str, Any], calculation: dict[str, Any],
-    as_json: bool, **done: bool,
+    words: tuple[str, ...], roll: str | None, played: str | None, question: Question, limit: int | None,
+    described: str | None, part: int | None, as_json: bool, **done: bool,
 ) -> int:  # fmt: skip
     """Judge one decision in POSITION: a play, a double, rolling on, a take or a pass, for money or at a score.
 
@@ -212,12 +211,12 @@ def judge(
     if (played is not None) + len(did) != 1:
         one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
         raise click.UsageError(f"what was done? {'one decision at a time' if did else one_of}")
-    question = asking.split(words)
-    if question.many:
+    said = asking.split(words)
+    if said.many:
         raise click.UsageError("one position is judged at a time")
-    state = state_of(question.position, **around)
+    state = state_of(said.position, **question.around)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
-    with asking.adviser(question, **calculation) as advisor:
+    with asking.adviser(said, question, limit, described, part) as advisor:
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))
@@ -228,7 +227,7 @@ def judge(
         }
         facts |= {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
         equities = None if table is None else {"name": table.name, "digest": table.digest}
-        options.echo_json({"asked": question.position} | facts | {"met": equities})
+        options.echo_json({"asked": said.position} | facts | {"met": equities})
     else:
         click.echo("\n".join(_lines(judgement)))
         if table is not None:

@@ -82,8 +82,8 @@ class Answers:
     def _aside(self, asked: Question, answer: Any) -> list[str]:
         """What of the question was not looked at, and why the table named does not answer."""
         parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
-        adviser, given = self._adviser(asked), vars(asked)
-        lines = [asides(adviser, part, given, asked.table, str) for part in parts if part is not None]
+        adviser = self._adviser(asked)
+        lines = [asides(adviser, part, asked, asked.table, str) for part in parts if part is not None]
         passed = {DICE} if isinstance(answer, ProbeAnswer) else set()
         return list(dict.fromkeys(line for part in lines for line in part if line not in passed))
 

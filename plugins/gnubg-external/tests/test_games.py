@@ -15,7 +15,7 @@ import pytest
 import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
-from bgfmt.analysis.approximate import turned
+from bgfmt.analysis.cube import turned
 from bgfmt.analysis.engines import EngineDecider, create
 from bgfmt.analysis.ondemand import solve_match
 from bgfmt.extras.hosts.external import RESIGNATIONS, Player, Reply, format_play

@@ -47,9 +47,18 @@ def swapped(row: Row) -> Row:
     return row | {"position": " / ".join(reversed(row["position"].split(" / ")))}
 
 
-def shifted(row: Row) -> Row:
-    us, them = (Side.parse(side) for side in row["position"].split(" / "))
-    return row | {"position": f"{Side(0, *us.counts)} / {Side(0, *them.counts)}"}
+def renumbered(
+    change: Callable[[tuple[int, ...]], tuple[int, ...]], us: bool = True, them: bool = True
+) -> Callable[[Row], Row]:
+    def planted(row: Row) -> Row:
+        sides = [tuple(map(int, side.split())) for side in row["position"].split(" / ")]
+        written = (change(side) if here else side for side, here in zip(sides, (us, them), strict=True))
+        return row | {"position": " / ".join(" ".join(map(str, side)) for side in written)}
+
+    return planted
+
+
+shifted = renumbered(lambda counts: (0, *counts))
 
 
 def changed(name: str, change: Callable[[float], Any]) -> Callable[[Row], Row]:
@@ -67,7 +76,16 @@ PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
         "owned is wrong", "with the cube opponent",
     ),
     "cube at 2": (changed("opponent", lambda x: 2 * x), "opponent is wrong", "cube at 2"),
-    "bar off by one": (shifted, "cubeless is wrong", "points off by one: the ace point left out"),
+    "bar off by one": (shifted, "owned is wrong", "off by one: the bar"),
+    "off counted first": (renumbered(lambda c: (6 - sum(c), *c)), "owned is wrong", "off by one: the bar"),
+    "one side off by one": (
+        renumbered(lambda c: (0, *c), them=False), "centered is wrong", "the side on roll off by one: the bar",
+    ),
+    "points reversed": (renumbered(lambda c: c[::-1]), "owned is wrong", "points counted from the other end"),
+    "one side reversed": (
+        renumbered(lambda c: c[::-1], us=False), "win is wrong", "the other side counted from the other end",
+    ),
+    "two digits": (changed("owned", lambda x: round(x, 2)), "owned is wrong", "to a hundredth"),
     "chance for equity": (lambda row: row | {"cubeless": row["win"]}, "cubeless is wrong", "chance to win in place"),
     "gammons": (changed("lose_gammon", lambda x: 0.01), "lose_gammon without fifteen chequers", "borne off"),
     "sums": (lambda row: row | {"win_gammon": row["win"] + 0.1}, "win_gammon is more", "counted"),

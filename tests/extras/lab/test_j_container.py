@@ -70,7 +70,7 @@ def test_read_as_an_independent_reader_did(path: Path) -> None:
     ]
     assert (head.calls, head.items) == (said["header"].get("q"), said["header"]["items"])
     if said.get("free") is not None:
-        assert [list(row) for row in file.free_rows] == said["free"]
+        assert [list(row) for row in file.free_list[0]] == said["free"]
     for k, component in enumerate(said["components"]):
         noun = file.noun(k, whole=True)
         assert list(map(int, file.entries[k])) == component["at"]

@@ -14,7 +14,9 @@ import pytest
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.articles.systems import distribution
-from bgfmt.extras.lab.thumb import counting, doubling, racing
+from bgfmt.extras.lab.study import counts as counting
+from bgfmt.extras.lab.study.rules import RULES, Pairs
+from bgfmt.extras.lab.thumb import doubling, racing
 from bgfmt.game import board
 from bgfmt.game.board import Side
 
@@ -93,32 +95,30 @@ COUNTS = [
 ]
 
 
+def verdict(rule: str, us: tuple[int, ...], them: tuple[int, ...]) -> tuple[bool, ...]:
+    """Whether a rule doubles, redoubles and takes."""
+    row = np.zeros((1, 31))
+    return tuple(bool(x[0]) for x in RULES[rule].decide(Pairs(np.array([us]), np.array([them]), row, row)))
+
+
 @pytest.mark.parametrize(("us", "them", "a", "o", "centre", "owned", "accept"), COUNTS)
 def test_adjusted_count(
     us: tuple[int, ...], them: tuple[int, ...], a: int, o: int, centre: bool, owned: bool, accept: bool
 ) -> None:
-    assert counting.adjusted_thirds(us, them) == 3 * a
-    assert counting.adjusted_thirds(them, us) == 3 * o
-    assert counting.doubles(us, them) == centre
-    assert counting.doubles(us, them, owned=True) == owned
-    assert counting.takes(us, them) == accept
+    assert counting._thirds(us, them) == 3 * a
+    assert counting._thirds(them, us) == 3 * o
+    assert verdict("acount", us, them) == (centre, owned, accept)
 
 
 def test_the_count_without_rounding_asks_for_one_tenth_more() -> None:
     us = them = (0, 0, 0, 1, 1, 1)  # 15 against 16.5 - 2
-    assert counting.doubles(us, them, rounding="none")
-    assert not counting.doubles(us, them, owned=True, rounding="none")
-    assert counting.takes(us, them, rounding="none")
-    with pytest.raises(PositionError, match="rounded to nearest or none"):
-        counting.doubles(us, them, rounding="up")  # type: ignore[arg-type]
-    with pytest.raises(PositionError, match="6 or more points"):
-        counting.doubles((1, 2), (1, 2))
+    assert verdict("acount-none", us, them) == (True, False, True)
 
 
 def test_counts_36() -> None:
     """273 home positions have an adjusted count of exactly 36 against themselves."""
     counts = board.unrank_array(np.arange(board.count(6, 15)), 6)
-    assert int((counting.adjusted_thirds(counts, counts) == 108).sum()) == 273
+    assert int((counting._thirds(counts, counts) == 108).sum()) == 273
 
 
 def test_the_zone() -> None:

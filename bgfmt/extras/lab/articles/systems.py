@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from math import comb, factorial
-from typing import Any, overload
+from math import comb, perm
+from typing import Any
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.articles.orders import *  # noqa: F403 - Ross's hash and the other orders answer here too
@@ -138,10 +138,6 @@ def _ace(a: int, b: int, exact: bool) -> Number:
     return value_of(a, b)
 
 
-@overload
-def Ace(x: int, o: int) -> float: ...
-@overload
-def Ace(x: int, o: int, *, exact: bool) -> Number: ...
 def Ace(x: int, o: int, *, exact: bool = False) -> Number:
     """Chance that the player on roll, `x` pieces on the ace point, beats `o` pieces on the other ace point.
 
@@ -191,10 +187,6 @@ def BTreeA(p: Any, level: int) -> list[Any]:
     return levels[max(0, level)]
 
 
-@overload
-def DoubleOffAce(n: int) -> float: ...
-@overload
-def DoubleOffAce(n: int, *, exact: bool) -> Number: ...
 def DoubleOffAce(n: int, *, exact: bool = False) -> Number:
     """Chance that the last pieces of a stack of `n` on the ace point go off with a double (the limit is 2/7).
 
@@ -220,7 +212,7 @@ def choose(n: int, k: int) -> int:
 
 def orderings(n: int, k: int | None = None) -> int:
     """Ways to put k of n things in order (all of them when k is left out): n! / (n - k)!."""
-    return factorial(n) // factorial(n - (n if k is None else k))
+    return perm(n, k)
 
 
 def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:

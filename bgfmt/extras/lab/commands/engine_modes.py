@@ -301,7 +301,7 @@ def _finite(points: float) -> float | None:
 
 def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
     position = state.position
-    measures = measure(position, engine.completion).as_dict()
+    measures = measure(position, engine.completion)
     race = None if position.contact else racing(engine, state)
     if as_json:
         out: dict[str, Any] = {"position_id": position.id, "measures": measures}

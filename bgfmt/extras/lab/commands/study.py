@@ -47,20 +47,7 @@ def study() -> None:
 )
 @options.as_option
 @options.json_option
-def rules(
-    databases: tuple[str, ...],
-    away: str | None,
-    met: str | None,
-    extend_met: bool | None,
-    met_player: int | None,
-    chequers: str | None,
-    sample: int,
-    seed: int,
-    names: tuple[str, ...],
-    plot: str | None,
-    described: str | None,
-    as_json: bool,
-) -> None:
+def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: Any) -> None:
     """How often counts and rules of thumb double, redouble and take wrongly in a race, and what it costs.
 
     Without DB every pair of six points and six chequers is judged by exact equities, and a sample of six points and
@@ -76,16 +63,14 @@ def rules(
     from bgfmt.cli.terminal import Progress
     from bgfmt.extras.lab.study.measuring import rule_quality
 
+    described = asked.pop("described")
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
-    score = _score(away, met, extend_met, met_player or 0)
+    away, score, asked["chequers"] = asked["away"], _score(asked), _chequers(asked["chequers"])
     with ExitStack() as stack:
         library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
-        sections = rule_quality(
-            library, score=score, chequers=_chequers(chequers), sample=sample, seed=seed, names=names,
-            progress=progress,
-        )  # fmt: skip
+        sections = rule_quality(library, score=score, progress=progress, **asked)
     if plot:
         from bgfmt.analysis import plots
 
@@ -96,14 +81,17 @@ def rules(
         click.echo("\n\n".join("\n".join(_lines(s)) for s in sections))
 
 
-def _score(away: str | None, met: str | None, extend: bool | None, player: int = 0) -> Score | None:
-    """The score asked about, None for money."""
+def _score(asked: dict[str, Any]) -> Score | None:
+    """The score asked about, None for money; its options are taken out of what is asked."""
     from bgfmt.analysis.questions import parse_away
     from bgfmt.met import DEFAULT, load
     from bgfmt.met.score import Score
 
+    away, met, extend, player = (
+        asked.pop(name, None) for name in ("away", "met", "extend_met", "met_player")
+    )
     if away is not None:
-        return Score(parse_away(away), load(met or DEFAULT, extend=bool(extend)), player=player)
+        return Score(parse_away(away), load(met or DEFAULT, extend=bool(extend)), player=player or 0)
     if met is not None or extend:
         raise click.UsageError("a match equity table is for a score: name it with --away")
     return None
@@ -218,9 +206,9 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 
 @study.command("counts")
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
-@asking.calculation_options()
+@asking.options_of()
 @options.json_option
-def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bool) -> None:
+def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
     """What each count and rule of thumb says of the race POSITION, for money.
 
     A count is that of the other side less that of the side on roll, which adds what its rule has it add.
@@ -235,11 +223,11 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
     from bgfmt.analysis.questions import state_of
     from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
 
-    question = asking.split(words)
-    position = state_of(question.position).position
+    said = asking.split(words)
+    position = state_of(said.position).position
     check_race(position)
     sides = position.us, position.them
-    with asking.adviser(question, **calculation) as advisor:
+    with asking.adviser(said, **calculation) as advisor:
         rolls = [advisor.race(side).bearoff for side in sides]
     longest = max(0 if one is None else len(one) for one in rolls)
     chances = [np.zeros(longest) if one is None else np.pad(one, (0, longest - len(one))) for one in rolls]
@@ -254,7 +242,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
             row["limits"] = [rule.decide.double, rule.decide.redouble, rule.decide.take]
         rows.append(row | {name: bool(x[0]) for name, x in rule.decide(pairs)._asdict().items()})
     if as_json:
-        options.echo_json({"asked": question.position, "pips": [one.pips for one in sides], "rules": rows})
+        options.echo_json({"asked": said.position, "pips": [one.pips for one in sides], "rules": rows})
         return
     click.echo(f"{asking.board_of(position)}\n")
     click.echo("rule            count  double from  redouble from  take up to  says")
@@ -281,17 +269,7 @@ def of_position(words: tuple[str, ...], calculation: dict[str, Any], as_json: bo
 )
 @options.number("--seed", least=0, default=1, help="Of the dice and of the halves.")
 @options.json_option
-def best_count(
-    files: tuple[str, ...],
-    table: str | None,
-    away: str | None,
-    met: str | None,
-    extend_met: bool | None,
-    numbers: int,
-    again: int,
-    seed: int,
-    as_json: bool,
-) -> None:
+def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json: bool, **asked: Any) -> None:
     """Search for the best counts that people can keep in mind, of one to six numbers to remember.
 
     The races of the recorded matches MATCH (any form that `bgfmt matches` reads) are played on with other dice. By
@@ -309,7 +287,7 @@ def best_count(
     from bgfmt.extras.lab.study import best_count
     from bgfmt.tables import TwoSided, of_kind
 
-    score = _score(away, met, extend_met)
+    away, score = asked["away"], _score(asked)
     with ExitStack() as stack:
         judge = None
         if table is not None:
@@ -317,13 +295,13 @@ def best_count(
             if not fitting:
                 raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
             judge = fitting[0]
-        sample = best_count.sample(best_count.starts(files), again, seed)
+        sample = best_count.sample(best_count.starts(files), **asked)
         progress = stack.enter_context(Progress("judging", " decisions"))
         worths = best_count.judged(sample.us, sample.them, score, judge, progress)
         progress = stack.enter_context(Progress("searching", " families"))
         rules = best_count.study(sample, worths, numbers, progress)
     if as_json:
-        options.echo_json({"away": away, "seed": seed, "again": again, "rules": rules})
+        options.echo_json({"away": away, "seed": asked["seed"], "again": asked["again"], "rules": rules})
         return
     about = f"at {score}" if score else "for money"
     held = int(sample.held.sum())

@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from bgfmt.errors import FormatError, PositionError
+from bgfmt.extras.lab.engine.bkg.kernels import series
 from bgfmt.game.moves import parse_roll
 
 Roll = tuple[int, int]
 MASK = (1 << 64) - 1
-GOLDEN = 0x9E3779B97F4A7C15
 LARGEST_FILE = 16 << 20
 
 
@@ -27,14 +29,6 @@ class Dice(ABC):
         """The next roll, as thrown: the first die of an opening roll is player 0's, the second player 1's."""
 
 
-def mixed(state: int) -> int:
-    """SplitMix64: the number that belongs to a state (S. Vigna, 2015; public domain)."""
-    z = state & MASK
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
-    return z ^ (z >> 31)
-
-
 class Seeded(Dice):
     """Rolls from a seed, a stream of its own for each game: game 7 has the same dice in any order of games.
 
@@ -45,18 +39,14 @@ class Seeded(Dice):
     """
 
     def __init__(self, seed: int) -> None:
-        self.seed = seed & MASK
+        self.seed, self._state = np.uint64(seed & MASK), np.zeros(1, np.uint64)
         self.begin(0)
 
     def begin(self, game: int) -> None:
-        self._state = mixed(self.seed + mixed(game + GOLDEN))
-
-    def _die(self) -> int:
-        self._state = self._state + GOLDEN & MASK
-        return ((mixed(self._state) >> 32) * 6 >> 32) + 1
+        series.begin(self._state, self.seed, game)
 
     def roll(self) -> Roll:
-        return self._die(), self._die()
+        return series.die_of(self._state), series.die_of(self._state)
 
 
 class Listed(Dice):

@@ -9,7 +9,7 @@ from typing import ClassVar
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
-from bgfmt.extras.matches.plays import Hop, moved, read_play
+from bgfmt.extras.matches.plays import Hop, find, read_play
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
@@ -139,20 +139,16 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
         if 1 <= int(text) <= len(plays):
             return plays[int(text) - 1]
         raise PositionError(f"the list has numbers 1 to {len(plays)}")
-    hops, _, rest = read_play(text)
+    hops, marks, rest = read_play(text)
     if rest or not hops:
         word = (rest or text)[:40]
         raise PositionError(f"{word!r} is no move; a play is written such as 8/5 6/5, bar/20 or 6/off")
     if any(not BAR >= start > end for start, end in hops):
         raise PositionError(f"{text[:40]!r} does not move towards the ace point")
-    target = moved(position.us, hops)
-    fitting = [play for play in plays if list(full(play.result.us)) == target]
-    if len(fitting) > 1:  # one way hits and the other does not: the stops that were written decide
-        stops = {end for _, end in hops}
-        fitting.sort(key=lambda play: -sum(move.end in stops for move in play.moves if move.hit))
-    if fitting:
-        return fitting[0]
-    raise PositionError(why_not(position, dice, plays, hops))
+    found = find(position, dice, hops, marks)
+    if isinstance(found, str) or not found.legal:
+        raise PositionError(why_not(position, dice, plays, hops))
+    return next(play for play in plays if play.result == found.result)
 
 
 def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:

@@ -26,7 +26,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
 from bgfmt.extras.lab.study import kernels_search as kernels
 from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
-from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double
+from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double, of_game
 from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
 from bgfmt.extras.matches.decisions import state
 from bgfmt.game import board
@@ -158,8 +158,8 @@ def judged(
 
     def worth(cube: CubeState, at: int) -> Array:
         add, times = (0.0, 1.0) if cube in cubes.states else columns.dead(score, 0, cube)
-        lose, win = (columns.worth_of(score, 0, points) for points in (-at, at))
-        return np.asarray((2 * (add + times * values[:, cubes.place(cube)]) - win - lose) / (win - lose))
+        ends = columns.worth_of(score, 0, -at), columns.worth_of(score, 0, at)
+        return of_game(add + times * values[:, cubes.place(cube)], *ends)
 
     middle, taken = worth(CubeState(1, NOBODY), 1), worth(CubeState(2, 1), 1)
     if not score.may_double(0, CubeState(2, 0)):
@@ -277,13 +277,11 @@ class Part:
 
 def part(sample: Sample, worths: Worths, rows: Array) -> Part:
     """The decisions of a sample of these rows, bool (N,). An answer is asked for where doubling is right."""
-    double = np.minimum(worths.taken, 1.0) - worths.centered
-    redouble, retaken = np.zeros_like(double), worths.taken
-    if worths.owned is not None and worths.retaken is not None:
-        redouble, retaken = np.minimum(worths.retaken, 1.0) - worths.owned, worths.retaken
-    owned = sample.owned
-    gain, taken = np.where(owned, redouble, double), np.where(owned, retaken, worths.taken)
-    kinds = np.where(owned, 0, gain), np.where(owned, gain, 0), np.where(gain > TIE, taken - 1, 0)
+    owned, (double, redouble, passing) = sample.owned, worths.gains
+    gain = np.where(owned, 0 if redouble is None else redouble, double)
+    if worths.retaken is not None:
+        passing = np.where(owned, worths.retaken - 1, passing)
+    kinds = np.where(owned, 0, gain), np.where(owned, gain, 0), np.where(gain > TIE, passing, 0)
     gains = np.stack(kinds, axis=1)[rows]
     gains[np.abs(gains) <= TIE] = 0
     wrong = np.stack([np.maximum(gains, 0), np.maximum(-gains, 0)], axis=2) * sample.share[rows, None, None]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import at_score as match_tables
 from bgfmt.analysis.answers import Source
-from bgfmt.analysis.approximate import MEAN_ERROR, WORST_ERROR
+from bgfmt.analysis.races import MEAN_ERROR, WORST_ERROR
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule
 from bgfmt.extras.lab.thumb.doubling import cubeful_of_chances
@@ -44,6 +44,14 @@ class Worths(NamedTuple):
     owned: Floats | None
     taken: Floats
     retaken: Floats | None
+
+    @property
+    def gains(self) -> tuple[Floats, Floats | None, Floats]:
+        """What doubling gains over rolling on, redoubling (None as above), and passing a double over taking it."""
+        redoubled = None
+        if self.owned is not None and self.retaken is not None:
+            redoubled = np.minimum(self.retaken, 1.0) - self.owned
+        return np.minimum(self.taken, 1.0) - self.centered, redoubled, self.taken - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +120,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
         place = facts.found_in(roller, cube)
         assert place is not None
         column, add, times = place
-        win, lose = facts.worth(roller, at), facts.worth(roller, -at)
-        value = add + times * stored[:, column]
-        return np.asarray((2 * value - win - lose) / (win - lose))
+        return of_game(add + times * stored[:, column], facts.worth(roller, -at), facts.worth(roller, at))
 
     def worths(pairs: Pairs) -> Worths:
         ours, theirs = table.entry_numbers(pairs.us[:, : table.points], pairs.them[:, : table.points])
@@ -155,8 +161,7 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
     turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
     curves: list[Floats] = []
     for one in (score, turned) if turned.may_double(0) else (score,):
-        win, lose = one.after(0, one.cube), one.after(0, -one.cube)
-        curves += [(2 * mwc - win - lose) / (win - lose) for mwc in chances(GRID, one)]
+        curves += [of_game(mwc, *one.ends) for mwc in chances(GRID, one)]
 
     def worths(pairs: Pairs) -> Worths:
         centered, taken, *more = (np.interp(pairs.win, GRID, curve) for curve in curves)
@@ -164,6 +169,11 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
         return Worths(centered, owned, taken, retaken)
 
     return worths
+
+
+def of_game(chances: Floats, lose: float, win: float) -> Floats:
+    """Chances to win the match as equities of a game: losing it -1, winning it 1."""
+    return np.asarray((2 * chances - win - lose) / (win - lose))
 
 
 def may_double(score: Score) -> None:
@@ -176,12 +186,9 @@ def as_rule(judge: Judge) -> Rule:
     """The estimate as one more rule, so that what it errs by stands beside the rules."""
 
     def decide(pairs: Pairs) -> Decisions:
-        worths = judge.worths(pairs)
-        double = np.minimum(worths.taken, 1) >= worths.centered
-        redouble = np.zeros_like(double)
-        if worths.owned is not None and worths.retaken is not None:
-            redouble = np.minimum(worths.retaken, 1) >= worths.owned
-        return Decisions(double, redouble, worths.taken <= 1)
+        double, redouble, passing = judge.worths(pairs).gains
+        redoubles = np.zeros(len(double), np.bool_) if redouble is None else redouble >= 0
+        return Decisions(double >= 0, redoubles, passing <= 0)
 
     return Rule("estimate", judge.title, "Janowski's formula on W, docs/ask.md", decide)
 

@@ -118,17 +118,14 @@ class Tallies:
 
     def add(self, decisions: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
         """Count what a rule says of some positions; `tie` is that of doubles and that of answers."""
-        gain = np.minimum(worths.taken, 1.0) - worths.centered
-        self.double.add(decisions.double, gain, tie[0], first=first)
-        if worths.owned is None or worths.retaken is None:
+        double, redouble, passing = worths.gains
+        self.double.add(decisions.double, double, tie[0], first=first)
+        if redouble is None or self.redouble is None:
             self.redouble = None
         else:
-            assert self.redouble is not None
-            regain = np.minimum(worths.retaken, 1.0) - worths.owned
-            self.redouble.add(decisions.redouble, regain, tie[0], first=first)
-        spare = 1.0 - worths.taken  # what taking gains the other side over passing
-        self.take.add(decisions.take, spare, tie[1], first=first)
-        self.answer.add(decisions.take, spare, tie[1], gain > tie[0], first)
+            self.redouble.add(decisions.redouble, redouble, tie[0], first=first)
+        self.take.add(decisions.take, -passing, tie[1], first=first)
+        self.answer.add(decisions.take, -passing, tie[1], double > tie[0], first)
 
 
 def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> list[tuple[int, int]]:

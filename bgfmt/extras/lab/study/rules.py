@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.lab.study import counts
-from bgfmt.extras.lab.thumb import counting, doubling, racing
+from bgfmt.extras.lab.thumb import doubling, racing
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -105,14 +105,6 @@ def _by_win(zone: doubling.Zone) -> Any:
     return decide
 
 
-def _by_acount(rounding: counting.Rounding) -> Any:
-    def decide(p: Pairs) -> Decisions:
-        doubles = partial(counting.doubles, p.us, p.them, rounding=rounding)
-        return Decisions(doubles(), doubles(owned=True), counting.takes(p.us, p.them, rounding=rounding))
-
-    return decide
-
-
 _BKG = "H. J. Berliner, BKG, a program that plays backgammon, 1977"
 _KEELER = "E. Keeler and J. Gillogly, Popular Bridge, June 1975, as BKG has it"
 _KEITH = "T. Keith, Cube Handling in Noncontact Positions, 2004"
@@ -133,8 +125,9 @@ _ALL = (
     Rule("trice", "Trice's rule of 62 on pips", _TRICE, _count(counts.trice, -3, -2, 0)),
     Rule("trice-epc", "Trice's rule on effective pips", _TRICE,
          Thresholds(lambda p: counts.effective(p.our_rolls, p.their_rolls), -3, -2, 0)),
-    Rule("acount", "the Keeler-Gillogly count, rounded", _KEELER, _by_acount("nearest")),
-    Rule("acount-none", "the Keeler-Gillogly count, not rounded", _KEELER, _by_acount("none")),
+    Rule("acount", "the Keeler-Gillogly count, rounded", _KEELER, _count(counts.acount, -2, -1, 2, part=30)),
+    Rule("acount-none", "the Keeler-Gillogly count, not rounded", _KEELER,
+         _count(partial(counts.acount, rounded=False), -2, -1, 2, part=30)),
     Rule("w-z0", "winning chance: double from 65 %, take up to 79 %", _BKG, _by_win("Z0")),
     Rule("w-z1", "winning chance with thresholds by rolls below 65 %", f"{_BKG}; thresholds are ours",
          _by_win("Z1")),

@@ -10,12 +10,12 @@ from typing import Any, Literal
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
 from bgfmt.analysis.choose import Asked
-from bgfmt.analysis.cube import CubeAction
+from bgfmt.analysis.cube import CubeAction, MatchCube
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.match import MatchCube
 from bgfmt.analysis.shapes import plain
-from bgfmt.analysis.sources import Calculate, Progress
+from bgfmt.analysis.solving import DEFAULT_LIMIT
+from bgfmt.analysis.sources import Calculate, Limits, Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.matches import plays
 from bgfmt.extras.matches.decisions import Decision
@@ -212,7 +212,7 @@ class Judgement:
 
 
 #: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in
-#: the game is answered from it
+#: the game is answered from it; up to eight chequers a side at home are always calculated, in five seconds at most
 LIMIT = 8_000_000
 
 DOUBLING = ("double", "no double")
@@ -234,7 +234,7 @@ class Judge(AbstractContextManager["Judge"]):
         *,
         met: Met | str | None = None,
         met_player: int = 0,
-        limit: int = LIMIT,
+        limit: int | None = None,
         calculate: bool = True,
         oracle: float = 0.0,
         records: bool = False,
@@ -242,7 +242,10 @@ class Judge(AbstractContextManager["Judge"]):
     ) -> None:
         what: Calculate = "all" if calculate else "nothing"
         self.met_player, self.records = met_player, records
-        self.advisor = Advisor(tables, met=met, calculate=what, limit=limit, oracle=oracle, progress=progress)
+        limits = replace(Limits.of(LIMIT), small=DEFAULT_LIMIT) if limit is None else limit
+        self.advisor = Advisor(
+            tables, met=met, calculate=what, limit=limits, oracle=oracle, progress=progress
+        )
 
     def __exit__(self, *error: object) -> None:
         self.advisor.close()

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.extras.lab.thumb import racing
-from bgfmt.extras.lab.thumb.counting import Rounding
 from bgfmt.extras.lab.thumb.doubling import LIMITS, Zone
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS
@@ -26,6 +25,7 @@ Escape = Literal["sum", "full", "any", "past"]
 Moment = Literal["all", "behind", "sum"]
 Hold = Literal["always", "behind", "gammon"]
 Bearoff = Literal["enr", "w"]
+Rounding = Literal["nearest", "none"]
 
 
 class Kernel(NamedTuple):

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.extras.lab.engine.bkg.completion import C1, Completion, escapes_table
-from bgfmt.extras.lab.engine.bkg.kernels import choosing, hits, measures, running
-from bgfmt.extras.lab.thumb import counting
+from bgfmt.extras.lab.engine.bkg.kernels import choosing, running
+from bgfmt.extras.lab.engine.bkg.kernels.hits import Danger, danger
+from bgfmt.extras.lab.engine.bkg.kernels.measures import Measures, measured
 from bgfmt.extras.lab.thumb import racing as thumb_racing
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
@@ -23,8 +24,7 @@ from bgfmt.game.state import GameState
 if TYPE_CHECKING:
     from bgfmt.extras.lab.engine.bkg.player import Bkg
 
-Pair = tuple[int, int]
-OF_ONE_SIDE = ("homblots", "histack", "gap", "expallin", "exploff", "expturns")
+OF_BOTH = ("pips", "escapes", "contain", "acontain", "contsq", "mobility", "mostback", "closeboard")
 
 
 def array_of(position: Position) -> NDArray[Any]:
@@ -33,71 +33,21 @@ def array_of(position: Position) -> NDArray[Any]:
     return np.array([(MAX_CHEQUERS - one.chequers, *one.padded(25)[:24], one.bar) for one in sides], np.int64)
 
 
-class Measures(NamedTuple):
-    """What BKG measures of J, who has just moved, and N, who is next; pairs are of J and of N.
+def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
+    """What BKG measures of J, who has just moved (`position.us`), and of N, who is next; lists are of J and of N.
 
-    p1, p2 : rolls of 36 that hit J, that hit twice. piploss : pips J loses, summed over rolls. escapes : from
-    Mostback. acontain, contsq : how firmly a side is held, and where. moment2, closeboard and what follows: of J,
-    closeboard of both. edge, winfactor : of J.
+    p1, p2, piploss : see `hits.Danger`, of J. edge, winfactor : of J. The others : see `kernels.measures.Measures`.
     """
-
-    pips: Pair
-    p1: int
-    p2: int
-    piploss: int
-    escapes: Pair
-    contain: Pair
-    acontain: Pair
-    contsq: Pair
-    mobility: Pair
-    mostback: Pair
-    closeboard: Pair
-    moment2: float
-    homblots: int
-    histack: int
-    gap: int
-    expallin: int
-    exploff: int
-    expturns: int
-    next_point: int
-    builders: int
-    slotted: int
-    edge: int
-    winfactor: float
-
-    def as_dict(self) -> dict[str, Any]:
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in self._asdict().items()}
-
-
-def measure(position: Position, completion: Completion = C1) -> Measures:
-    """The measuring functions; `position.us` is J, who has just moved."""
-    table, low = escapes_table(completion.escapes).astype(np.int64), completion.contain_low
-    j, n = array_of(position.check())
-    point = measures.next_point(j, n)
-
-    def both(function: Any) -> tuple[Any, Any]:
-        return function(j, n), function(n, j)
-
-    held = both(lambda x, y: measures.held_at(table, low, x, y))
-    acontain, pips = (held[0][1], held[1][1]), both(lambda x, y: measures.pipcount(x))
-    return Measures(
-        pips,
-        *hits.danger(j, n),
-        escapes=both(lambda x, y: measures.escapes(table, y, measures.mostback(x))),
-        contain=both(lambda x, y: measures.contain(table, low, y)),
-        acontain=acontain,
-        contsq=(held[0][0], held[1][0]),
-        mobility=both(lambda x, y: measures.mobility(table, x, y)),
-        mostback=both(lambda x, y: measures.mostback(x)),
-        closeboard=both(measures.closeboard),
-        moment2=measures.moment2(j, completion.place("moment2")),
-        **{name: getattr(measures, name)(j) for name in OF_ONE_SIDE},
-        next_point=point,
-        builders=measures.builders(j, point),
-        slotted=measures.slotted(j, point),
-        edge=pips[1] - pips[0] - 4,
-        winfactor=(pips[0] + 4 + 2 * acontain[0]) / max(pips[1] + 2 * acontain[1], 1),
+    table, moment = escapes_table(completion.escapes).astype(np.int64), completion.place("moment2")
+    sides = array_of(position.check())
+    j, n = (
+        Measures(*measured(table, completion.contain_low, moment, *pair)) for pair in (sides, sides[::-1])
     )
+    found = {"pips": [j.pips, n.pips], **Danger(*danger(*sides))._asdict()}
+    for name, own, other in zip(Measures._fields, j, n, strict=True):
+        found[name] = [own, other] if name in OF_BOTH else own
+    winfactor = (j.pips + 4 + 2 * j.acontain) / max(n.pips + 2 * n.acontain, 1)
+    return found | {"edge": n.pips - j.pips - 4, "winfactor": winfactor}
 
 
 class Racing(NamedTuple):
@@ -124,28 +74,22 @@ class Racing(NamedTuple):
 
 def racing(engine: Bkg, state: GameState) -> Racing:
     """What BKG goes by in a race."""
-    kernel, position, rounding = engine.completion.kernel, state.position, engine.completion.rounding
-    board, pair = array_of(position), (position.us, position.them)
-    sides = np.array([side.padded(24) for side in pair])
-    rows = [running.row(kernel, side) for side in board]
-    numbers = [running.number(kernel, side) for side in board]
-    first, second = (turns_of(side) for side in pair)
+    kernel, position = engine.completion.kernel, state.position
+    board, turns = array_of(position), (turns_of(position.us), turns_of(position.them))
+    rows, numbers = ([of(kernel, side) for side in board] for of in (running.row, running.number))
     full = None
     if min(numbers) >= 0:
         chances = thumb_racing.distributions()[1]
-        full = float(thumb_racing.win_chance(chances[numbers[0]], chances[numbers[1]]))
+        full = float(thumb_racing.win_chance(*chances[numbers]))
+    beyond = [choosing.beyond(board[0], board[1], margin, kernel.nearest) for margin in (-2, -1, 2)]
     return Racing(
         enr=(running.expected_rolls(kernel, board[0]), running.expected_rolls(kernel, board[1])),
         win=running.win_chance(kernel, *rows) if min(rows) >= 0 else None,
         win_full=full,
-        acount=tuple((counting.adjusted_thirds(sides, sides[::-1]) / 3).tolist()),
-        by_count=(
-            bool(counting.doubles(*sides, rounding=rounding)),
-            bool(counting.doubles(*sides, owned=True, rounding=rounding)),
-            bool(counting.takes(*sides, rounding=rounding)),
-        ),
-        minturns=(first.least, second.least),
-        maxturns=(first.most, second.most),
+        acount=(choosing.adjusted_thirds(*board) / 3, choosing.adjusted_thirds(*board[::-1]) / 3),
+        by_count=(beyond[0] >= 0, beyond[1] >= 0, beyond[2] <= 0),
+        minturns=(turns[0].least, turns[1].least),
+        maxturns=(turns[0].most, turns[1].most),
         doubles=choosing.doubles(kernel, board, False),
         redoubles=choosing.doubles(kernel, board, True),
         takes=choosing.takes(kernel, board),

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bgfmt.errors import BgfmtError
 from bgfmt.extras.lab.formats.j import noun as jn
 from bgfmt.extras.lab.formats.j.container import HEAD, Container
 from bgfmt.extras.lab.formats.j.noun import OFFSETS, Form, JType, Noun
@@ -30,18 +29,23 @@ BLANK = ord(" ")
 def container(file: Container, length: int) -> Iterator[Fault]:
     """Account for header, directory, free list, and what is in the blocks beside the atoms of the nouns.
 
-    length : bytes of the file, without what follows it.
+    length : bytes of the file, without what follows it. Free blocks, and those that the library lost, may hold
+    anything.
     """
     if file.header.length != length:
         yield Fault(0, 1, "header: length", f"{length:,}", f"{file.header.length:,}")
-    try:
-        free = file.free_rows
-    except BgfmtError as error:
-        free = []
-        yield Fault(max(0, file.header.free[0]), 1, "free list", "a readable free list", str(error))
+    free, wrong = file.free_list
+    if wrong:
+        yield Fault(max(0, file.header.free[0]), 1, "free list", "a readable free list", wrong)
     else:
         yield from _Blocks(file, free).faults()
-    yield from _cover(file, free, length)
+    for end, begin in file.misfits(length):
+        lost = begin > end and (begin - end) % LOST == 0
+        what = "an overlap" if begin < end else "a lost block" if lost else "a gap"
+        start = min(end, begin, length)
+        yield Fault(start, max(1, abs(begin - end)), "blocks", "blocks side by side", what, lost)
+    for position, size in free:
+        yield Fault(position, size, "free block", "nothing", REMAINS, True)
 
 
 def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
@@ -78,7 +82,7 @@ class _Blocks:
     def faults(self) -> Iterator[Fault]:
         """What is wrong in each."""
         file, head = self.file, self.file.header
-        first = _header_area(int(file.blocks(self.free)[0, 0]))
+        first = file.area
         if self.calls != self.usual:
             yield Fault(0, 1, "header: calls", f"{self.usual} calls", f"{self.calls}", self.calls > 0)
         if head.items == 6:
@@ -158,26 +162,6 @@ class _Blocks:
         sound = not self.grown or (self.calls > 1 and not rests and first < self.file.header.form.word)
         text = REMAINS if sound else shown(rest[first:last].tobytes())
         yield Fault(start + first, last - first, what, "blanks", text, sound)
-
-
-def _cover(file: Container, free: list[tuple[int, int]], length: int) -> Iterator[Fault]:
-    """Blocks cover the file without overlap; free blocks, and those that the library lost, may hold anything."""
-    blocks = file.blocks(free)
-    at = _header_area(int(blocks[0, 0]))
-    for position, size in [*blocks.tolist(), [length, 0]]:
-        if position != at:
-            lost = position > at and (position - at) % LOST == 0
-            what = "an overlap" if position < at else "a lost block" if lost else "a gap"
-            start = min(at, position, length)
-            yield Fault(start, max(1, abs(position - at)), "blocks", "blocks side by side", what, lost)
-        at = position + size
-    for position, size in free:
-        yield Fault(position, size, "free block", "nothing", REMAINS, True)
-
-
-def _header_area(first: int) -> int:
-    """Bytes of the header area of a file whose first other block is there."""
-    return next((size for size in (AREA, HEAD, 256) if size <= first), 256)
 
 
 def _differences(at: int, sink: ComparingSink, rule: str) -> Iterator[Fault]:

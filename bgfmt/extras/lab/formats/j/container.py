@@ -62,7 +62,7 @@ def looks_like(head: bytes) -> bool:
     if len(head) < 32:
         return False
     for form in (*FORMS.values(), *OLD_FORMS):
-        first, second, _, rank = form.words(4).unpack_from(head)
+        first, second, _, rank = form.words(head, 0, 4)
         kind, flag = (second, True) if form.first else (first, form.word == 4 or second == -1)
         if kind == JType.BOX and flag and (head[0] == form.first if form.first else rank == 1):
             return True
@@ -110,8 +110,6 @@ class Container(Sequence[Noun]):
         return len(self.entries)
 
     def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
         return self.noun(range(len(self))[k], whole=True)
 
     def describe(self, k: int) -> str:
@@ -132,17 +130,18 @@ class Container(Sequence[Noun]):
         return jn.form_at(self.view, position, position + size, self.name)
 
     @cached_property
-    def free_rows(self) -> list[tuple[int, int]]:
-        """The free blocks; CorruptError when there is no readable free list."""
+    def free_list(self) -> tuple[list[tuple[int, int]], str]:
+        """The free blocks, and what is wrong where there is no readable list of them, else ""."""
         start, size = self.header.free
-        if not (start >= 0 and size >= 0 and start + size <= len(self.view)):
-            raise CorruptError(self.name, start, "a free list inside the file", f"{size} bytes there")
-        noun = jn.decode(self.view, start, start + size, self.name)
-        if noun.type not in PLAIN or len(noun.shape) != 2 or noun.shape[1] != 2:
-            raise CorruptError(self.name, start, "a free list, a table of two columns", str(noun))
-        if noun.type is JType.FLOAT and not (np.abs(noun.data) < MOST).all():
-            raise CorruptError(self.name, start, "a free list of whole numbers", "others")
-        return [(int(p), int(s)) for p, s in noun.data.reshape(-1, 2).tolist()]
+        try:
+            if not (start >= 0 and size >= 0 and start + size <= len(self.view)):
+                raise CorruptError(self.name, start, "a free list inside the file", f"{size} bytes there")
+            noun = jn.decode(self.view, start, start + size, self.name)
+            if len(noun.shape) != 2 or noun.shape[1] != 2 or (numbers := _wholes(noun)) is None:
+                raise CorruptError(self.name, start, "a free list, a table of two columns", str(noun))
+        except FormatError as error:
+            return [], str(error)
+        return list(zip(numbers[::2], numbers[1::2], strict=True)), ""
 
     @property
     def end(self) -> int:
@@ -160,29 +159,33 @@ class Container(Sequence[Noun]):
             faults.append(f"{said}: changing it would damage it")
         if head.directory[1] % (2 * head.version.word):
             faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
-        try:
-            blocks = self.blocks(self.free_rows)
-        except FormatError as error:
-            return [*faults, f"no readable free list ({error}): it can be read but not changed"]
-        over = np.flatnonzero(blocks[1:, 0] < blocks[:-1].sum(axis=1))
-        return faults + [f"two blocks overlap at byte {blocks[1 + int(k), 0]}" for k in over[:1]]
+        if wrong := self.free_list[1]:
+            return [*faults, f"no readable free list ({wrong}): it can be read but not changed"]
+        over = [begin for end, begin in self.misfits(1 << 62) if begin < end]
+        return faults + [f"two blocks overlap at byte {begin}" for begin in over[:1]]
 
-    def blocks(self, free: list[tuple[int, int]]) -> NDArray[np.int64]:
-        """All blocks behind the header area, (m, 2), sorted by position."""
-        rows = [self.header.directory, self.header.free, *free]
-        small = [(min(max(p, -1), 1 << 60), min(max(s, 0), 1 << 60)) for p, s in rows]
-        every = np.concatenate([np.array(small, np.int64).reshape(-1, 2), self.entries])
-        return every[np.lexsort((every[:, 1], every[:, 0]))]
+    @property
+    def blocks(self) -> list[list[int]]:
+        """Position and size of all blocks behind the header area, by position."""
+        rows = [self.header.directory, self.header.free, *self.free_list[0]]
+        small = [[min(max(p, -1), 1 << 60), min(max(s, 0), 1 << 60)] for p, s in rows]
+        return sorted([*small, *self.entries.tolist()])
+
+    @property
+    def area(self) -> int:
+        """Bytes of the header area."""
+        return next((size for size in (1024, 512, 256) if size <= self.blocks[0][0]), 256)
+
+    def misfits(self, length: int) -> list[tuple[int, int]]:
+        """Where header area and blocks end and what follows, the end of the file included, does not begin there:
+        both places."""
+        ends = [self.area, *(position + size for position, size in self.blocks)]
+        begins = [*(position for position, _ in self.blocks), length]
+        return [(end, begin) for end, begin in zip(ends, begins, strict=True) if end != begin]
 
     def tiles(self) -> bool:
         """Whether header area, directory, free list, data and free blocks cover the file without gap or overlap."""
-        try:
-            blocks = self.blocks(self.free_rows)
-        except FormatError:
-            return False
-        ends = [int(blocks[0, 0]), *blocks.sum(axis=1).tolist()]
-        side_by_side = blocks[:, 0].tolist() == ends[:-1]
-        return side_by_side and ends[0] in (256, 512, 1024) and ends[-1] == len(self.view)
+        return not self.free_list[1] and not self.misfits(len(self.view))
 
     # -- reading the header and directory ---------------------------------------------------------------
 
@@ -208,13 +211,13 @@ class Container(Sequence[Noun]):
         return Header(version, form, first[0], components[0], length[0], *pairs, calls, noun.count)
 
     def _item(self, noun: Noun, k: int, name: str) -> list[int]:
-        """Item k of the header: one whole number, two for d and f; the library floors floats, so do we."""
+        """Item k of the header: one whole number, two for d and f."""
         item, count = noun.data[k], 2 if name in "df" else 1
-        values = np.asarray(item.data).reshape(-1).tolist() if item.type in PLAIN else []
-        if len(values) != count or not all(abs(value) < MOST for value in values):
+        values = _wholes(item)
+        if values is None or len(values) != count:
             what = "two whole numbers" if count == 2 else "a whole number"
             raise HeaderError(self.name, name, noun.data.place(k), what, str(item))
-        return [int(value // 1) for value in values]
+        return values
 
     def _entries(self, version: Version) -> NDArray[np.int64]:
         (start, size), count = self.header.directory, self.header.components
@@ -253,6 +256,12 @@ class Container(Sequence[Noun]):
             raise TruncatedError(self.name, self.header.length, total, "component file")
         if start + size > total:
             raise TruncatedError(self.name, start + size, total, "directory")
+
+
+def _wholes(noun: Noun) -> list[int] | None:
+    """The whole numbers of a noun, None for what holds others; the library floors floats, so do we."""
+    values = np.asarray(noun.data).reshape(-1).tolist() if noun.type in PLAIN else [MOST]
+    return [int(value // 1) for value in values] if all(abs(value) < MOST for value in values) else None
 
 
 def directory_bytes(version: Version, entries: list[tuple[int, int]]) -> bytes:

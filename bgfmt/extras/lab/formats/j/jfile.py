@@ -85,10 +85,6 @@ class JFile(base.Format[Kind]):
         notes = file.problems() + self.beside(reading)
         if len(file) > LISTED:
             notes.append(f"only the first {LISTED:,} of {len(file):,} components are described")
-        try:
-            free = sum(size for _, size in file.free_rows)
-        except FormatError:
-            free = 0
         contents = {
             MeanRolls.kind: "ncodes and ns, as in Peelle's article",
             OneSided.kind: "a whole one-sided table",
@@ -98,7 +94,7 @@ class JFile(base.Format[Kind]):
             "container": head.version.name,
             "nouns": ", ".join(forms) or head.form.name,
             "calls": head.calls,
-            "free_bytes": free,
+            "free_bytes": sum(size for _, size in file.free_list[0]),
             "components": [file.describe(k) for k in range(count)],
             "notes": notes,
         }

@@ -10,10 +10,10 @@ size costs nothing until it is used. Checked against J 9.7.1.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 from math import prod
 from typing import Any, NamedTuple
 
@@ -61,13 +61,14 @@ class Form:
         """As J's users name it: the first byte in hexadecimal."""
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
-    def words(self, count: int) -> struct.Struct:
-        return struct.Struct(f"{self.order}{count}{'i' if self.word == 4 else 'q'}")
-
     @property
     def integer(self) -> np.dtype[Any]:
         """The dtype of an integer atom, and of every word."""
         return np.dtype(f"{self.order}i{self.word}")
+
+    def words(self, view: memoryview | bytes, at: int, count: int) -> tuple[int, ...]:
+        """Words from byte `at` on."""
+        return tuple(np.frombuffer(view, self.integer, count, at).tolist())
 
     def atom(self, kind: JType) -> np.dtype[Any]:
         """The dtype of an atom. Unicode and the small types keep the order of a little-endian machine always."""
@@ -148,13 +149,13 @@ class _Reader(NamedTuple):
         """Type number, count, shape words and where the data begin; lengths and signs are checked, no more."""
         word = self.form.word
         self.need(at, 4 * word)
-        first, second, count, rank = self.form.words(4).unpack_from(self.view, at)
+        first, second, count, rank = self.form.words(self.view, at, 4)
         if not 0 <= rank <= MAX_RANK:
             raise self.wrong(at + 3 * word, f"a rank of 0..{MAX_RANK}", rank)
         if count < 0:
             raise self.wrong(at + 2 * word, "a count of atoms", count)
         self.need(at, (4 + rank) * word)
-        shape = self.form.words(rank).unpack_from(self.view, at + 4 * word)
+        shape = self.form.words(self.view, at + 4 * word, rank) if rank else ()
         return (second if self.form.first else first), count, shape, at + (4 + rank) * word
 
     def block(self, at: int, depth: int = 0) -> Noun:
@@ -228,8 +229,6 @@ class Contents(Sequence[Any]):
         return len(self._offsets)
 
     def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, slice):
-            return [self[i] for i in range(*k.indices(len(self)))]
         at = self.place(range(len(self))[k])
         return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.whole(at)
 
@@ -410,7 +409,7 @@ def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:
     words = (int(kind), count, len(shape), *shape)
     if form.word == 4 and max(words) >= 1 << 31:
         raise CapabilityError(f"4-byte words cannot hold {max(words):,} (a count or an axis); word=8 can")
-    return first + form.words(len(words)).pack(*words)
+    return first + np.array(words, form.integer).tobytes()
 
 
 def _limbs(number: int, form: Form) -> tuple[int, bytes]:
@@ -476,7 +475,7 @@ def describe(noun: Noun, limit: int = SHOWN) -> str:
     """One line: type, shape and the first atoms."""
     kind = noun.type
     if kind is JType.BOX:
-        first = "; ".join(str(item) for item in noun.data[:limit])
+        first = "; ".join(map(str, islice(noun.data, limit)))
     elif kind in OFFSETS:
         first = " ".join(_wholes(noun, limit))
     elif kind in ENCODINGS:
@@ -495,8 +494,8 @@ def describe(noun: Noun, limit: int = SHOWN) -> str:
 def _wholes(noun: Noun, limit: int) -> list[str]:
     """The first numbers of an extended or rational noun, in words."""
     if noun.type is JType.EXTENDED:
-        return [_whole(number) for number in noun.data[:limit]]
-    pairs = (noun.data[2 * k : 2 * k + 2] for k in range(min(noun.count, limit)))
+        return list(map(_whole, islice(noun.data, limit)))
+    pairs = zip(*[islice(noun.data, 2 * limit)] * 2, strict=True)
     return [_whole(top) if bottom == 1 else f"{_whole(top)}/{_whole(bottom)}" for top, bottom in pairs]
 
 

@@ -33,7 +33,7 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
         edge[k] = measures.pipcount(boards[k, 1]) - measures.pipcount(boards[k, 0]) - 4
     leaves = engaged(start) and (free & (edge > 0)).any()
     if engaged(start) and not leaves and not free.all():
-        was = evaluation.before(kernel, start)
+        was = measures.measured(kernel.escapes, kernel.low, kernel.moment, start[0], start[1])
         for k in range(many):
             points[k, 0] = evaluation.evaluate(kernel, was, start, boards[k], terms[k])
             points[k, 1] = -k
@@ -71,12 +71,10 @@ def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
 
 @njit()
 def adjusted_thirds(us: Array, them: Array) -> int:
-    """Acount in thirds of a pip; `bgfmt.extras.lab.thumb.counting` has the rule."""
+    """Acount in thirds of a pip; `bgfmt.extras.lab.study.counts` has the rule."""
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
-    men, gaps = measures.men(us, 1) - measures.men(them, 1), 0
-    for point in range(1, 7):
-        gaps += (us[point] == 0) - (them[point] == 0)
-    return total + 6 * max(men, 0) - 3 * max(-gaps, 0)  # type: ignore[no-any-return]
+    men, gaps = measures.men(us, 1) - measures.men(them, 1), measures.gaps(them) - measures.gaps(us)
+    return total + 6 * max(men, 0) - 3 * max(gaps, 0)  # type: ignore[no-any-return]
 
 
 @njit()

@@ -1,38 +1,24 @@
 """The evaluation of engaged positions in heuristic points (the paper, section VI; docs/theory/bkg.md in words).
 
-J has just moved and N moves next; Onmove is J before the play, with `Before` measured once for a roll.
+J has just moved and N moves next; Onmove is J before the play, measured once for a roll.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
-from bgfmt.extras.lab.engine.bkg.kernels import hits, measures
+from bgfmt.extras.lab.engine.bkg.kernels import hits
+from bgfmt.extras.lab.engine.bkg.kernels.measures import (
+    Measures,
+    gammon_danger,
+    getbackin,
+    measured,
+    pipcount,
+)
 from bgfmt.jit import njit
 
 TERMS = 7  # GENERAL, NEARDIS, NOTNEARDIS, DEFENSE, the holding bonus, BLOT DANGER, the last term
-
-
-class Before(NamedTuple):
-    """Onmove before the play: Contfactor, Contsq, Acontain, Expallin, Mostback."""
-
-    contfactor: float
-    contsq: int
-    acontain: int
-    expallin: int
-    mostback: int
-
-
-@njit()
-def before(kernel: Kernel, board: Array) -> Before:
-    """Onmove and what holds it."""
-    us, them = board[0], board[1]
-    square, held = measures.held_at(kernel.escapes, kernel.low, us, them)
-    contfactor = measures.contain(kernel.escapes, kernel.low, them) ** 3 / 300
-    return Before(contfactor, square, held, measures.expallin(us), measures.mostback(us))
 
 
 @njit()
@@ -64,92 +50,62 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
 
 
 @njit()
-def _general(kernel: Kernel, j: Array, n: Array, caploss: int, risk: hits.Danger, winfactor: float) -> float:
-    points = (
-        float(caploss) + j[0] * (22 if risk.one == 0 else 3) + measures.mobility(kernel.escapes, j, n) / 5
-    )
-    points += measures.getbackin(measures.closeboard(j, n), n[25])
-    points -= risk.piploss / kernel.scale / winfactor
-    if measures.mostback(j) > 6:
-        points -= measures.moment2(j, kernel.moment)
-    return points - 2 * (j[1] + j[2]) - measures.homblots(j) ** 2  # type: ignore[no-any-return]
-
-
-@njit()
-def _neardis(
-    j: Array, n: Array, caploss: int, one: int, edge: int, held: int, was: Before, mover_was: bool
-) -> float:
-    """J is nearly past the other side. held : Acontain(N). mover_was : Onmove was so already."""
-    back, gap, points = measures.mostback(j), measures.gap(j), 0.0
-    if edge >= 0 or held >= 16:
+def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edge: int, hit: bool) -> float:
+    """J is nearly past the other side. one : rolls that hit J. hit : whether the play hit."""
+    back, points = j.mostback, 0.0
+    if edge >= 0 or n.acontain >= 16:
         if one <= 3:
-            points += edge**2 if edge > 0 else held**3 / 300
-            points -= measures.histack(j)
-            points += 10 if j[back] <= 2 else 0
+            points += edge**2 if edge > 0 else n.acontain**3 / 300
+            points -= j.histack
+            points += 10 if ours[back] <= 2 else 0
             if back <= 6:
-                points += 10 if j[back] % 2 == 0 else 0
-                points += 10 if j[back] + (j[back - 1] if back > 1 else 0) >= 5 else 0
-        if not mover_was:
-            points += 2 * held - (3 * edge if edge > 0 else 0)
-        elif caploss == 0 or one > (26 - edge) / 5:
-            stuck = was.contfactor + measures.getbackin(measures.closeboard(n, j), 1) / 4
-            points -= (gap + one) * stuck * 6 / back
+                points += 10 if ours[back] % 2 == 0 else 0
+                points += 10 if ours[back] + (ours[back - 1] if back > 1 else 0) >= 5 else 0
+        if was.acontain > 6:
+            points += 2 * n.acontain - (3 * edge if edge > 0 else 0)
+        elif not hit or one > (26 - edge) / 5:
+            stuck = was.contain**3 / 300 + getbackin(n.closeboard, 1) / 4
+            points -= (j.gap + one) * stuck * 6 / back
     else:
-        points += held**3 / 300
-    if back + measures.mostback(n) - 25 <= 2 or gap <= 1:
-        points += (was.expallin - measures.expallin(j)) / 10
+        points += n.acontain**3 / 300
+    if back + n.mostback - 25 <= 2 or j.gap <= 1:
+        points += (was.expallin - j.expallin) / 10
     return points
 
 
 @njit()
-def _notneardis(kernel: Kernel, j: Array, n: Array, held: int) -> float:
-    point = measures.next_point(j, n)
-    points = measures.slotted(j, point) + 4.5 * measures.builders(j, point) - measures.histack(j)
-    points += held**3 / 300 + measures.contain(kernel.escapes, kernel.low, j) ** 2 / 50
-    if j[25] == 0:
-        points += 2 * measures.escapes(kernel.escapes, n, measures.mostback(j))
-    return points - 2 * measures.escapes(kernel.escapes, j, measures.mostback(n))  # type: ignore[no-any-return]
-
-
-@njit()
-def gammon_danger(j: Array, n: Array) -> bool:
-    """J may not have a man off when N is done."""
-    return measures.exploff(j) >= measures.expturns(n)  # type: ignore[no-any-return]
-
-
-@njit()
-def evaluate(kernel: Kernel, was: Before, start: Array, board: Array, terms: Array) -> float:
+def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: Array) -> float:
     """Heuristic points of a play: `start` before it, `board` after it, `terms` (7,) float64 for the parts."""
-    j, n = board[0], board[1]
+    ours, theirs, risk = board[0], board[1], hits.danger(board[0], board[1])
+    j = measured(kernel.escapes, kernel.low, kernel.moment, ours, theirs)
+    n = measured(kernel.escapes, kernel.low, kernel.moment, theirs, ours)
+    caploss = n.pips - pipcount(start[1])
+    edge, winfactor = n.pips - j.pips - 4, (j.pips + 4 + 2 * j.acontain) / (n.pips + 2 * n.acontain)
     terms[:] = 0.0
-    caploss: Any = np.int64(0)
-    for point in range(1, 25):
-        if start[1, point] > n[point]:
-            caploss += (25 - point) * (start[1, point] - n[point])
-    risk = hits.danger(j, n)
-    held_j = measures.held_at(kernel.escapes, kernel.low, j, n)[1]
-    held_n = measures.held_at(kernel.escapes, kernel.low, n, j)[1]
-    pips_j, pips_n = measures.pipcount(j), measures.pipcount(n)
-    edge = pips_n - pips_j - 4
-    winfactor = (pips_j + 4 + 2 * held_j) / (pips_n + 2 * held_n)
-    back_j, back_n = measures.mostback(j), measures.mostback(n)
-    terms[0] = _general(kernel, j, n, caploss, risk, winfactor)
-    if held_j <= 6:
-        terms[1] = _neardis(j, n, caploss, risk.one, edge, held_n, was, was.acontain <= 6)
+    terms[0] = float(caploss) + ours[0] * (22 if risk.p1 == 0 else 3) + j.mobility / 5
+    terms[0] += getbackin(j.closeboard, theirs[25])
+    terms[0] -= risk.piploss / kernel.scale / winfactor
+    if j.mostback > 6:
+        terms[0] -= j.moment2
+    terms[0] = terms[0] - 2 * (ours[1] + ours[2]) - j.homblots**2
+    if j.acontain <= 6:
+        terms[1] = _neardis(ours, j, n, was, risk.p1, edge, caploss > 0)
     else:
-        terms[2] = _notneardis(kernel, j, n, held_n)
-    behind, danger = 10 * pips_j > 11 * pips_n, gammon_danger(j, n)
-    holds = measures.contain(kernel.escapes, kernel.low, j) >= 15 or measures.closeboard(j, n) >= 4
-    if behind and danger and holds:
-        men, chance = passing(n, back_j)
-        terms[3] = men**3 * (back_j + back_n - 25) * 2 - 100 * chance
-    if held_n >= 16 and (kernel.hold == 0 or (behind and (kernel.hold == 1 or danger))):
-        terms[4] = 150 + 3 * held_n
-    if held_n != 36:
-        closed = measures.closeboard(n, j)
-        single = measures.getbackin(closed, 1) + was.contfactor
-        double = measures.getbackin(closed, 2) + was.contfactor
-        terms[5] = -(risk.one * single + risk.two * double) / kernel.scale / winfactor
-    if back_j != was.mostback and back_j < was.contsq:
-        terms[6] = (was.acontain**2 - held_j**2) / 50
+        terms[2] = j.slotted + 4.5 * j.builders - j.histack
+        terms[2] += n.acontain**3 / 300 + n.contain**2 / 50
+        if ours[25] == 0:
+            terms[2] += 2 * j.escapes
+        terms[2] -= 2 * n.escapes
+    behind, danger = 10 * j.pips > 11 * n.pips, gammon_danger(ours, theirs)
+    if behind and danger and (n.contain >= 15 or j.closeboard >= 4):
+        men, chance = passing(theirs, j.mostback)
+        terms[3] = men**3 * (j.mostback + n.mostback - 25) * 2 - 100 * chance
+    if n.acontain >= 16 and (kernel.hold == 0 or (behind and (kernel.hold == 1 or danger))):
+        terms[4] = 150 + 3 * n.acontain
+    if n.acontain != 36:
+        contfactor = was.contain**3 / 300
+        single, double = getbackin(n.closeboard, 1) + contfactor, getbackin(n.closeboard, 2) + contfactor
+        terms[5] = -(risk.p1 * single + risk.p2 * double) / kernel.scale / winfactor
+    if j.mostback != was.mostback and j.mostback < was.contsq:
+        terms[6] = (was.acontain**2 - j.acontain**2) / 50
     return terms.sum()  # type: ignore[no-any-return]

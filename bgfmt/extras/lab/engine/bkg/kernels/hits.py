@@ -10,30 +10,30 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bgfmt.extras.lab.engine.bkg.kernels import measures
 from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
 
 class Danger(NamedTuple):
-    """P1 : rolls of 36 that hit. P2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
+    """p1 : rolls of 36 that hit. p2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
 
-    one: int
-    two: int
+    p1: int
+    p2: int
     piploss: int
 
 
 @njit()
-def _scene(j: Array, n: Array, free: Array, blot: Array, men: Array) -> None:
+def _scene(j: Array, n: Array) -> tuple[Array, Array, Array]:
     """By N's points: where it may land, where blots of J stand, and its hitters."""
-    points = 0
-    for point in range(1, 7):
-        points += n[point] >= 2
+    free, blot, men = np.zeros(26, np.bool_), np.zeros(26, np.bool_), n.copy()
+    first = 3 if measures.points(n, 1, 7, 2, 15) <= 2 else 1  # where men of J are blots
     for t in range(1, 25):
-        own = 25 - t  # J's numbering
-        free[t] = j[own] < 2
-        blot[t] = j[own] == 1 and not (own >= 23 and points <= 2)
-        men[t] = 0 if t <= 6 and n[t] == 2 else n[t]
-    men[25] = n[25]
+        free[t] = j[25 - t] < 2
+        blot[t] = t >= first and j[25 - t] == 1
+        if t <= 6 and n[t] == 2:
+            men[t] = 0
+    return free, blot, men
 
 
 @njit()
@@ -129,8 +129,7 @@ def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int
 @njit()
 def danger(j: Array, n: Array) -> Danger:
     """What hangs over J's blots when N is to roll."""
-    free, blot, men = np.zeros(26, np.bool_), np.zeros(26, np.bool_), np.zeros(26, np.int64)
-    _scene(j, n, free, blot, men)
+    free, blot, men = _scene(j, n)
     if not blot.any():
         return Danger(0, 0, 0)
     one = two = piploss = 0

@@ -1,9 +1,11 @@
-"""BKG's measuring functions of one side (the paper, section V); hits are in `hits`.
+"""BKG's measuring functions (the paper, section V); hits are in `hits`.
 
 `x` is the side measured and `y` the other, each by its own numbering: int64 (26,), 0 the chequers off, 25 the bar.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,44 @@ from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
 ROLL = 49 / 6  # pips of an average roll
+PIPS = np.arange(26)
+#: half-turns in which a man of each point comes home, and is borne off: distances in rolls of 7 pips, rounded up
+COMING_HOME, GOING_OFF = (-(-2 * np.maximum(PIPS - edge, 0) // 7) for edge in (6, 0))
 #: how good a next point is, by its number; 0 for those that are none
 VALUES = np.array([0, 0, 1, 2, 4, 8, 6, 5, 3, 2] + [0] * 16, np.int64)
+
+
+class Measures(NamedTuple):
+    """What BKG measures of a side.
+
+    escapes : rolls of 36, from Mostback. contain : 36 less the fewest escapes from any point of the range of Contain.
+    contsq, acontain : the point of that range up to Mostback with the fewest escapes, the farthest of equals, and 36
+    less them; 0 where Mostback is nearer. mobility : escapes of all chequers on board and bar. closeboard : home
+    points made, less those that the other side has made, less half the home blots. histack : three men on a point 1,
+    four 2, five 4, six 7, ... gap : empty points among the six in front of Mostback. expallin, exploff, expturns :
+    half-turns to bring all men home, until the first is off, to bear off all. next_point : of 2..9 the one best worth
+    making that is neither made nor held by the other side, 0 for none. builders : spare men on the six points behind
+    it, single ones and all but two of more. slotted : twice its value where one man stands on it.
+    """
+
+    pips: int
+    escapes: int
+    contain: int
+    acontain: int
+    contsq: int
+    mobility: int
+    mostback: int
+    closeboard: int
+    moment2: float
+    homblots: int
+    histack: int
+    gap: int
+    expallin: int
+    exploff: int
+    expturns: int
+    next_point: int
+    builders: int
+    slotted: int
 
 
 @njit()
@@ -22,6 +60,24 @@ def mostback(x: Array) -> int:
     while point > 0 and x[point] == 0:
         point -= 1
     return point
+
+
+@njit()
+def weighed(x: Array, weights: Array) -> int:
+    """The sum over all men of the weights of their points, bar included."""
+    total = 0
+    for point in range(1, 26):
+        total += weights[point] * x[point]
+    return total
+
+
+@njit()
+def points(x: Array, first: int, last: int, least: int, most: int) -> int:
+    """How many of the points first to last - 1 have between `least` and `most` men."""
+    many = 0
+    for point in range(first, last):
+        many += least <= x[point] <= most
+    return many
 
 
 @njit()
@@ -36,53 +92,18 @@ def men(x: Array, lowest: int) -> int:
 @njit()
 def pipcount(x: Array) -> int:
     """Pips, 25 for each chequer on the bar."""
-    total = 0
-    for point in range(1, 26):
-        total += point * x[point]
-    return total
+    return weighed(x, PIPS)  # type: ignore[no-any-return]
 
 
 @njit()
-def escapes(table: Array, y: Array, point: int) -> int:
-    """Rolls of 36 that bring a man on `point` past the points that the other side has made, by the 12-bit table."""
-    code = 0
-    for d in range(1, 13):
-        if point - d >= 1 and y[25 - (point - d)] >= 2:
-            code |= 1 << (d - 1)
-    return table[code]  # type: ignore[no-any-return]
-
-
-@njit()
-def contain(table: Array, low: int, y: Array) -> int:
-    """How well the side facing `y` is held: 36 less the fewest escapes from any of its points low..24."""
-    least = 36
-    for point in range(low, 25):
-        least = min(least, escapes(table, y, point))
-    return 36 - least
-
-
-@njit()
-def held_at(table: Array, low: int, x: Array, y: Array) -> tuple[int, int]:
-    """Contsq and Acontain: the point low..Mostback with the fewest escapes (the farthest of equals), 36 less them."""
-    back = mostback(x)
-    if back < low:
-        return 0, 0
-    square, least = back, escapes(table, y, back)
-    for point in range(back - 1, low - 1, -1):
-        now = escapes(table, y, point)
-        if now < least:
-            square, least = point, now
-    return square, 36 - least
-
-
-@njit()
-def mobility(table: Array, x: Array, y: Array) -> int:
-    """Sum of the escapes of all chequers on board and bar."""
-    total = 0
-    for point in range(1, 26):
-        if x[point]:
-            total += x[point] * escapes(table, y, point)
-    return total
+def escapes(table: Array, y: Array) -> Array:
+    """(26,) rolls of 36 that bring a man on each point past the points that `y` has made, by the 12-bit table."""
+    made, rolls = 0, np.empty(26, np.int64)
+    for point in range(1, 25):
+        made |= int(y[point] >= 2) << point
+    for point in range(26):
+        rolls[point] = table[made >> (26 - point) & 4095]
+    return rolls
 
 
 @njit()
@@ -102,67 +123,33 @@ def moment2(x: Array, form: int) -> float:
 
 
 @njit()
-def homblots(x: Array) -> int:
-    """Single men on the home board."""
-    blots = 0
-    for point in range(1, 7):
-        blots += x[point] == 1
-    return blots
+def gaps(x: Array) -> int:
+    """Empty points at home."""
+    return points(x, 1, 7, 0, 0)  # type: ignore[no-any-return]
 
 
 @njit()
-def closeboard(x: Array, y: Array) -> int:
-    """Home points made, less those that the other side has made, less half the home blots."""
-    points = 0
-    for point in range(1, 7):
-        points += (x[point] >= 2) - (y[25 - point] >= 2)
-    return points - homblots(x) // 2  # type: ignore[no-any-return]
+def expallin(x: Array) -> int:
+    """Half-turns to bring all men home."""
+    return weighed(x, COMING_HOME)  # type: ignore[no-any-return]
 
 
 @njit()
-def next_point(x: Array, y: Array) -> int:
-    """The point 2..9 best worth making that is neither made nor held by the other side; 0 for none."""
-    best = 0
-    for point in range(2, 10):
-        if x[point] < 2 and y[25 - point] < 2 and VALUES[point] > VALUES[best]:
-            best = point
-    return best
+def exploff(x: Array) -> int:
+    """Half-turns until the first man is off."""
+    return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
 @njit()
-def builders(x: Array, point: int) -> int:
-    """Spare men on the six points behind a point: a single man, and all but two of more than two."""
-    spare = 0
-    if point > 0:
-        for p in range(point + 1, min(point + 6, 24) + 1):
-            spare += 1 if x[p] == 1 else max(x[p] - 2, 0)
-    return spare
+def expturns(x: Array) -> int:
+    """Half-turns to bear off all men."""
+    return weighed(x, GOING_OFF)  # type: ignore[no-any-return]
 
 
 @njit()
-def slotted(x: Array, point: int) -> int:
-    """Twice the value of the next point where exactly one man stands on it."""
-    return 2 * VALUES[point] if point > 0 and x[point] == 1 else 0  # type: ignore[no-any-return]
-
-
-@njit()
-def histack(x: Array) -> int:
-    """Three men on a point 1, four 2, five 4, six 7, ..."""
-    total = 0
-    for point in range(1, 25):
-        n = x[point]
-        if n >= 3:
-            total += 1 + (n - 3) * (n - 2) // 2
-    return total
-
-
-@njit()
-def gap(x: Array) -> int:
-    """Empty points among the six in front of Mostback."""
-    back, empty = mostback(x), 0
-    for point in range(max(1, back - 6), back):
-        empty += x[point] == 0
-    return empty
+def gammon_danger(x: Array, y: Array) -> bool:
+    """`x` may not have a man off when `y` is done."""
+    return exploff(x) >= expturns(y)
 
 
 @njit()
@@ -176,24 +163,44 @@ def getbackin(closed: int, men: int) -> float:
 
 
 @njit()
-def expallin(x: Array) -> int:
-    """Half-turns to bring all men home."""
-    total = 0
-    for point in range(7, 26):
-        total += x[point] * ((2 * (point - 6) + 6) // 7)
-    return total
-
-
-@njit()
-def exploff(x: Array) -> int:
-    """Half-turns until the first man is off."""
-    return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
-
-
-@njit()
-def expturns(x: Array) -> int:
-    """Half-turns to bear off all men."""
-    total = 0
-    for point in range(1, 26):
-        total += x[point] * ((2 * point + 6) // 7)
-    return total
+def measured(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
+    """All measures of a side; table, low, form: as `Kernel` has them for escapes, Contain and Moment2."""
+    rolls, back = escapes(table, y), mostback(x)
+    contsq = acontain = 0
+    if back >= low:
+        contsq = back
+        for point in range(back - 1, low - 1, -1):
+            if rolls[point] < rolls[contsq]:
+                contsq = point
+        acontain = 36 - rolls[contsq]
+    best = 0
+    for point in range(2, 10):
+        if x[point] < 2 and y[25 - point] < 2 and VALUES[point] > VALUES[best]:
+            best = point
+    builders = histack = 0
+    for point in range(best + 1, min(best + 6, 24) + 1 if best else 1):
+        builders += 1 if x[point] == 1 else max(x[point] - 2, 0)
+    for point in range(1, 25):
+        if x[point] >= 3:
+            histack += 1 + (x[point] - 3) * (x[point] - 2) // 2
+    blots = points(x, 1, 7, 1, 1)
+    return Measures(
+        pipcount(x),
+        rolls[back],
+        36 - rolls[low:25].min(),
+        acontain,
+        contsq,
+        weighed(x, rolls),
+        back,
+        points(x, 1, 7, 2, 15) - points(y, 19, 25, 2, 15) - blots // 2,
+        moment2(x, form),
+        blots,
+        histack,
+        points(x, max(1, back - 6), back, 0, 0),
+        expallin(x),
+        exploff(x),
+        expturns(x),
+        best,
+        builders,
+        2 * VALUES[best] if x[best] == 1 else 0,
+    )

@@ -59,22 +59,28 @@ def _same(a: Array, b: Array) -> bool:
 
 
 @njit()
-def _added(boards: Array, keys: Array, gains: Array, many: int) -> int:
-    """Keep the board in slot `many` unless it is among those before; of equal ones the greater gain. How many now."""
-    keys[many] = _key(boards[many])
-    for k in range(many):
-        if keys[k] == keys[many] and _same(boards[k], boards[many]):
-            gains[k] = max(gains[k], gains[many])
-            return many
-    return many + 1
+def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
+    """Each board once, in the order in which they are first seen, with the greatest gain of equal ones."""
+    keys, many = np.empty(len(boards), np.int64), 0
+    for k in range(len(boards)):
+        keys[many] = _key(boards[k])
+        place = 0
+        while keys[place] != keys[many] or (place < many and not _same(boards[place], boards[k])):
+            place += 1
+        if place < many:
+            gains[place] = max(gains[place], gains[k])
+        else:
+            copy_board(boards[many], boards[k])
+            gains[many] = gains[k]
+            many += 1
+    return boards[:many], gains[:many]
 
 
 @njit()
 def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
     """All boards one die further, and their gains."""
     room = 15 * len(boards) + 1
-    after, keys, more = np.empty((room, 2, 26), np.int64), np.empty(room, np.int64), np.empty(room)
-    many: Any = np.int64(0)
+    after, more, many = np.empty((room, 2, 26), np.int64), np.empty(room), 0
     for k in range(len(boards)):
         board = boards[k]
         highest = measures.mostback(board[0])
@@ -96,8 +102,8 @@ def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
                 new[1, 25 - end] = 0
                 new[1, 25] += 1
             more[many] = gains[k] + _coming_in(board, start, end)
-            many = _added(after, keys, more, many)
-    return after[:many], more[:many]
+            many += 1
+    return _unique(after[:many], more[:many])  # type: ignore[no-any-return]
 
 
 @njit()
@@ -123,12 +129,5 @@ def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
         if second > depth:
             return others, more
         if second == depth == 2:
-            boards, gains = np.concatenate((boards, others)), np.concatenate((gains, more))
-            keys = np.empty(len(boards), np.int64)
-            many: Any = np.int64(0)
-            for k in range(len(boards)):
-                copy_board(boards[many], boards[k])
-                gains[many] = gains[k]
-                many = _added(boards, keys, gains, many)
-            return boards[:many], gains[:many]
+            return _unique(np.concatenate((boards, others)), np.concatenate((gains, more)))  # type: ignore[no-any-return]
     return (boards, gains) if depth else (boards[:0], gains[:0])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from bgfmt.extras.lab.engine.bkg.completion import Array, Kernel
-from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures
+from bgfmt.extras.lab.engine.bkg.kernels import measures
 from bgfmt.jit import njit
 
 EQUAL = 1e-12
 FAR_BEHIND = 0.10
 COLUMNS = 8
 HOME = 6
+#: points for a man on each point outside, from which few pips are left to the next quarter
+OUTSIDE = np.array([(3 - (p - 1) // 6) * ((p - 1) % 6 + 1) * (HOME < p < 25) for p in range(26)])
 
 
 @njit()
@@ -121,13 +123,10 @@ def _quick_doubles(x: Array) -> int:
 @njit()
 def score(board: Array, gain: float) -> float:
     """Points of a result in the running game; `gain`: of the men that came home, by `moves.plays`."""
-    j, points = board[0], gain
+    j, points = board[0], gain + measures.weighed(board[0], OUTSIDE)
     if measures.mostback(j) <= HOME:
         points += 200
-    for p in range(HOME + 1, 25):
-        if j[p]:
-            points += (3 - (p - 1) // 6) * ((p - 1) % 6 + 1) * j[p]
-    if evaluation.gammon_danger(j, board[1]):
+    if measures.gammon_danger(j, board[1]):
         points += 50 * _quick_doubles(j)
     return points
 
@@ -135,7 +134,4 @@ def score(board: Array, gain: float) -> float:
 @njit()
 def tidiness(x: Array) -> int:
     """Of results with equal points the one with fewer men left, then fewer gaps at home, then fewer pips."""
-    gaps = 0
-    for point in range(1, HOME + 1):
-        gaps += x[point] == 0
-    return -(measures.men(x, 1) * 100 + gaps) * 1000 - measures.pipcount(x)
+    return -(measures.men(x, 1) * 100 + measures.gaps(x)) * 1000 - measures.pipcount(x)

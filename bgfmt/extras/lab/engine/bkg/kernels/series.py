@@ -1,7 +1,6 @@
 """Whole games of BKG against itself, compiled: the simulation facility (the paper, section VIII).
 
-Dice come from SplitMix64, one stream a game, so that a series does not depend on who plays which game;
-`bgfmt.extras.lab.playing.dice` has the same stream in Python.
+Dice come from SplitMix64, one stream a game, so that a series does not depend on who plays which game.
 """
 
 from __future__ import annotations
@@ -21,11 +20,17 @@ MOST_TURNS = 10_000
 
 @njit()
 def mixed(state: Any) -> Any:
-    """The number that SplitMix64 gives for a state, uint64."""
+    """The number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
     return z ^ (z >> np.uint64(31))
+
+
+@njit()
+def begin(state: Array, seed: Any, game: int) -> None:
+    """Set the dice, state (1,) uint64, to the beginning of a game of a series."""
+    state[0] = mixed(np.uint64(seed) + mixed(np.uint64(game) + GOLDEN))
 
 
 @njit()
@@ -46,7 +51,7 @@ def play(
     """
     state, board = np.zeros(1, np.uint64), start.copy()
     for game in range(len(out)):
-        state[0] = mixed(np.uint64(seed) + mixed(np.uint64(first + game) + GOLDEN))
+        begin(state, seed, first + game)
         moves.copy_board(board, start)
         mover, value, owner, passed, turns = 0, 1, -1, False, 0
         a = b = 0
