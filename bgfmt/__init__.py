@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bgfmt.game.identifiers import parse_position as parse_position
     from bgfmt.game.identifiers import parse_side as parse_side
     from bgfmt.game.state import GameState as GameState
-    from bgfmt.tables.arrow import arrow as arrow
+    from bgfmt.tables.flat import arrow as arrow
     from bgfmt.verifier import verify as verify
     from bgfmt.verifier.repair import repair as repair
 
@@ -68,7 +68,7 @@ _NAMES = {
     "bgfmt.game.board": "Position Side",
     "bgfmt.game.identifiers": "parse_position parse_side",
     "bgfmt.game.state": "GameState",
-    "bgfmt.tables.arrow": "arrow",
+    "bgfmt.tables.flat": "arrow",
     "bgfmt.verifier": "verify",
     "bgfmt.verifier.repair": "repair",
 }

@@ -76,9 +76,8 @@ def convert(
     """
     with open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
-        db = read_source(
-            file, format=format, part=part or 0, **(described or _description(file, format, sizes))
-        )
+        described = described or _description(file, format, sizes)
+        db = read_source(file, format=format, part=part or 0, **described)
         target = target_of(destination, to, db.table, own=db.format)
         plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
@@ -164,9 +163,7 @@ def target_of(
         return own
     if what and not suffix:
         return formats.home(table)
-    fitting = (
-        [f for f in formats.ending(suffix) if not f.historic and (f.reads or not what)] if suffix else []
-    )
+    fitting = [f for f in formats.ending(suffix) if not f.historic and (f.reads or not what)]
     holding = [f for f in fitting if isinstance(table, f.carries)]
     if what:
         holding = [f for f in holding if f.refusal(table, {}) is None]

@@ -132,18 +132,13 @@ class Database:
 
     def info(self) -> dict[str, Any]:
         """Facts for a person or a program: what the file is, and what gnubg makes of it."""
-        reading = self.reading
+        reading, form = self.reading, self.format
         table = reading.table
-        out: dict[str, Any] = {
-            "file": self.name,
-            "size": self.source.size,
-            "format": self.format.name,
-            "title": self.format.title,
-            "kind": table.kind,
-        }
+        out: dict[str, Any] = {"file": self.name, "size": self.source.size}
+        out |= {"format": form.name, "title": form.title, "kind": table.kind}
         if table.points:
             out |= {"points": table.points, "chequers": table.chequers, "positions": table.positions}
-        details, host = self.format.info(reading), self.format.host_facts(reading)
+        details, host = form.info(reading), form.host_facts(reading)
         notes = [*details.pop("notes", []), *host.pop("notes", [])]
         if self.others:
             where = ", ".join(f"{extent.size:,} bytes at {extent.offset:,}" for extent in self.others)
@@ -198,9 +193,8 @@ def open_database(
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
-            db._again = partial(
-                open_database, path, format=format, part=part, guard=guard, **described, **options
-            )
+            how: dict[str, Any] = {"format": format, "part": part, "guard": guard}
+            db._again = partial(open_database, path, **how, **described, **options)
         return db
     except BaseException:
         source.close()
@@ -277,10 +271,8 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
         source = source.whole()
     first = chosen.read(source, **described)
     if described and first.extent.end != source.size:
-        raise FormatError(
-            f"{source.name}: described so, the table takes {first.extent.size:,} bytes; "
-            f"the file has {source.size:,}"
-        )
+        text = f"described so, the table takes {first.extent.size:,} bytes; the file has {source.size:,}"
+        raise FormatError(f"{source.name}: {text}")
     readings: list[tuple[Format[Any], Reading[Any]]] = [(chosen, first)]
     end = first.extent.end
     while end < source.size:
@@ -341,9 +333,8 @@ def settle(
     if candidates:
         return _only(source, candidates)
     if not given:
-        raise FormatError(
-            f"{source.name}: has no {plain} header, and its size and content fit no {plain} file without one"
-        )
+        text = f"has no {plain} header, and its size and content fit no {plain} file without one"
+        raise FormatError(f"{source.name}: {text}")
     missing = [key for key in ("points", "chequers") if key in chosen.headerless and key not in given]
     if missing and not (missing == ["chequers"] and "cubeful" not in chosen.headerless and "points" in given):
         raise CapabilityError(f"{source.name}: say also its {' and '.join(missing)}")
@@ -358,14 +349,10 @@ def _only(
         candidates = [(f, d) for f, d in candidates if _sensible(source, f, d)] or candidates
     if len(candidates) == 1:
         return candidates[0]
-    texts = tuple(
-        f"{form.name}:{','.join(f'{key}={value:d}' for key, value in described.items())}"
-        for form, described in candidates
-    )
-    raise UnknownFormatError(
-        f"{source.name}: no header, and it fits more than one table; say which: {' or '.join(texts)}",
-        readings=texts,
-    )
+    words = ((form, (f"{key}={value:d}" for key, value in fields.items())) for form, fields in candidates)
+    texts = tuple(f"{form.name}:{','.join(said)}" for form, said in words)
+    what = f"no header, and it fits more than one table; say which: {' or '.join(texts)}"
+    raise UnknownFormatError(f"{source.name}: {what}", readings=texts)
 
 
 def _sensible(source: Source, form: Format[Any], described: Mapping[str, Any]) -> bool:

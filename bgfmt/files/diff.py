@@ -185,7 +185,6 @@ def _where(a: Table, b: Table, names: list[str], number: int) -> dict[str, Any]:
     us, them = divmod(number, a.positions) if a.sides > 1 else (number, None)
     for label, table in (("a", a), ("b", b)):
         rows = {name: table.stored(name, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
-        out[label] = {
-            name: np.asarray(row if them is None else row[them]).tolist() for name, row in rows.items()
-        }
+        entries = {name: row if them is None else row[them] for name, row in rows.items()}
+        out[label] = {name: np.asarray(entry).tolist() for name, entry in entries.items()}
     return out

@@ -22,15 +22,8 @@ from bgfmt.errors import BgfmtError
 
 PathLike = str | os.PathLike[str]
 #: slot -> file name; the name carries no meaning beyond the kind it must be
-SLOTS = {
-    "os0": "gnubg_os0.bd",
-    "ts0": "gnubg_ts0.bd",
-    "os": "gnubg_os.bd",
-    "ts": "gnubg_ts.bd",
-    "hyper1": "hyper1.bd",
-    "hyper2": "hyper2.bd",
-    "hyper3": "hyper3.bd",
-}
+SLOTS = {slot: f"gnubg_{slot}.bd" for slot in ("os0", "ts0", "os", "ts")}
+SLOTS |= {slot: f"{slot}.bd" for slot in ("hyper1", "hyper2", "hyper3")}
 #: the programs that read these files; HOST_SLOTS: the slots that each looks for
 HOSTS = {
     "debian": "gnubg 1.07 of Debian and Ubuntu",

@@ -127,9 +127,8 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in known().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {head.bytes[:8]!r}"
-    raise UnknownFormatError(
-        f"{source.name}: no known format; {what} (`bgfmt formats` lists those there are)", asked
-    )
+    what = f"no known format; {what} (`bgfmt formats` lists those there are)"
+    raise UnknownFormatError(f"{source.name}: {what}", asked)
 
 
 def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:

@@ -34,9 +34,9 @@ class Outlet:
         """Where the next byte goes."""
         return self.sink.written
 
-    def expect(self, total: float | None) -> None:
+    def expect(self, total: float) -> None:
         """How many bytes there will be, as far as is known now."""
-        self._total = int(total or 0)
+        self._total = int(total)
 
     def done(self) -> None:
         """All is written."""
@@ -152,6 +152,11 @@ class Layout:
     def size(self) -> int:
         """Bytes of the whole."""
         return sum(region.size for region in self.regions)
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is nothing but the header around the numbers."""
+        return all(r.numbers or r.offset < len(self.header) for r in self.regions)
 
     def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
         """The byte at which an entry begins, or number `item` of one of its columns (the first by default).
@@ -312,8 +317,9 @@ class Format(ABC, Generic[T]):
         """
         self.check(table, options)
         outlet = Outlet(sink, progress)
-        if progress is not None:
-            outlet.expect(self.size_of(table, options))
+        layout = None if progress is None else self.layout_of(table, options)
+        if layout is not None:
+            outlet.expect(layout.size)
         self.emit(table, outlet, options)
         outlet.done()
 
@@ -380,10 +386,10 @@ class Format(ABC, Generic[T]):
         """
         raise CapabilityError(f"the layout of {self.name} files is not told beforehand")
 
-    def size_of(self, table: T, options: Options) -> int | None:
-        """Bytes that writing takes; None where that depends on the numbers."""
+    def layout_of(self, table: T, options: Options) -> Layout | None:
+        """The same; None where it cannot be told without writing."""
         try:
-            return self.layout(table, **options).size
+            return self.layout(table, **options)
         except CapabilityError:
             return None
 
@@ -405,19 +411,15 @@ class Format(ABC, Generic[T]):
         Bytes outside the numbers are compared with what this format writes for the same numbers. A pass over the
         table, unless its layout has nothing but a header outside the numbers.
         """
-        plain, options = self.as_written(table)
-        try:
-            layout = self.layout(plain, **options)
-        except CapabilityError:
-            layout = None
-        short = layout is not None and all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
-        end = extent.offset + len(layout.header) if layout is not None and short else extent.end
-        sink = ComparingSink(source.buffer[extent.offset : end])
-        if layout is not None and short:
+        own, options = self.as_written(table)
+        layout = self.layout_of(own, options)
+        if layout is not None and layout.plain:
+            sink = ComparingSink(source.buffer[extent.offset : extent.offset + len(layout.header)])
             sink.write(layout.header)
         else:
+            sink = ComparingSink(source.buffer[extent.offset : extent.end])
             try:
-                self.write(plain, sink, **options)  # type: ignore[arg-type]
+                self.write(own, sink, **options)  # type: ignore[arg-type]
             except CapabilityError as error:  # numbers that no file of this layout holds
                 yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
                 return
@@ -463,13 +465,8 @@ class Format(ABC, Generic[T]):
 
     def takes_body(self, table: T, options: Options) -> bool:
         """Whether `body` makes room for this table, written with these options."""
-        if type(self).arrays_in is Format.arrays_in:
-            return False
-        try:
-            layout = self.layout(table, **options)
-        except CapabilityError:
-            return False
-        return all(r.numbers or r.offset < len(layout.header) for r in layout.regions)
+        layout = None if type(self).arrays_in is Format.arrays_in else self.layout_of(table, options)
+        return layout is not None and layout.plain
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
         """The arrays of a table in the bytes behind the header."""

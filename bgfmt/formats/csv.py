@@ -9,8 +9,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from bgfmt.errors import CapabilityError
 from bgfmt.formats.base import Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
@@ -18,6 +16,8 @@ from bgfmt.storage import Source
 from bgfmt.tables import Table, flat
 
 AT_ONCE = 1 << 13  # entries that are written together
+#: how a number of a dtype is written, as printf has it: so that it can be had back to the last bit; others whole
+FORMS = {"f8": "%.17g", "f4": "%.9g"}
 
 
 class Csv(AnyTable):
@@ -31,17 +31,10 @@ class Csv(AnyTable):
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         columns = flat.columns(table)
-        line = ",".join(map(_form, columns)) + "\n"
-        sink.write((",".join(column.name for column in columns) + "\n").encode())
+        forms = ("%s" if c.role == "id" else FORMS.get(c.dtype.str[1:], "%d") for c in columns)
+        line = ",".join(forms) + "\n"
+        names = ",".join(column.name for column in columns)
+        sink.write(f"{names}\n".encode())
         for piece in flat.pieces(table, AT_ONCE):
             cells = zip(*piece.lists(columns), strict=True)
             sink.write((line * piece.size % tuple(chain.from_iterable(cells))).encode())
-
-
-def _form(column: flat.Flat) -> str:
-    """How a number of a column is written, as printf has it."""
-    if column.role == "id":
-        return "%s"
-    if column.dtype.kind != "f":
-        return "%d"
-    return "%.17g" if column.dtype == np.float64 else "%.9g"

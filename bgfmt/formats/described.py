@@ -114,22 +114,23 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
         kind = tables.KINDS[meta["kind"]]
         points, chequers = meta["points"], meta["chequers"]
         fields = formats.fields_of(meta.get("extra", {}), kind)
-        shapes = {} if isinstance(arrays, dict) else _shapes(meta["arrays"], kind)
+        if isinstance(arrays, Stored):
+            shapes = _shapes(meta["arrays"], kind)
+            arrays = {name: arrays.array(name, *shape, kind.sides) for name, shape in shapes.items()}
     except SENSELESS as error:
         raise refuse("a table's description as bgfmt writes it", in_a_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
         raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
     rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
-    if isinstance(arrays, dict):
-        rows = arrays
-    else:
-        rows = {name: arrays.array(name, *shape, kind.sides) for name, shape in shapes.items()}
-    if set(rows) - set(rules) or {name for name, optional in rules.items() if not optional} - set(rows):
-        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(rows) or "none")
+    if (
+        arrays.keys() - rules.keys()
+        or {name for name, optional in rules.items() if not optional} - arrays.keys()
+    ):
+        raise refuse(f"arrays {' and '.join(rules)}", ", ".join(arrays) or "none")
     if not rules:
         raise refuse("a kind of table with arrays", kind.kind)
     common: dict[str, Any] = {"provenance": source.name, "release": source.release}
-    table = kind(points=points, chequers=chequers, **common, **fields, **rows)
+    table = kind(points=points, chequers=chequers, **common, **fields, **arrays)
     problem = table.check()
     if problem is not None:
         raise refuse("arrays of the table's size", problem)

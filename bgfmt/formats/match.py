@@ -74,7 +74,7 @@ class BgfmtMatch(Format[MatchScore]):
 
         if not (1 <= header.columns <= MOST and 1 <= header.results <= MOST):
             raise refuse("columns and results", 16, f"1 to {MOST} of each", (header.columns, header.results))
-        size = _header_size(header.columns, header.results)
+        size = FIXED + 4 * header.columns + 20 * header.results + 4
         raw = source.bytes(offset, size, "header")
         right, summed = zlib.crc32(raw[:-4]), int.from_bytes(raw[-4:], "little")
         if right != summed:
@@ -86,14 +86,11 @@ class BgfmtMatch(Format[MatchScore]):
             raise refuse("rows of a block", 20, f"1 to {n}", header.block_rows)
         score = _score(header, raw, refuse)
         start, what = offset + _padded(size), f"{header.points}x{header.chequers} match-score table"
-        fields: dict[str, Any] = {
-            "balance": source.array("<f4", (n, n, header.columns), start, what),
-            "score": score,
-        }
+        rows = source.array("<f4", (n, n, header.columns), start, what)
         end = start + 4 * n * n * header.columns + 4 * -(-n // header.block_rows)
         source.need(end, "sums of the blocks")
         sizes = end - offset, header.points, header.chequers
-        return Reading.of(MatchScore, source, offset, *sizes, **fields, recipe="match")
+        return Reading.of(MatchScore, source, offset, *sizes, balance=rows, score=score, recipe="match")
 
     def info(self, reading: Reading[MatchScore]) -> dict[str, Any]:
         return {"columns": list(reading.table.names)}
@@ -149,10 +146,6 @@ class BgfmtMatch(Format[MatchScore]):
         return Layout(header, regions, place)
 
 
-def _header_size(columns: int, results: int) -> int:
-    return FIXED + 4 * columns + 20 * results + 4
-
-
 def _padded(size: int) -> int:
     return -(-size // 64) * 64
 
@@ -164,20 +157,10 @@ def _block_rows(table: MatchScore) -> int:
 
 def _header(table: MatchScore) -> bytes:
     s = table.score
-    first = FIRST.build(
-        {
-            "points": table.points,
-            "chequers": table.chequers,
-            "away": s.away,
-            "player": s.player,
-            "flags": s.alike + 2 * s.gammons,
-            "columns": len(s.states),
-            "results": len(s.results),
-            "block_rows": _block_rows(table),
-            "digest": bytes.fromhex(s.digest),
-            "met": s.met.encode().ljust(64, b"\0"),
-        }
-    )
+    fields = {"points": table.points, "chequers": table.chequers, "away": s.away, "player": s.player}
+    fields |= {"flags": s.alike + 2 * s.gammons, "columns": len(s.states), "results": len(s.results)}
+    fields |= {"block_rows": _block_rows(table), "digest": bytes.fromhex(s.digest)}
+    first = FIRST.build(fields | {"met": s.met.encode().ljust(64, b"\0")})
     results = np.array([(k, r.win, r.lose) for k, r in s.results.items()], RESULT)
     raw = first + _columns(s).tobytes() + results.tobytes()
     raw += zlib.crc32(raw).to_bytes(4, "little")
@@ -204,7 +187,6 @@ def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
         raise refuse("score", 12, problem, "another")
     expected = _columns(score)
     if not np.array_equal(np.frombuffer(raw, COLUMN, header.columns, FIXED), expected):
-        raise refuse(
-            "columns", FIXED, f"the {len(expected)} columns of this score", f"{header.columns} others"
-        )
+        what = f"the {len(expected)} columns of this score"
+        raise refuse("columns", FIXED, what, f"{header.columns} others")
     return score

@@ -1,21 +1,30 @@
 """NumPy's .npz archive: every kind of table, stored integers or exact float64 numbers, readable without bgfmt.
 
-A zip archive (see `archive`), nothing compressed, of `bgfmt.json` and one .npy file for each array of the table,
-named as `Table.arrays` names them. Members are mapped, not loaded.
+A zip archive, nothing compressed, of `bgfmt.json` and one .npy file for each array of the table, named as
+`Table.arrays` names them. Members are mapped, not loaded. It is read strictly: every byte is a member's or the
+directory's.
 
 member          content
 bgfmt.json      {"kind", "points", "chequers", "extra"}; extra: what the table's file said beyond its numbers
 NAME.npy        npy header of version 2, then the array in C order, little-endian
+
+offset  content
+0       for each member: local header (30 bytes, name, extra field), its bytes, and, where flag bit 3 is set, a
+        descriptor (signature, CRC, sizes of 4 or 8 bytes)
+...     directory: 46 bytes, name and extra field for each member; where 32 bits do not do, 56 + 20 bytes more;
+        22 bytes that end the file
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -23,12 +32,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError
-from bgfmt.formats import archive, described, records
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
+from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Layout, Options, Outlet, Reading, Region
 from bgfmt.formats.described import AnyTable
-from bgfmt.storage import MemorySink, Sink, Source
-from bgfmt.storage.sink import size_of
+from bgfmt.storage import Sink, Source
+from bgfmt.storage.sink import Tail, size_of
+from bgfmt.storage.source import SourceFile
 from bgfmt.tables import MeanRolls, Rows, Table
 
 META = "bgfmt.json"
@@ -37,23 +47,26 @@ NPY = re.compile(
     rb"\{'descr': '([<|](?:[ui][1248]|f[248]))', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
     re.DOTALL,
 )
+LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
+LOCAL_SIZE, DIRECTORY_SIZE, END_SIZE, END_64 = 30, 46, 22, 56 + 20
+LARGE = (1 << 31) - 1  # beyond, zipfile writes fields of 64 bits
+MOST_MEMBERS = 64
 
 
 class Npz(AnyTable):
     name = "npz"
     title = "NumPy archive"
     suffixes = (".npz",)
-    magic = archive.LOCAL
+    magic = LOCAL
 
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        members = archive.members(source, offset, META)
-        meta = members.pop(META)
+        found = members(source, offset, META)
+        meta = found.pop(META)
         if meta.size > described.MOST:
-            raise CorruptError(
-                source.name, offset, f"a member {META} that describes the table", f"{meta.size:,} bytes"
-            )
+            what = f"a member {META} that describes the table"
+            raise CorruptError(source.name, offset, what, f"{meta.size:,} bytes")
 
         def refuse(expected: str, value: object) -> CorruptError:
             return CorruptError(source.name, meta.offset, expected, value)
@@ -61,7 +74,7 @@ class Npz(AnyTable):
         text = source.bytes(meta.offset, meta.size, META)
         if zlib.crc32(text) != meta.crc:
             raise refuse(f"{META} with the sum {meta.crc:08x}", f"{zlib.crc32(text):08x}")
-        arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in members.items()}
+        arrays = {name.removesuffix(".npy"): _array(source, member) for name, member in found.items()}
         table = described.table_of(text, arrays, source, refuse)
         return Reading(table, Extent(offset, source.size - offset))
 
@@ -71,7 +84,7 @@ class Npz(AnyTable):
         return bool(table.arrays()) and table.exact and not isinstance(table, MeanRolls)
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
-        with zipfile.ZipFile(archive.Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]
+        with zipfile.ZipFile(Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]
             out.writestr(_entry(META), described.text_of(table))
             for name, rows in table.arrays().items():
                 with out.open(_entry(f"{name}.npy"), "w", force_zip64=True) as member:
@@ -102,7 +115,7 @@ class Npz(AnyTable):
         sizes = {name: prod(rows.shape) * rows.dtype.itemsize for name, rows in arrays.items()}
         named = [(META, len(described.text_of(table)), False)]
         named += [(f"{name}.npy", heads[name] + sizes[name], True) for name in arrays]
-        begins, whole = archive.size_of(named)
+        begins, whole = archive_size(named)
         regions = [Region(f"zip header of {META}", 0, begins[0]), Region(META, begins[0], named[0][1])]
         starts = {}
         for name, begin in zip(arrays, begins[1:], strict=True):
@@ -128,7 +141,7 @@ class Npz(AnyTable):
         """The archive is compared with what this module writes for the same numbers, sums (CRC) included."""
         yield from super().audit(source, table, extent)
         for text in records.unknown(table):
-            member = archive.members(source, extent.offset)[META]
+            member = members(source, extent.offset)[META]
             yield Fault(member.offset, member.size, META, "what a program writes", text)
 
 
@@ -143,6 +156,116 @@ class _Around:
         if size and not (region is not None and region.numbers):
             self.room[self.written : self.written + size] = np.frombuffer(data, np.uint8)
         self.written += size
+
+
+# -- the archive -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member: where its own header, its bytes and what follows them begin, and the sum the directory has."""
+
+    name: str
+    begin: int
+    offset: int
+    size: int
+    end: int
+    crc: int
+
+
+def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Member]:
+    """The members of the archive that fills a source from `offset` to its end, by name, in file order.
+
+    UnknownFormatError for an archive without the member `needed`; CorruptError unless all are stored plain, in order
+    and without gaps, and agree with the directory.
+    """
+    if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
+        raise TruncatedError(source.name, 0, source.size, "archive with its directory")
+    try:
+        with zipfile.ZipFile(SourceFile(source, offset)) as archive:
+            infos, start = archive.infolist(), archive.start_dir
+    except BgfmtError:
+        raise
+    except Exception as error:  # zipfile raises errors of many kinds for damaged archives
+        reason = str(error) or type(error).__name__
+        raise CorruptError(source.name, offset, "a zip archive", reason) from None
+    if len(infos) > MOST_MEMBERS:
+        raise CorruptError(source.name, offset, f"at most {MOST_MEMBERS} members", len(infos))
+    if needed and needed not in {info.filename for info in infos}:
+        raise described.foreign(source.name, "a zip archive", f"member {needed}")
+    by_name: dict[str, Member] = {}
+    at = offset
+    for k, info in enumerate(infos):
+        follows = infos[k + 1].header_offset if k + 1 < len(infos) else start
+        member = _member(source, info, offset, offset + follows)
+        if member.begin != at or member.name in by_name:
+            raise CorruptError(source.name, member.begin, f"member {info.filename!r} at byte {at}", "another")
+        by_name[member.name], at = member, member.end
+    _check_end(source, offset, at, offset + start, infos)
+    return by_name
+
+
+def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> Member:
+    """A member as the directory has it, held against its own header and descriptor."""
+    begin = base + info.header_offset
+
+    def refuse(what: str, value: object) -> CorruptError:
+        return CorruptError(source.name, begin, f"member {info.filename!r} {what}", value)
+
+    if begin < base or info.file_size < 0:
+        raise refuse("inside the archive", f"one at {begin}")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise refuse("stored plain", "it compressed: unpack the archive, and pack it anew by `zip -0`")
+    if info.flag_bits & ~8 or info.file_size != info.compress_size:
+        raise refuse("stored plain", f"flags {info.flag_bits:#x}")
+    head = source.bytes(begin, LOCAL_SIZE, "archive")
+    magic, flags, method, crc, packed, size, name_size, extra_size = struct.unpack("<4s2xHH4xIIIHH", head)
+    offset = begin + LOCAL_SIZE + name_size + extra_size
+    name = source.bytes(begin + LOCAL_SIZE, name_size, "archive")
+    if (magic, flags, method) != (LOCAL, info.flag_bits, info.compress_type):
+        raise refuse("as the directory has it", head[:10].hex(" "))
+    if name != info.filename.encode("ascii", "replace"):
+        raise refuse("by that name", repr(name))
+    end = offset + info.file_size
+    sums = {crc, packed, size} - {0, 0xFFFFFFFF}
+    if sums - {info.CRC, info.file_size}:
+        raise refuse("with its sum and size", head[14:26].hex(" "))
+    if flags & 8:
+        wide = struct.pack("<4sIQQ", DESCRIPTOR, info.CRC, info.file_size, info.file_size)
+        short = struct.pack("<4sIII", DESCRIPTOR, info.CRC, *[info.file_size & 0xFFFFFFFF] * 2)
+        behind = wide if follows - end == len(wide) else short
+        if source.bytes(end, len(behind), "archive") != behind:
+            raise refuse("with its sum and size behind it", "others")
+        end += len(behind)
+    return Member(info.filename, begin, offset, info.file_size, end, info.CRC)
+
+
+def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipfile.ZipInfo]) -> None:
+    """The directory begins behind the last member, and nothing follows it."""
+    if end != start:
+        raise CorruptError(source.name, end, "the archive's directory", f"{start - end} bytes before it")
+    last = source.bytes(source.size - END_SIZE, END_SIZE, "archive")
+    directory = sum(DIRECTORY_SIZE + len(i.filename.encode()) + len(i.extra) + len(i.comment) for i in infos)
+    left = source.size - start - directory
+    if last[20:] != b"\0\0" or left not in (END_SIZE, END_SIZE + END_64):
+        raise CorruptError(source.name, start + directory, "the end of the archive", "more bytes")
+
+
+def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
+    """Where the bytes of each member begin, and the size of the whole, as `zipfile` writes an archive in one go.
+
+    sizes : name, bytes, and whether its fields have 64 bits whatever its size, of each member.
+    """
+    begins, at, directory = [], 0, 0
+    for name, size, wide in sizes:
+        begin = at
+        at += LOCAL_SIZE + len(name) + (20 if wide else 0)
+        begins.append(at)
+        at += size + (24 if wide else 16)
+        large = 16 * (size > LARGE) + 8 * (begin > LARGE)
+        directory += DIRECTORY_SIZE + len(name) + (4 + large if large else 0)
+    far = END_64 if at > LARGE or directory > LARGE else 0
+    return begins, at + directory + far + END_SIZE
 
 
 # -- members ---------------------------------------------------------------------------------------------
@@ -161,17 +284,13 @@ def _stored(rows: Rows) -> np.dtype[Any]:
 
 
 def _npy_header(rows: Rows) -> bytes:
-    out = MemorySink()
-    header = {
-        "descr": npy.dtype_to_descr(_stored(rows)),
-        "fortran_order": False,
-        "shape": tuple(map(int, rows.shape)),
-    }
-    npy.write_array_header_2_0(out, header)  # type: ignore[arg-type]
-    return bytes(out.data)
+    out, shape = io.BytesIO(), tuple(map(int, rows.shape))
+    header = {"descr": npy.dtype_to_descr(_stored(rows)), "fortran_order": False, "shape": shape}
+    npy.write_array_header_2_0(out, header)
+    return out.getvalue()
 
 
-def _array(source: Source, member: archive.Member) -> NDArray[Any]:
+def _array(source: Source, member: Member) -> NDArray[Any]:
     """The array of a member, a view."""
     head = source.bytes(member.offset, min(member.size, 1024), member.name)
     header = NPY.match(head)
@@ -180,7 +299,6 @@ def _array(source: Source, member: archive.Member) -> NDArray[Any]:
     shape = tuple(int(axis) for axis in header.group(2).decode().replace(" ", "").split(",") if axis)
     dtype, start = np.dtype(header.group(1).decode()), header.end()
     if start + prod(shape) * dtype.itemsize != member.size:
-        raise CorruptError(
-            source.name, member.offset, f"{member.name} of shape {shape}", f"{member.size:,} bytes"
-        )
+        what = f"{member.name} of shape {shape}"
+        raise CorruptError(source.name, member.offset, what, f"{member.size:,} bytes")
     return source.array(dtype, shape, member.offset + start, member.name)

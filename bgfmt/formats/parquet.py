@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra
 from bgfmt.formats import described, records
-from bgfmt.formats.archive import Tail
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
+from bgfmt.storage.sink import Tail
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
 from bgfmt.tables.flat import ID_LENGTH, Flat
@@ -108,10 +108,8 @@ class Parquet(AnyTable):
         columns = _columns(table, settings)
         types = [pyarrow.string() if c.role == "id" else pyarrow.from_numpy_dtype(c.dtype) for c in columns]
         schema = pyarrow.schema([(c.name, kind, False) for c, kind in zip(columns, types, strict=True)])
-        looked_up = table.value_tables()  # columns of at most 65,536 different numbers
-        small = {
-            c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and c.place in looked_up)
-        }
+        few = table.few_values
+        small = {c.name for c in columns if c.dtype.itemsize <= 2 or (c.role == "value" and few)}
         writer = parquet.ParquetWriter(
             Tail(sink),
             schema,
@@ -147,12 +145,10 @@ class Parquet(AnyTable):
             found = f"one by {groups.writer[:60]!r}"
             yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
         else:
-            wrong = groups.wrong_columns(table, _columns(table, _settings(table, {})))
+            wrong = ", ".join(groups.wrong_columns(table, _columns(table, _settings(table, {}))))
+            follows = "what follows from the table"
             if wrong:
-                found = f"others in {', '.join(wrong)}"
-                yield Fault(
-                    extent.offset, extent.size, "Parquet columns", "what follows from the table", found
-                )
+                yield Fault(extent.offset, extent.size, "Parquet columns", follows, f"others in {wrong}")
         for text in records.unknown(table):
             yield Fault(extent.offset, extent.size, FACTS, "what a program writes", text)
 
@@ -240,9 +236,8 @@ class Groups(described.Stored):
         text = json.loads(self.facts())
         compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
-            raise self.refuse(
-                "a compression and a list of columns", f"{compression!r:.40} and {columns!r:.40}"
-            )
+            found = f"{compression!r:.40} and {columns!r:.40}"
+            raise self.refuse("a compression and a list of columns", found)
         return Settings(compression, tuple(map(str, columns)))
 
     def check(self, table: Table, stored: list[Flat]) -> None:

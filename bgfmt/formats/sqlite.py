@@ -40,6 +40,7 @@ FACTS = "table"
 WATCH = 10_000  # steps of SQLite's machine after which they are counted
 STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
+BETWEEN = "position_number >= ? AND position_number < ? ORDER BY position_number"
 INDEX = "CREATE INDEX by_id ON positions (position_id)"
 #: numbers of the file's header that SQLite leaves to those who use it, and pages that hold nothing
 UNUSED = ("application_id", "user_version", "freelist_count")
@@ -196,9 +197,8 @@ class _Rows(described.Stored):
                 raise described.foreign(self.source.name, "SQLite", "table `bgfmt`")
             if len(tables) != 1 or not str(tables[0][1]).startswith("CREATE TABLE bgfmt (key TEXT"):
                 raise self.refuse("a table bgfmt that describes the numbers", "another")
-            row = self._db.execute(
-                "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?", (FACTS, described.MOST)
-            ).fetchone()
+            text = "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?"
+            row = self._db.execute(text, (FACTS, described.MOST)).fetchone()
         if row is None or not isinstance(row[0], str):
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
         return row[0]
@@ -215,16 +215,12 @@ class _Rows(described.Stored):
             questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
             ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)
         if ends != (0, table.entries - 1):
-            raise self.refuse(
-                f"position numbers 0 to {table.entries - 1:,}", f"{ends[0]!r:.40} to {ends[1]!r:.40}"
-            )
+            found = f"{ends[0]!r:.40} to {ends[1]!r:.40}"
+            raise self.refuse(f"position numbers 0 to {table.entries - 1:,}", found)
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         chosen = ", ".join(f'"{name}"' for name in names)
-        text = (
-            f"SELECT position_number, {chosen} FROM positions "
-            "WHERE position_number >= ? AND position_number < ? ORDER BY position_number"
-        )
+        text = f"SELECT position_number, {chosen} FROM positions WHERE {BETWEEN}"
         for start in range(0, len(out), AT_ONCE):
             part = out[start : start + AT_ONCE]
             begin = first + start
@@ -242,9 +238,8 @@ class _Rows(described.Stored):
                 part[:] = numbers
             if not np.array_equal(part, numbers):
                 row = int((part != numbers).any(axis=1).argmax())
-                raise self.refuse(
-                    f"numbers that fit {part.dtype}", f"{numbers[row].tolist()} in row {begin + row:,}"
-                )
+                found = f"{numbers[row].tolist()} in row {begin + row:,}"
+                raise self.refuse(f"numbers that fit {part.dtype}", found)
 
     def unlike(self, table: Table) -> str:
         """What is not as it is written for the numbers of the table, in words; "" where all is."""
@@ -263,8 +258,8 @@ class _Rows(described.Stored):
         at = 0
         for size, rows in _rows(table):
             with self._safely(size * (2 + len(flat.columns(table)) // 8) + 1000):
-                text = "SELECT * FROM positions WHERE position_number >= ? AND position_number < ?"
-                stored = self._db.execute(f"{text} ORDER BY position_number", (at, at + size)).fetchall()
+                text = f"SELECT * FROM positions WHERE {BETWEEN}"
+                stored = self._db.execute(text, (at, at + size)).fetchall()
             pairs = enumerate(zip_longest(stored, rows))
             wrong = next((row for row, (one, other) in pairs if one != other), None)
             if wrong is not None:

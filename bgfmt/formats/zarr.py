@@ -20,6 +20,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,7 @@ class StoreDescription:
 
     def array(self) -> bytes:
         """zarr.json of the equities."""
-        names = ("us", "them", "equity")
-        return _array(self.shape, self.chunk_shape, "uint16", names)
+        return _array(self.shape, self.chunk_shape, "uint16", ("us", "them", "equity"))
 
     def numbers(self) -> bytes:
         """zarr.json of the numbers."""
@@ -85,42 +85,39 @@ class StoreDescription:
 def described(text: bytes, name: str) -> StoreDescription:
     """What the zarr.json of a store's group says; HeaderError where it is not one of ours."""
 
-    def refuse(field: str, expected: object, value: object) -> HeaderError:
-        return HeaderError(name, field, 0, expected, repr(value)[:60])
+    def need(right: bool, field: str, expected: object, value: object) -> None:
+        if not right:
+            raise HeaderError(name, field, 0, expected, repr(value)[:60])
 
-    if len(text) > MOST_META:
-        raise refuse("description", f"{MOST_META:,} bytes at most", len(text))
+    need(len(text) <= MOST_META, "description", f"{MOST_META:,} bytes at most", len(text))
     try:
         spec = json.loads(text)["attributes"]["bgfmt"]
-        if not isinstance(spec, dict):
-            raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise refuse("description", "a zarr v3 group with attributes.bgfmt", text[:40]) from None
-    if spec.get("version") != VERSION:
-        raise refuse("version", VERSION, spec.get("version"))
-    whole = {"points": 12, "chequers": 15, "columns": 4, "side": 1 << 24, "chunk": 1 << 14}
-    for field, most in whole.items():
+        spec = None
+    need(isinstance(spec, dict), "description", "a zarr v3 group with attributes.bgfmt", text[:40])
+    need(spec.get("version") == VERSION, "version", VERSION, spec.get("version"))
+    for field, most in {
+        "points": 12,
+        "chequers": 15,
+        "columns": 4,
+        "side": 1 << 24,
+        "chunk": 1 << 14,
+    }.items():
         value = spec.get(field)
-        if type(value) is not int or not 1 <= value <= most:
-            raise refuse(field, f"a whole number from 1 to {most}", value)
-    if (
-        not issubclass(KINDS.get(str(spec.get("kind")), Table), StoredEquities)
-        or spec["columns"] not in (1, 4)
-        or spec["side"] % spec["chunk"]
-    ):
-        raise refuse(
-            "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", spec.get("kind")
-        )
-    if spec.get("state") not in ("solving", "whole"):
-        raise refuse("state", "solving or whole", spec.get("state"))
-    if not isinstance(spec.get("recipe"), str) or not isinstance(spec.get("sum"), str):
-        raise refuse("recipe and sum", "two words", (spec.get("recipe"), spec.get("sum")))
+        whole = type(value) is int and 1 <= value <= most
+        need(whole, field, f"a whole number from 1 to {most}", value)
+    right = issubclass(KINDS.get(str(spec.get("kind")), Table), StoredEquities)
+    right = right and spec["columns"] in (1, 4) and spec["side"] % spec["chunk"] == 0
+    need(right, "kind", "a two-sided table of 1 or 4 columns, in groups of whole chunks", spec.get("kind"))
+    need(spec.get("state") in ("solving", "whole"), "state", "solving or whole", spec.get("state"))
+    words = spec.get("recipe"), spec.get("sum")
+    need(all(isinstance(word, str) for word in words), "recipe and sum", "two words", words)
     return StoreDescription(**{name: spec[name] for name in StoreDescription.__dataclass_fields__})
 
 
 def sizes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
     """(bytes that all chunks take, bytes that are there)."""
-    each = int(np.prod(spec.chunk_shape)) * 2 + SUM
+    each = prod(spec.chunk_shape) * 2 + SUM
     keys = {store.key(MAIN, (*at, 0)) for at in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     sizes = store.places.sizes(MAIN)
     return each * len(keys), sum(min(each, sizes.get(key, 0)) for key in keys)
@@ -212,25 +209,19 @@ def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
     """A row of chunks, what is wrong with them, and their checksums one behind the other."""
     spec = described(source.bytes(0, source.size), source.name)
     store: ChunkStore = source.store  # type: ignore[attr-defined]
-    sums = bytearray()
-    faults = [chunk_fault(store, spec, (row, b), sums) for b in range(-(-spec.n // spec.chunk))]
-    return row, [fault for fault in faults if fault is not None], bytes(sums)
-
-
-def chunk_fault(
-    store: ChunkStore, spec: StoreDescription, place: tuple[int, int], sums: bytearray
-) -> Fault | None:
-    """What is wrong with a chunk, or None; its checksum goes behind `sums`."""
-    key = store.key(MAIN, (*place, 0))
-    try:
-        values, total = store.get(MAIN, (*place, 0), "<u2", spec.chunk_shape)
-    except BgfmtError as error:
-        return Fault(0, int(np.prod(spec.chunk_shape)) * 2 + SUM, key, "a chunk that adds up", str(error))
-    sums += total.to_bytes(SUM, "little")
-    rows, columns = (min(spec.chunk, spec.n - at * spec.chunk) for at in place)
-    if values[rows:].any() or values[:, columns:].any():
-        return Fault(0, values.nbytes, key, "zeros beyond the table's edge", "other numbers")
-    return None
+    faults, sums = [], b""
+    for b in range(-(-spec.n // spec.chunk)):
+        key, size = store.key(MAIN, (row, b, 0)), prod(spec.chunk_shape) * 2
+        try:
+            values, total = store.get(MAIN, (row, b, 0), "<u2", spec.chunk_shape)
+        except BgfmtError as error:
+            faults.append(Fault(0, size + SUM, key, "a chunk that adds up", str(error)))
+            continue
+        sums += total.to_bytes(SUM, "little")
+        rows, columns = (min(spec.chunk, spec.n - at * spec.chunk) for at in (row, b))
+        if values[rows:].any() or values[:, columns:].any():
+            faults.append(Fault(0, size, key, "zeros beyond the table's edge", "other numbers"))
+    return row, faults, sums
 
 
 def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
@@ -258,7 +249,7 @@ class _Chunks:
         self._recent: OrderedDict[tuple[int, int], Array] = OrderedDict()
         self._checked: set[tuple[int, int]] = set()
         self._lock = threading.Lock()
-        self._most = max(2, RECENT_BYTES // (int(np.prod(description.chunk_shape)) * 2))
+        self._most = max(2, RECENT_BYTES // (prod(description.chunk_shape) * 2))
 
     def _square(self, a: int, b: int) -> Array:
         """A chunk, (chunk, chunk, columns)."""

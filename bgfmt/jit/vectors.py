@@ -137,35 +137,18 @@ def _fetch_line(typing: Any, at: Any) -> Any:
     return types.void(types.int64), generate
 
 
-@overload(lanes.add_best)
-def _(rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any) -> Any:
-    def add_best(
-        rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
-    ) -> None:
-        _add_best(rows, stride, at, results, first, last, total, double)
+def _answer(function: Callable[..., None], code: Any) -> None:
+    """Have numba compile calls of the function to this code."""
 
-    return add_best
+    @overload(function)
+    def _(*args: Any) -> Any:
+        def call(*args: Any) -> None:
+            code(*args)
 
-
-@overload(lanes.multiply)
-def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
-    def multiply(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
-        _products(left, stride, right, steps, out)
-
-    return multiply
+        return call
 
 
-@overload(lanes.multiply_pairs)
-def _(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
-    def multiply_pairs(left: Any, stride: Any, right: Any, steps: Any, out: Any) -> None:
-        _pair_products(left, stride, right, steps, out)
-
-    return multiply_pairs
-
-
-@overload(lanes.fetch_line)
-def _(at: Any) -> Any:
-    def fetch_line(at: Any) -> None:
-        _fetch_line(at)
-
-    return fetch_line
+_answer(lanes.add_best, _add_best)
+_answer(lanes.multiply, _products)
+_answer(lanes.multiply_pairs, _pair_products)
+_answer(lanes.fetch_line, _fetch_line)

@@ -128,9 +128,7 @@ class OneSidedSolver(Solver):
 
     def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
         if self.recipe.play != "best":
-            from bgfmt.solver.kernels.heuristic import heuristic
-
-            return {"bearoff": heuristic(self.chequers, self.recipe)}
+            return {"bearoff": by_fixed_rule(self.chequers, look_ahead=self.recipe.play == "look-ahead")}
         again = self.positions - self.first if self.gammon and self.recipe.gammon == "save" else 0
         sweep = Sweep(workers, self.positions - 1 + again, progress)
         return self._swept(Layers(self.points, self.chequers), sweep, zeros)
@@ -149,24 +147,15 @@ class OneSidedSolver(Solver):
         records = records_for(layers, np.int64 if ordered else np.uint32, zeros)
         race = gammon and recipe.gammon == "race" and first < n
         choices = np.zeros((n if race else 0, 21), np.uint32)
-        numbering = kernels.Board(self.points, layers.terms, layers.steps)
-
-        def kernel(ranges: Array, slots: Any) -> None:
-            kernels.distributions(
-                ranges, numbering, slots, records, rows, part, recipe.remainder == "sums", recipe.divisor,
-                labels, choices, ROLLS,
-            )  # fmt: skip
-
-        part = 0
-        _walk(layers, sweep, kernel)
+        how = recipe.remainder == "sums", recipe.divisor, labels, choices, ROLLS
+        _walk(layers, sweep, kernels.distributions, records, rows, 0, *how)
         if race:
             survival = np.zeros((n - first, ROLLS), np.uint16)
             kernels.race_survival(first, choices, survival)
             rows[first:, 1, 0] = 65535 - survival[:, 0]
             rows[first:, 1, 1:] = survival[:, :-1] - survival[:, 1:]
         elif gammon and first < n:
-            part = 1
-            _walk(layers, sweep, kernel, all_on=True)
+            _walk(layers, sweep, kernels.distributions, records, rows, 1, *how, all_on=True)
         return {"bearoff": rows[:, 0], "gammon": rows[:, 1] if gammon else None}
 
     def _exact(self, layers: Layers, sweep: Sweep) -> dict[str, Any]:
@@ -206,16 +195,9 @@ class NormalSolver(OneSidedSolver):
         moments = np.zeros((self.positions, 4), np.float32)
         bits = moments.view(np.int32)
         records = records_for(layers, np.int64, zeros)
-        numbering = kernels.Board(self.points, layers.terms, layers.steps)
-
-        def kernel(ranges: Array, slots: Any) -> None:
-            kernels.normal_moments(ranges, numbering, slots, records, moments, bits, column)
-
-        column = 0
-        _walk(layers, sweep, kernel)
+        _walk(layers, sweep, kernels.normal_moments, records, moments, bits, 0)
         if self.first < self.positions:
-            column = 2
-            _walk(layers, sweep, kernel, all_on=True)
+            _walk(layers, sweep, kernels.normal_moments, records, moments, bits, 2, all_on=True)
         return {"moments": moments}
 
 
@@ -259,30 +241,25 @@ def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = 
     `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board.
     """
     from bgfmt.solver.kernels import exact as kernels
-    from bgfmt.solver.kernels.one_sided import Board
 
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    numbering = Board(layers.points, layers.terms, layers.steps)
-
-    def kernel(ranges: Array, slots: Any) -> None:
-        kernels.exact_rolls(ranges, numbering, slots, ranked, means, chances)
-
-    _walk(layers, sweep, kernel, all_on=gammon)
+    _walk(layers, sweep, kernels.exact_rolls, ranked, means, chances, all_on=gammon)
     return means
 
 
 def _walk(
-    layers: Layers, sweep: Sweep, kernel: Callable[[Array, Any], None], *, all_on: bool = False
+    layers: Layers, sweep: Sweep, kernel: Callable[..., None], *args: Any, all_on: bool = False
 ) -> None:
-    """Run ``kernel(ranges, slots)`` over all positions by rising number of chequers, or over those with all chequers
-    on the board alone, for which bearing off one chequer ends it."""
-    from bgfmt.solver.kernels.one_sided import Slots
+    """Run ``kernel(ranges, board, slots, *args)`` over all positions by rising number of chequers, or over those with
+    all chequers on the board alone, for which bearing off one chequer ends it."""
+    from bgfmt.solver.kernels.one_sided import Board, Slots
 
+    numbering = Board(layers.points, layers.terms, layers.steps)
     for c in range(layers.chequers if all_on else 1, layers.chequers + 1):
         on, off = layers.places(c)
         slots = Slots(on, layers.spare, 0) if all_on else Slots(on, off, 1)
-        sweep.run(lambda ranges, slots=slots: kernel(ranges, slots), layers.waves(c))  # type: ignore[misc]
+        sweep.run(lambda ranges, slots=slots: kernel(ranges, numbering, slots, *args), layers.waves(c))  # type: ignore[misc]
 
 
 def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array]) -> Any:
@@ -295,6 +272,51 @@ def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callab
     n = layers.records
     keys, doubles = zeros((n, 2 * LANES), dtype), zeros((6, n, 4), dtype)
     return kernels.Records(signs, keys, doubles, LANES)
+
+
+def by_fixed_rule(chequers: int, *, look_ahead: bool) -> Array:
+    """Rows (n, 32) uint16 of the table that GNU Backgammon makes in memory where it finds no file.
+
+    docs/theory/one-sided.md has the rule, which was found by evaluations of the program; tests repeat these. Rows are
+    rounded, not corrected: they add up to 65532 to 65540.
+    """
+    n = board.count(HOME, chequers)
+    counts, rows = board.unrank_array(np.arange(n), HOME).astype(np.int64), np.zeros((n, ROLLS), np.uint16)
+    after = []
+    for high in range(1, HOME + 1):
+        for low in range(1, high + 1):
+            sides, dice = counts.copy(), [high] * 4 if high == low else [high, low]
+            for k, die in enumerate(dice):
+                _move(sides, die, dice[k + 1 :] if look_ahead else [])
+            after.append((1 if high == low else 2, board.rank_array(sides)))
+    pips = counts @ np.arange(1, HOME + 1)
+    order = np.argsort(pips, kind="stable")
+    rows[0, 0] = 65535
+    for some in np.split(order, np.flatnonzero(np.diff(pips[order])) + 1)[1:]:
+        sums = sum(weight * rows[numbers[some], :-1].astype(np.int64) for weight, numbers in after)
+        rows[some, 1:] = (sums + 18) // 36
+    return rows
+
+
+def _move(sides: Array, die: int, later: list[int]) -> None:
+    """Play a die on every side (n, 6) that has a chequer left; later : dice that may bear a chequer off with it."""
+    highest = np.where(sides > 0, np.arange(HOME), -1).max(axis=1)
+    stacks, landings = sides[:, die:], sides[:, : HOME - die]
+    safe = (stacks >= 2) & (landings == 0)
+    ways = [(sides[:, die - 1] > 0, die - 1), (highest < die - 1, highest)]
+    ways += [(sides[:, at - 1] > 0, at - 1) for at in die + np.cumsum(later, dtype=int) if at <= HOME]
+    if (
+        die < HOME
+    ):  # the highest stack, of equals the one with the fewest chequers where it lands, then the lowest
+        ways += [
+            (safe.any(axis=1), die + (stacks * safe).argmax(axis=1)),
+            (highest >= die, die + (stacks * 16 - landings * (stacks > 0)).argmax(axis=1)),
+        ]
+    source = np.select([way[0] for way in ways], [way[1] for way in ways], -1)
+    which = np.flatnonzero((source >= 0) & (highest >= 0))
+    sides[which, source[which]] -= 1
+    inside = which[source[which] >= die]
+    sides[inside, source[inside] - die] += 1
 
 
 def lexicographic(points: int, chequers: int) -> Array:

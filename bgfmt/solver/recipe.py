@@ -28,7 +28,7 @@ class Recipe:
     gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``;
         ``none``: there is no such distribution.
     play : how a roll is played: for the fewest rolls (``best``), or by gnubg's fixed rule, in two versions; see
-        `bgfmt.solver.kernels.heuristic`.
+        `bgfmt.solver.one_sided.by_fixed_rule`.
     rounded : numbers are rounded to integers at every position, as files hold them; False keeps float64.
     divisor : the fewest rolls are those of the rounded numbers (0), or the sums of 36 rolls divided by this number,
         truncated.

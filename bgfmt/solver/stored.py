@@ -71,16 +71,8 @@ class Hands:
                 copied = room("copied", stored.shape, stored.dtype.type)
                 copied[...] = stored
                 stored = copied
-            kernels.lay(
-                stored,
-                self.columns,
-                self.gammons,
-                near.view(self.record),
-                side,
-                at,
-                run,
-                run.view(self.record),
-            )
+            into, whole = near.view(self.record), run.view(self.record)
+            kernels.lay(stored, self.columns, self.gammons, into, side, at, run, whole)
 
     def best(
         self,

@@ -160,7 +160,7 @@ class Squares(NamedTuple):
     ts: tuple[int, int]
 
 
-#: takes records of uint16, block of t's by block, u by u; called from several threads
+#: takes records of uint16, block of t's by block, u by u, and what lies behind them; called from several threads
 Taker = Callable[[Squares, Array], None]
 
 
@@ -235,7 +235,7 @@ class Pairs:
         reach = int(cuts[max(0, layer - REACH)]), int(cuts[layer]) if across else self.order.n
         target = self._own(layer) if across else self.target(layer)
         size = int((starts[us[1]] - starts[us[0]]) * (starts[ts[1]] - starts[ts[0]])) * self.columns
-        made = np.empty(size, np.uint16)
+        made = np.empty(size + self.pool.lanes, np.uint16)
         kernels.squares(
             us, ts, reach, starts, self.lines, self.rolls, self.columns, self.gammons, made, target
         )

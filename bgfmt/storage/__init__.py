@@ -1,5 +1,8 @@
 """Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
 
+# `__all__` is made of what is imported here, which mypy and ruff do not see
+# mypy: implicit-reexport
+# ruff: noqa: F401, PLE0604
 from bgfmt.storage.publish import check_output, create, create_folder
 from bgfmt.storage.sink import ComparingSink, MemorySink, Sink
 from bgfmt.storage.source import (
@@ -14,20 +17,5 @@ from bgfmt.storage.source import (
 )
 from bgfmt.storage.system import PathLike
 
-__all__ = [
-    "REMOTE_OPTIONS",
-    "ComparingSink",
-    "FolderSource",
-    "MappedSource",
-    "MemorySink",
-    "MemorySource",
-    "PathLike",
-    "RangeSource",
-    "Sink",
-    "Source",
-    "check_output",
-    "create",
-    "create_folder",
-    "is_url",
-    "open_source",
-]
+_FUNCTIONS = ("check_output", "create", "create_folder", "is_url", "open_source")
+__all__ = [*(name for name in dir() if name[0].isupper()), *_FUNCTIONS]

@@ -22,6 +22,7 @@ from bgfmt.storage.source import MemorySource, open_regular
 from bgfmt.storage.system import PathLike
 
 Array = NDArray[Any]
+Place = tuple[int, ...]  # of a chunk in the grid of its array
 ROOT = "zarr.json"
 SUM = 4
 MOST_META = 1 << 16
@@ -161,11 +162,11 @@ class ChunkStore:
         self.places = Remote(self.name) if is_address(self.name) else Folder(self.name)
         self.read = self.written = 0
 
-    def key(self, array: str, place: tuple[int, ...]) -> str:
+    def key(self, array: str, place: Place) -> str:
         """The key of a chunk, as zarr's default encoding with a dot has it."""
         return f"{array}/{'.'.join(['c', *map(str, place)])}"
 
-    def put(self, array: str, place: tuple[int, ...], values: Array) -> int:
+    def put(self, array: str, place: Place, values: Array) -> int:
         """Store a chunk; returns its checksum."""
         data = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
         total = crc32c(data)
@@ -174,12 +175,7 @@ class ChunkStore:
         return total
 
     def get(
-        self,
-        array: str,
-        place: tuple[int, ...],
-        dtype: Any,
-        shape: tuple[int, ...],
-        room: Array | None = None,
+        self, array: str, place: Place, dtype: Any, shape: tuple[int, ...], room: Array | None = None
     ) -> tuple[Array, int]:
         """A chunk and its checksum; CorruptError or TruncatedError where it is not what was stored.
 
@@ -204,7 +200,7 @@ class ChunkStore:
             raise CorruptError(name, size, f"the CRC-32C of the chunk, {found:08x}", f"{said:08x}")
         return values.view(dtype).reshape(shape), said
 
-    def parts(self, array: str, place: tuple[int, ...], starts: list[int], size: int) -> bytes:
+    def parts(self, array: str, place: Place, starts: list[int], size: int) -> bytes:
         """`size` bytes from each start of a chunk that was checked before; TruncatedError where they are gone."""
         key = self.key(array, place)
         try:
@@ -216,7 +212,7 @@ class ChunkStore:
             raise TruncatedError(f"{self.name}/{key}", max(starts) + size, 0, "chunk")
         return data
 
-    def size(self, array: str, place: tuple[int, ...]) -> int:
+    def size(self, array: str, place: Place) -> int:
         """Bytes of a chunk, -1 where there is none."""
         return self.places.size(self.key(array, place))
 
@@ -247,6 +243,6 @@ def crc32c(data: Array) -> int:
     return int(crc.value(data))
 
 
-def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[Place]:
     """The places of all chunks of an array."""
     return np.ndindex(*(-(-size // step) for size, step in zip(shape, chunk, strict=True)))

@@ -103,7 +103,6 @@ class Draft:
 
     def __init__(self, target: Path) -> None:
         self.target, self.folder = target, target.parent
-        self._prefix = _prefix(target)
         self.beside: Path | None = None
         self.fd = -1
         if hasattr(os, "O_TMPFILE") and hasattr(os, "link") and os.path.isdir("/proc/self/fd"):
@@ -111,7 +110,7 @@ class Draft:
                 self.fd = os.open(self.folder, os.O_TMPFILE | os.O_RDWR, 0o666)
         if self.fd < 0:
             self._sweep()
-            self.beside = self._new_name()
+            self.beside = _hidden(self.target, ".part")
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
             for flag in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
                 flags |= getattr(os, flag, 0)
@@ -124,7 +123,7 @@ class Draft:
         if force:
             if self.beside is None:
                 self._sweep()
-                beside = self._new_name()
+                beside = _hidden(self.target, ".part")
                 self._link(beside)
                 self.beside = beside
             with contextlib.suppress(FileNotFoundError):
@@ -148,9 +147,6 @@ class Draft:
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
-
-    def _new_name(self) -> Path:
-        return self.folder / f"{self._prefix}{os.urandom(8).hex()}.part"
 
     def _link(self, to: Path) -> None:
         """Give the file a name, its only one or one more; FileExistsError where it is taken."""
@@ -180,7 +176,7 @@ class Draft:
     def _sweep(self) -> None:
         """Remove drafts of the same target whose process is gone: those whose lock can be had."""
         for entry in os.scandir(self.folder):
-            if not entry.name.startswith(self._prefix) or not entry.is_file(follow_symlinks=False):
+            if not entry.name.startswith(_prefix(self.target)) or not entry.is_file(follow_symlinks=False):
                 continue
             with contextlib.suppress(OSError):
                 fd = open_regular(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
@@ -200,6 +196,10 @@ def _prefix(target: Path) -> str:
     return f".bgfmt-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
+def _hidden(target: Path, suffix: str) -> Path:
+    return target.parent / f"{_prefix(target)}{os.urandom(8).hex()}{suffix}"
+
+
 # ---- folders
 
 PARTS, OLD = ".parts", ".old"
@@ -213,7 +213,7 @@ def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
     With `force` it takes the place of a folder that is there. Call `settle` before looking at what is there.
     """
     target = Path(path).resolve()
-    hidden = target.parent / f"{_prefix(target)}{os.urandom(8).hex()}{PARTS}"
+    hidden = _hidden(target, PARTS)
     locked = -1
     try:
         with system.said_of(path):

@@ -7,13 +7,17 @@ opened, by its ETag, else its Last-Modified, else its size.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -29,7 +33,7 @@ from bgfmt.errors import (
     SourceChangedError,
     extra,
 )
-from bgfmt.storage.kept import KeptPages
+from bgfmt.storage.chunks import Folder
 from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
 from bgfmt.storage.system import PathLike
 
@@ -44,6 +48,10 @@ GAP_PAGES = 1  # missing pages with no more than this many others between them a
 LONGEST = 4 << 20  # bytes of one request
 REQUESTS = 8  # requests under way
 WALK = 1 << 20  # bytes from which a reading is a walk through the file, which no page is kept of
+KEPT_FACTS = "facts.json"
+VARIABLE = "BGFMT_CACHE"
+TRUSTED = 3600.0  # seconds for which a file is taken not to have been replaced; every answer says so, too
+MOST_KEPT = 4 << 30  # bytes of all kept pages; beyond it the oldest files go
 
 
 def open_url(
@@ -202,15 +210,90 @@ class RemoteSource(RangeSource):
         """As of every source that is asked for ranges; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
-        step = max(
-            1, self.cache_pages // 4
-        )  # records of two pages each, which are still kept when they are read
+        # records of two pages each, which are still kept when they are read
+        step = max(1, self.cache_pages // 4)
         for start in range(0, len(order), step):
             part = order[start : start + step]
             begins = offset + numbers[part] * width
             self.pages(np.unique(np.array([begins, begins + width - 1]) // self.page_bytes).tolist())
             out[part] = super().pick(offset, width, numbers[part])
         return out
+
+
+class KeptPages:
+    """The pages of one address in a folder for later processes; what cannot be read or written counts as absent.
+
+    A folder of its own has `facts.json`, which says the file's size and what tells a replaced one, and a file for
+    each page. What it holds may be removed at any time.
+
+    size, mark : of the file, and what tells a replaced one, as they were when somebody looked.
+    """
+
+    def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
+        name = hashlib.sha256(f"{page_bytes} {url}".encode()).hexdigest()[:32]
+        self.root, self.folder, self.page_bytes = Path(folder), Path(folder) / name, page_bytes
+        self._files = Folder(self.folder)
+        self.size, self.mark = 0, ""
+
+    @classmethod
+    def of(cls, folder: PathLike | None, url: str, page_bytes: int) -> KeptPages | None:
+        """The pages of an address in a folder, by default that of the environment variable BGFMT_CACHE, else none."""
+        chosen = os.environ.get(VARIABLE) if folder is None else folder
+        return cls(chosen, url, page_bytes) if chosen else None
+
+    def fresh(self) -> bool:
+        """Whether size and mark are known, and were looked at not long ago."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            path = self.folder / KEPT_FACTS
+            facts = json.loads(path.read_bytes())
+            self.size, self.mark = int(facts["size"]), str(facts["mark"])
+            return 0 <= time.time() - path.stat().st_mtime < TRUSTED
+        return False
+
+    def settle(self, size: int, mark: str) -> None:
+        """Say what the file is now; pages of another are let go."""
+        known = (self.size, self.mark)
+        if known != (size, mark):
+            self.forget()
+        self.size, self.mark = size, mark
+        with suppress(OSError):
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._files.write(KEPT_FACTS, [json.dumps({"size": size, "mark": mark}).encode()])
+        self._bound()
+
+    def forget(self) -> None:
+        """Let all pages go."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def read(self, page: int) -> bytes | None:
+        """A page, None where it is not there."""
+        with suppress(OSError):
+            data = (self.folder / str(page)).read_bytes()
+            if len(data) == min(self.page_bytes, self.size - page * self.page_bytes):
+                return data
+        return None
+
+    def write(self, page: int, data: bytes) -> None:
+        """Keep a page."""
+        with suppress(OSError):
+            self._files.write(str(page), [data])
+
+    def _bound(self) -> None:
+        """Where there are more bytes than `MOST_KEPT`, let the oldest go until three quarters of that are left."""
+        found: list[tuple[float, int, Path]] = []
+        with suppress(OSError):
+            for file in self.root.glob("*/[0-9]*"):
+                status = file.stat()
+                found.append((status.st_mtime, status.st_size, file))
+        left = sum(size for _, size, _ in found)
+        if left <= MOST_KEPT:
+            return
+        for _, size, file in sorted(found):
+            if left <= MOST_KEPT * 3 // 4:
+                return
+            with suppress(OSError):
+                file.unlink()
+            left -= size
 
 
 class WholeRemote(MemorySource):
@@ -301,9 +384,8 @@ class Web:
         try:
             same = response.status == 206 and mark(response) == self.seen
             if not same or self._sent(response)[2] not in (None, self.size):
-                raise SourceChangedError(
-                    f"{self.name}: the file was replaced while it was read; open it again"
-                )
+                text = "the file was replaced while it was read; open it again"
+                raise SourceChangedError(f"{self.name}: {text}")
             return self._body(response, offset, size)
         finally:
             response.release_conn()

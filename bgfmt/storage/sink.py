@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import mmap
 import zlib
 from collections.abc import Iterator
@@ -124,6 +125,21 @@ class FileSink(Sink):
     def flush(self) -> None:
         if self._synced is not None:
             self._synced.result()
+
+
+class Tail(io.RawIOBase):
+    """A sink as the unseekable file that zipfile writes."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        before = self._sink.written
+        self._sink.write(data)
+        return int(self._sink.written - before)
 
 
 class _Held(Sink):

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
-from bgfmt.tables.rows import PairRows
+from bgfmt.tables.rows import LazyRows
 
 if TYPE_CHECKING:
     from construct import Construct, Container
@@ -50,9 +50,8 @@ Progress = Callable[[int, int], None]
 def require_regular(status: os.stat_result, name: str) -> None:
     """OSError unless the status is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(
-            errno.EISDIR, "is a folder, not a regular file (FOLDER/* names its files)", name
-        )
+        text = "is a folder, not a regular file (FOLDER/* names its files)"
+        raise IsADirectoryError(errno.EISDIR, text, name)
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
         raise OSError(errno.EINVAL, f"is {kind}, not a regular file", name)
@@ -62,8 +61,7 @@ def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
     """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
     name = os.fspath(path)
     require_regular(os.stat(name), name)
-    more = ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
-    for flag in more:
+    for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, flag, 0)
     fd = os.open(name, flags)
     try:
@@ -168,8 +166,8 @@ class Source(Protocol):
         return bytes(self.buffer[offset : offset + size])
 
 
-class _Whole(Source):
-    """A source whose bytes are one memoryview."""
+class MemorySource(Source):
+    """Bytes already in memory, or mapped, as one memoryview."""
 
     def __init__(self, data: Any, name: str = "<bytes>", path: Path | None = None) -> None:
         self._buffer: memoryview | None = memoryview(data).toreadonly()
@@ -193,7 +191,7 @@ class _Whole(Source):
                 view.release()
 
 
-class MappedSource(_Whole):
+class MappedSource(MemorySource):
     """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
@@ -221,10 +219,6 @@ class MappedSource(_Whole):
             with contextlib.suppress(BufferError):  # the map closes with the last view
                 self._map.close()
             self._map = None
-
-
-class MemorySource(_Whole):
-    """Bytes already in memory."""
 
 
 class SourceFile(io.RawIOBase):
@@ -364,7 +358,7 @@ class RangeSource(Source):
         self._read = None
 
 
-class RangeRows(PairRows):
+class RangeRows(LazyRows):
     """An array of a source that is asked for ranges: rows and records are read when they are asked for."""
 
     def __init__(
@@ -382,7 +376,7 @@ class RangeRows(PairRows):
         def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
             return source.pick(offset, record, us * shape[1] + them).view(dtype)
 
-        super().__init__(shape, dtype, fetch, pairs, pick)
+        super().__init__(shape, dtype, fetch, pick, pairs)
 
     @property
     def nbytes(self) -> int:
@@ -395,9 +389,8 @@ class GuardedSource(RangeSource):
 
     def __init__(self, path: PathLike) -> None:
         self._fd = fd = open_regular(path)
-        super().__init__(
-            os.fspath(path), os.fstat(fd).st_size, lambda at, size: system.read_at(fd, size, at), Path(path)
-        )
+        size = os.fstat(fd).st_size
+        super().__init__(os.fspath(path), size, lambda at, size: system.read_at(fd, size, at), Path(path))
 
     def close(self) -> None:
         if self._read is not None:
@@ -421,10 +414,10 @@ class FolderSource(RangeSource):
         if names is None:
             found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
             names = sorted(entry.name for entry in found)
+        self.files = {}
         with contextlib.ExitStack() as opened:
-            self.files = {
-                name: opened.enter_context(open_source(folder / name, guard=guard)) for name in names
-            }
+            for name in names:
+                self.files[name] = opened.enter_context(open_source(folder / name, guard=guard))
             opened.pop_all()
         self._parts = list(self.files.values())
         self._begins = [0, *accumulate(source.size for source in self._parts)]

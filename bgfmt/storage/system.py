@@ -33,19 +33,8 @@ def write_at(fd: int, data: memoryview, offset: int) -> None:
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
     """Up to `size` bytes from an offset; fewer only where the file ends."""
-    pieces = []
-    while size:
-        if hasattr(os, "pread"):
-            piece = os.pread(fd, min(size, 1 << 30), offset)
-        else:
-            with _SEEKING:
-                os.lseek(fd, offset, os.SEEK_SET)
-                piece = os.read(fd, min(size, 1 << 30))
-        if not piece:
-            break
-        pieces.append(piece)
-        size, offset = size - len(piece), offset + len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    out = bytearray(size)
+    return bytes(memoryview(out)[: read_into(fd, memoryview(out), offset)])
 
 
 def read_into(fd: int, out: memoryview, offset: int) -> int:
@@ -56,7 +45,9 @@ def read_into(fd: int, out: memoryview, offset: int) -> int:
         if hasattr(os, "preadv"):
             got = os.preadv(fd, [rest], offset + done)
         else:
-            piece = read_at(fd, len(rest), offset + done)
+            with _SEEKING:
+                os.lseek(fd, offset + done, os.SEEK_SET)
+                piece = os.read(fd, len(rest))
             got = len(piece)
             rest[:got] = piece
         if got == 0:

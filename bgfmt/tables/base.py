@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import prod
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -143,11 +144,9 @@ class Table:
             KINDS.enter(cls.kind, cls)
 
     def __repr__(self) -> str:
-        arrays = {name: f"{rows.dtype} {tuple(rows.shape)}" for name, rows in self.arrays().items()}
-        said = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
-        return (
-            f"{type(self).__name__}({', '.join(f'{k}={arrays.get(k) or repr(v)}' for k, v in said.items())})"
-        )
+        said = {one.name: repr(getattr(self, one.name)) for one in fields(self) if one.repr}
+        said |= {name: f"{rows.dtype} {tuple(rows.shape)}" for name, rows in self.arrays().items()}
+        return f"{type(self).__name__}({', '.join(map('='.join, said.items()))})"
 
     def _repr_html_(self) -> str:
         from bgfmt.game.display import html_table
@@ -159,17 +158,16 @@ class Table:
 
     def to_pandas(self) -> Any:
         """The stored numbers as a pandas DataFrame, a row an entry; needs pyarrow and pandas."""
-        from bgfmt.tables.arrow import arrow
+        from bgfmt.tables.flat import arrow
 
         return arrow(self).to_pandas()
 
     def to_polars(self) -> Any:
         """The stored numbers as a polars DataFrame, a row an entry; needs pyarrow and polars."""
-        from bgfmt.tables.arrow import arrow
+        from bgfmt.tables.flat import arrow
 
-        return extra("polars", "this needs polars, which is not installed", "pip install polars").from_arrow(
-            arrow(self)
-        )
+        polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
+        return polars.from_arrow(arrow(self))
 
     # -- what it holds -----------------------------------------------------------------------------------
 
@@ -190,9 +188,8 @@ class Table:
             if rows is None and rule.optional:
                 continue
             shape, dtype = tuple(rows.shape), np.dtype(rows.dtype).newbyteorder("=")
-            if not any(_fits(shape, allowed) for allowed in rule.shapes) or dtype not in [
-                np.dtype(name) for name in rule.dtypes
-            ]:
+            fits = any(_fits(shape, allowed) for allowed in rule.shapes)
+            if not fits or dtype not in map(np.dtype, rule.dtypes):
                 wanted = f"{' or '.join(map(_shape, rule.shapes))} of {' or '.join(rule.dtypes)}"
                 return f"{rule.name} needs shape {wanted}, not {_shape(shape)} of {dtype}"
         return None
@@ -215,9 +212,7 @@ class Table:
     @property
     def nbytes(self) -> int:
         """Bytes of the stored numbers."""
-        return sum(
-            int(np.prod(r.shape, dtype=object)) * np.dtype(r.dtype).itemsize for r in self.arrays().values()
-        )
+        return sum(prod(rows.shape) * np.dtype(rows.dtype).itemsize for rows in self.arrays().values())
 
     @property
     def listing(self) -> Listing | None:
@@ -256,9 +251,9 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
-        from bgfmt.tables import arrow
+        from bgfmt.tables.flat import stream
 
-        return arrow.stream(self).__arrow_c_stream__(requested_schema)
+        return stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
         """What a file of that record's format said beyond the numbers, or None."""
@@ -337,9 +332,8 @@ class Table:
             numbers[start : start + CHUNK] = board.rank_array(given[start : start + CHUNK], start)
         if numbers.size and numbers.max() >= self.positions:
             row = int((numbers >= self.positions).argmax())
-            raise NotCoveredError(
-                f"row {row} has {given[row].sum()} chequers, the table covers {self.chequers}"
-            )
+            many = given[row].sum()
+            raise NotCoveredError(f"row {row} has {many} chequers, the table covers {self.chequers}")
         return numbers
 
     def _number_of(self, side: Side) -> int:
@@ -368,9 +362,8 @@ class Table:
         """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
         offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
         if column is not None and column not in offered:
-            raise CapabilityError(
-                f"a {self.kind} table has no column {column!r} (it has: {', '.join(offered)})"
-            )
+            known = ", ".join(offered)
+            raise CapabilityError(f"a {self.kind} table has no column {column!r} (it has: {known})")
         return list(self.names) if column is None else [column]
 
     @abstractmethod
@@ -428,12 +421,10 @@ class Table:
         """Those numbers, (m,) of each column, of all entries of a block of rows."""
         yield from np.ascontiguousarray(self.values(numbers).T)
 
-    def value_tables(self) -> dict[int, tuple[str, int, NDArray[Any]]]:
-        """By the place of a column, where each of its numbers follows from one stored 16-bit number alone.
-
-        Array and item of that number, and float32 of shape (65536,): what each one means.
-        """
-        return {}
+    @property
+    def few_values(self) -> bool:
+        """Whether each number of `columns` follows from one stored 16-bit number, so that 65,536 are possible."""
+        return False
 
     @property
     def max_error(self) -> float | None:
@@ -473,9 +464,8 @@ class Table:
     def _corner(self, p: int, c: int) -> Self:
         """The corner of another size."""
         if p < 1 or c < 1 or p > self.points or c > self.chequers:
-            raise CapabilityError(
-                f"a {self.points}x{self.chequers} table has no {p}x{c} corner; solve one of that size instead"
-            )
+            own = f"{self.points}x{self.chequers}"
+            raise CapabilityError(f"a {own} table has no {p}x{c} corner; solve one of that size instead")
         n = board.count(p, c)
         numbers = None if p == self.points else board.corner_numbers(p, c, self.points)
         corner = corner_of_rows if self.sides == 1 else corner_of_pairs
@@ -488,13 +478,8 @@ class Table:
 
     def made_into(self, kind: type[K], **fields: Any) -> K:
         """A table of the same size and source, of another kind."""
-        return kind(
-            points=self.points,
-            chequers=self.chequers,
-            provenance=self.provenance,
-            release=self.release,
-            **fields,
-        )
+        common = ("points", "chequers", "provenance", "release")
+        return kind(**{name: getattr(self, name) for name in common}, **fields)
 
     def rearranged(self) -> dict[str, Any]:
         """`carried`: of what a file said beyond the numbers, the part that stays true when they are rearranged."""

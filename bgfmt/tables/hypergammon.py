@@ -158,22 +158,18 @@ class ExactHypergammon(HyperSides):
         rows = block["float64"]
         chances, money = rows[..., :5], rows[..., 5:]
         inside = ((chances >= 0) & (chances <= 1 + SLACK) & (np.abs(money) <= 3 + SLACK)).all(axis=(1, 2))
-        yield Breach(
-            "bounds", np.asarray(~inside), "a chance is not from 0 to 1, or an equity not from -3 to 3"
-        )
+        what = "a chance is not from 0 to 1, or an equity not from -3 to 3"
+        yield Breach("bounds", np.asarray(~inside), what)
         yield cube_order(rows[..., 6], rows[..., 7], rows[..., 9], SLACK)
 
     def coarser(self) -> tuple[Coarser, ...]:
-        return (
-            Coarser(Hypergammon, self.rounded, "numbers are rounded to 24 bits, cubeless equities dropped"),
-        )
+        lost = "numbers are rounded to 24 bits, cubeless equities dropped"
+        return (Coarser(Hypergammon, self.rounded, lost),)
 
     def rounded(self) -> Hypergammon:
         """The numbers as gnubg's files hold them, rounded to 24 bits."""
-        n = self.positions
-        records = LazyRows(
-            (n, n, RECORD), np.dtype("u1"), lambda a, b: _records(np.asarray(self.float64[a:b]))
-        )
+        shape = self.positions, self.positions, RECORD
+        records = LazyRows(shape, "u1", lambda a, b: _records(np.asarray(self.float64[a:b])))
         return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self.rearranged())
 
 

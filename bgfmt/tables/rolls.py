@@ -123,14 +123,8 @@ class OneSideAnswer:
 
     def heading(self) -> dict[str, Any]:
         """What every answer about one side begins with, as plain values."""
-        return {
-            "side": str(self.side),
-            "position_number": self.number,
-            "pips": self.pips,
-            "mean_rolls": self.mean_rolls,
-            "epc": self.epc,
-            "wastage": self.wastage,
-        }
+        rolls = {name: getattr(self, name) for name in ("pips", "mean_rolls", "epc", "wastage")}
+        return {"side": str(self.side), "position_number": self.number} | rolls
 
 
 @dataclass(frozen=True)
@@ -155,9 +149,8 @@ class Estimate(OneSideAnswer):
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")
         if self.gammon_mean_rolls is not None:
-            lines.append(
-                f"{'Saving gammon':<14}{self.gammon_mean_rolls:7.3f} (std dev {self.gammon_std_rolls:.3f})"
-            )
+            deviation = f"(std dev {self.gammon_std_rolls:.3f})"
+            lines.append(f"{'Saving gammon':<14}{self.gammon_mean_rolls:7.3f} {deviation}")
         lines += [f"{'EPC':<10}{self.epc:10.3f}", f"{'Wastage':<10}{self.wastage:10.3f}"]
         return "\n".join(lines) + "\n"
 

@@ -37,7 +37,8 @@ class LazyRows:
     """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray. `rows[:, 3:5]` is lazy too.
 
     `pick(numbers)`, where given, returns the rows of an int64 array of numbers; without it they are fetched in
-    the ranges they span.
+    the ranges they span. `pairs(us, them)`, where given, returns the records of pairs [us, them], two int64 arrays;
+    without it whole rows are made for them.
     """
 
     def __init__(
@@ -46,29 +47,17 @@ class LazyRows:
         dtype: np.dtype[Any] | str,
         fetch: Callable[[int, int], Array],
         pick: Callable[[NDArray[np.int64]], Array] | None = None,
+        pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Array] | None = None,
     ) -> None:
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
-        self._fetch = fetch
-        self._pick = pick
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        self._fetch, self._pick, self._pairs = fetch, pick, pairs
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any, /) -> Any:
         if isinstance(key, tuple):
-            first, rest = key[0], key[1:]
-            if (
-                isinstance(first, slice)
-                and first == slice(None)
-                and len(self.shape) == 2
-                and isinstance(rest[0], slice)
-            ):
-                return self._columns(rest[0])
-            rows = self[first]
-            if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
-                return rows[(np.arange(len(rows)), *rest)]  # pairs, as an ndarray indexes
-            return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
+            return self._at(key)
         if isinstance(key, (int, np.integer)):
             number = int(key) + (len(self) if key < 0 else 0)
             if not 0 <= number < len(self):
@@ -88,6 +77,21 @@ class LazyRows:
                 rows[i] = self._fetch(int(one), int(one) + 1)[0]
         return rows.reshape(numbers.shape + self.shape[1:])
 
+    def _at(self, key: tuple[Any, ...]) -> Any:
+        """Items of several axes, as of an ndarray."""
+        first, rest = key[0], key[1:]
+        if self._pairs is not None and len(key) > 1 and all(map(_is_number, key[:2])):
+            sides = np.broadcast_arrays(*map(wrapped, key[:2], self.shape[:2]))
+            found = self._pairs(*(side.reshape(-1) for side in sides))
+            return found.reshape(*sides[0].shape, *self.shape[2:])[(..., *key[2:])]
+        whole = isinstance(first, slice) and first == slice(None)
+        if whole and len(self.shape) == 2 and isinstance(rest[0], slice):
+            return self._columns(rest[0])
+        rows = self[first]
+        if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
+            return rows[(np.arange(len(rows)), *rest)]  # pairs
+        return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
+
     def _columns(self, which: slice) -> LazyRows:
         """Some columns of all rows, still on demand."""
         shape = len(self), len(range(*which.indices(self.shape[1])))
@@ -97,36 +101,9 @@ class LazyRows:
         return np.asarray(self._fetch(0, len(self)), dtype)
 
 
-class PairRows(LazyRows):
-    """Records of pairs [us, them] made on demand: `pairs(us, them)` returns those of two int64 arrays, one each."""
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any] | str,
-        fetch: Callable[[int, int], Array],
-        pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Array],
-        pick: Callable[[NDArray[np.int64]], Array] | None = None,
-    ) -> None:
-        super().__init__(shape, dtype, fetch, pick)
-        self._pairs = pairs
-
-    def __getitem__(self, key: Any, /) -> Any:
-        """As of an ndarray; one pair, or arrays of pairs, make these records alone."""
-        if isinstance(key, tuple) and len(key) >= 2 and all(map(_is_number, key[:2])):
-            sides = np.broadcast_arrays(
-                *(wrapped(k, n) for k, n in zip(key[:2], self.shape[:2], strict=True))
-            )
-            found = self._pairs(*(side.reshape(-1) for side in sides))
-            rows = found.reshape(*sides[0].shape, *self.shape[2:])
-            return rows[(..., *key[2:])] if len(key) > 2 else rows
-        return super().__getitem__(key)
-
-
 def _is_number(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) or (
-        isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu"
-    )
+    whole = isinstance(key, (int, np.integer))
+    return whole or (isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu")
 
 
 def wrapped(key: Any, size: int) -> NDArray[np.int64]:
@@ -193,7 +170,7 @@ def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Ro
 # -- rows in squares ------------------------------------------------------------------------------------
 
 
-class PlacedPairs(PairRows):
+class PlacedPairs(LazyRows):
     """(n, n, k) records by position numbers, kept by places: place p is that of position `order[p]`.
 
     Square (a, b) has the records of places a * chunk to (a + 1) * chunk against those of b, (chunk, chunk, k), filled
@@ -213,7 +190,7 @@ class PlacedPairs(PairRows):
         self.order, self.chunk, self._lines, self._records = order, chunk, lines, records
         self.place = np.empty(len(order), np.int64)
         self.place[order] = np.arange(len(order))
-        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._some, self._rows)
+        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._rows, self._some)
 
     @property
     def chunks(self) -> int:
@@ -222,17 +199,14 @@ class PlacedPairs(PairRows):
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
         """Records of places `rows`, which follow each other, against places first..last-1, (rows, places, k)."""
-        start, stop = int(rows[0]), int(rows[-1]) + 1
-        out = np.empty((stop - start, last - first, self.shape[2]), self.dtype)
-        c = self.chunk
-        for a in range(start // c, -(-stop // c)):
+        start, c = int(rows[0]), self.chunk
+        out = np.empty((len(rows), last - first, self.shape[2]), self.dtype)
+        for a in np.unique(rows // c).tolist():
+            here = rows[rows // c == a]
             for b in range(first // c, -(-last // c)):
-                lines, columns = _common(a * c, c, start, stop), _common(b * c, c, first, last)
-                to = out[
-                    lines.start - start : lines.stop - start, columns.start - first : columns.stop - first
-                ]
-                here = np.arange(lines.start - a * c, lines.stop - a * c)
-                to[...] = self._lines(a, b, here)[:, columns.start - b * c : columns.stop - b * c]
+                low, high = max(b * c, first), min(b * c + c, last)
+                lines = self._lines(a, b, here - a * c)[:, low - b * c : high - b * c]
+                out[here - start, low - first : high - first] = lines
         return out
 
     def _rows(self, numbers: Array) -> Array:
@@ -260,7 +234,3 @@ class PlacedPairs(PairRows):
                 here = rows[group] - a * self.chunk, columns[group] - b * self.chunk
                 out[group] = self._records(a, b, *here)
         return out
-
-
-def _common(begin: int, size: int, first: int, last: int) -> range:
-    return range(max(begin, first), min(begin + size, last))

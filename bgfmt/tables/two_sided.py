@@ -16,7 +16,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
 from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
-from bgfmt.tables.rows import Array, LazyRows, PairRows, Rows, at_random
+from bgfmt.tables.rows import Array, LazyRows, Rows, at_random
 
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
@@ -51,11 +51,12 @@ class PairRecord:
     owned: float | None = None
     centered: float | None = None
     opponent: float | None = None
+    known: ClassVar[tuple[str, ...]] = EQUITY_COLUMNS
 
     def as_dict(self) -> dict[str, Any]:
         """The equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {"position": str(self.position), "position_number": self.number}
-        return out | {c: getattr(self, c) for c in EQUITY_COLUMNS if getattr(self, c) is not None}
+        return out | {c: getattr(self, c) for c in self.known if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
         """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
@@ -71,15 +72,12 @@ class PairRecord:
 class Equities(PairRecord):
     """Those of a table that ignores gammons."""
 
+    known: ClassVar[tuple[str, ...]] = ("win", *EQUITY_COLUMNS)
+
     @property
     def win(self) -> float:
         """Chance to win, from the cubeless equity."""
         return self.cubeless / 2 + 0.5
-
-    def as_dict(self) -> dict[str, Any]:
-        known = super().as_dict()
-        return {"position": known.pop("position"), "position_number": known.pop("position_number"),
-                "win": self.win, **known}  # fmt: skip
 
     def describe(self, who: str = "") -> str:
         return super().describe(who) + f"{'Win':<30}: {100 * self.win:7.3f} %\n"
@@ -209,14 +207,9 @@ class StoredEquities(PairEquities):
         known = self.known_errors.tolist()
         return ({"win": known[0] / 2} if self.tells_win else {}) | dict(zip(self.names, known, strict=False))
 
-    def value_tables(self) -> dict[int, tuple[str, int, Array]]:
-        if self.exact:
-            return {}
-        means = self.decoded(np.arange(1 << 16, dtype=np.uint16))
-        every = {k + self.tells_win: ("equities", k, means) for k in range(self.equities.shape[2])}
-        return (
-            {0: ("equities", 0, means / np.float32(2) + np.float32(0.5))} if self.tells_win else {}
-        ) | every
+    @property
+    def few_values(self) -> bool:
+        return not self.exact
 
     @property
     def cost(self) -> float:
@@ -389,7 +382,7 @@ def with_numbers(table: PairEquities, dtype: str) -> PairEquities:
         return changed(table.equities[us, them])
 
     shape = tuple(table.equities.shape)
-    rows = PairRows(shape, dtype, lambda start, stop: changed(table.equities[start:stop]), pairs)
+    rows = LazyRows(shape, dtype, lambda start, stop: changed(table.equities[start:stop]), pairs=pairs)
     kind = TwoSided if dtype == "u2" else FineTwoSided
     return table.made_into(kind, equities=rows, recipe=table.recipe, **table.rearranged())
 

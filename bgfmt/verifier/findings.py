@@ -44,7 +44,6 @@ class Rule(Enum):
     CARRIED = ("carried", "structure", Kind.NOTE)
     READ_AS = ("read as", "structure", Kind.NOTE)
     KNOWN = ("known", "digest", Kind.NOTE)
-    SAME_SIZE = ("same size", "digest", Kind.NOTE)
     MADE_BY = ("made by", "recurrence", Kind.NOTE)
     STATED = ("stated", "recurrence", Kind.NOTE)
     NO_RECURRENCE = ("no recurrence", "recurrence", Kind.NOTE)

@@ -139,7 +139,7 @@ def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
 def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
     values, scale = rational_equities(table.points, table.chequers)
     n, columns = table.positions, table.equities.shape[2]
-    exact = np.array([[[v / scale for v in pair[:columns]] for pair in row] for row in values])
+    exact = (values[..., :columns] / scale).astype(np.float64)
     seen = table.read("equities", np.asarray(table.equities))
     return {
         "pairs": (n - 1) ** 2,
@@ -184,50 +184,35 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
 # so with M pips left every value is a multiple of 36 ** -M.
 
 
-def plays_of(points: int, chequers: int) -> list[list[list[int]]]:
-    """[position][roll] -> distinct positions after it."""
+def plays_of(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
+    """[position] -> weight, and distinct positions after it, of each roll."""
     starts, results = plays(points, chequers)
-    n = board.count(points, chequers)
-    flat, at = results.tolist(), starts.tolist()
-    return [[flat[at[ROLLS * x + r] : at[ROLLS * x + r + 1]] for r in range(ROLLS)] for x in range(n)]
+    after, weights = np.split(results, starts[1:-1]), WEIGHTS.tolist()
+    return [list(zip(weights, after[x : x + ROLLS], strict=True)) for x in range(0, len(after), ROLLS)]
 
 
-def rational_equities(points: int, chequers: int) -> tuple[list[list[tuple[int, int, int, int]]], int]:
-    """(values, scale): values[us][them] / scale = equities cubeless, owned, centered, opponent, exactly."""
-    ways = plays_of(points, chequers)
-    n = len(ways)
-    scale = 36 ** (2 * points * chequers)
-    depth = pips(points, chequers)
-    values = [[(scale,) * 4 if us == 0 else (-scale,) * 4 for _ in range(n)] for us in range(n)]
-    turned = [[(-scale,) * 4 if us == 0 else (scale,) * 4 for _ in range(n)] for us in range(n)]
+def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
+    """(values, scale): values[us, them] / scale = equities cubeless, owned, centered, opponent, exactly."""
+    ways, scale = plays_of(points, chequers), 36 ** (2 * points * chequers)
+    n, depth = len(ways), pips(points, chequers)
+    values = np.full((n, n, 4), -scale, object)
+    values[0] = scale
+    turned = -values
     us, them = np.divmod(np.arange(n * n), n)
-    order = np.argsort(depth[us] + depth[them], kind="stable")
-    for number in order.tolist():
+    for number in np.argsort(depth[us] + depth[them], kind="stable").tolist():
         u, t = divmod(number, n)
-        if u == 0 or t == 0:
-            continue
-        row = turned[t]
-        total = [0, 0, 0, 0]
-        for weight, results in zip(WEIGHTS.tolist(), ways[u], strict=True):
-            options = [row[j] for j in results]
-            for c in range(4):
-                total[c] += weight * max(option[c] for option in options)
-        e0, e1, e2, e3 = (value // 36 for value in total)
-        values[u][t] = (e0, e1, e2, e3)
-        double = min(scale, 2 * e3)
-        turned[u][t] = (-e0, -e3, -max(e2, double), -max(e1, double))
+        if u and t:
+            total = sum(weight * turned[t, after].max(axis=0) for weight, after in ways[u])
+            e0, e1, e2, e3 = values[u, t] = total // 36
+            double = min(scale, 2 * e3)
+            turned[u, t] = -e0, -e3, -max(e2, double), -max(e1, double)
     return values, scale
 
 
 def rational_means(points: int, chequers: int) -> list[Fraction]:
     """Least expected rolls of every position, exactly."""
-    ways = plays_of(points, chequers)
-    scale = 36 ** (1 + points * chequers)
-    means = [0] * len(ways)
+    ways, scale = plays_of(points, chequers), 36 ** (1 + points * chequers)
+    means = np.zeros(len(ways), object)
     for x in range(1, len(ways)):
-        total = sum(
-            weight * min(means[j] for j in results)
-            for weight, results in zip(WEIGHTS.tolist(), ways[x], strict=True)
-        )
-        means[x] = scale + total // 36
+        means[x] = scale + sum(weight * means[after].min() for weight, after in ways[x]) // 36
     return [Fraction(mean, scale) for mean in means]

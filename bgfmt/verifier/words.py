@@ -21,7 +21,6 @@ SENTENCES = {  # of a finding, by its rule
     Rule.SAME_AGAINST: "against {0.field}: {0.found}",
     Rule.READ_AS: "{0.expected}; read as {0.found}",
     Rule.KNOWN: "its bytes are those of {0.found}",
-    Rule.SAME_SIZE: "it has the size of, but not the bytes of: {0.found}",
     Rule.MADE_BY: "recipe {0.field}: {0.found}",
     Rule.STATED: "{0.field}: {0.found}",
     Rule.NO_RECURRENCE: "no rule is known that {0.found} follow; theory alone was asked",

@@ -35,6 +35,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results
 from bgfmt.verifier.recurrence import floats
+from bgfmt.verifier.recurrence import two_sided as recurrence
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "match"
 XG2 = met.load()
@@ -51,11 +52,7 @@ SCORES: list[tuple[Met, tuple[int, int], int]] = [
 
 
 def failing(table: MatchScore) -> list[int]:
-    return [
-        int(number)
-        for numbers, _, _ in floats.differing(floats.rule_of(table), None, threads=2)
-        for number in numbers
-    ]
+    return recurrence.check(floats.FloatRule(table), threads=2).numbers.tolist()
 
 
 @pytest.mark.parametrize(
@@ -360,5 +357,5 @@ def test_facts_that_are_none_are_refused() -> None:
 def test_sampled_recurrence_is_the_whole_one() -> None:
     for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
         numbers = np.arange(table.positions**2)
-        right = floats.expected_at(floats.rule_of(table), numbers)
+        right = floats.FloatRule(table).at(numbers)
         assert np.array_equal(right, table.balance.reshape(right.shape))

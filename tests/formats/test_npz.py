@@ -17,7 +17,7 @@ import pytest
 import bgfmt
 from bgfmt.errors import BgfmtError, CorruptError, FormatError, UnknownFormatError
 from bgfmt.files.database import read_source
-from bgfmt.formats import archive
+from bgfmt.formats import npz
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided
 from tests.conftest import GOLDEN
@@ -212,13 +212,13 @@ def test_every_flipped_bit_of_a_small_archive_is_found() -> None:
 def test_sizes_of_an_archive_are_those_zipfile_gives() -> None:
     for sizes in ([("bgfmt.json", 71, False)], [("bgfmt.json", 5, False), ("a.npy", 999, True)]):
         out = io.BytesIO()
-        tail = archive.Tail(MemorySink())
+        tail = npz.Tail(MemorySink())
         store = tail._sink
         with zipfile.ZipFile(tail, "w") as zip:  # type: ignore[call-overload]
             for name, size, wide in sizes:
                 with zip.open(zipfile.ZipInfo(name), "w", force_zip64=wide) as member:
                     member.write(bytes(size))
-        assert archive.size_of(sizes)[1] == len(store.data)
+        assert npz.archive_size(sizes)[1] == len(store.data)
         out.close()
 
 
@@ -237,12 +237,12 @@ def test_sizes_beyond_two_gigabytes() -> None:
     sizes = [("bgfmt.json", 5, False), ("a.npy", 2_200_000_000, True), ("b.npy", 2_100_000_000, True)]
     sink = Counting()
     part = bytes(100_000_000)
-    with zipfile.ZipFile(archive.Tail(sink), "w") as zip:  # type: ignore[call-overload]
+    with zipfile.ZipFile(npz.Tail(sink), "w") as zip:  # type: ignore[call-overload]
         for name, size, wide in sizes:
             with zip.open(zipfile.ZipInfo(name), "w", force_zip64=wide) as member:
                 for start in range(0, size, len(part)):
                     member.write(part[: min(len(part), size - start)])
-    assert archive.size_of(sizes)[1] == sink.written
+    assert npz.archive_size(sizes)[1] == sink.written
 
 
 # -- what travels with a table -------------------------------------------------------------------------------

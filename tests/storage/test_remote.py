@@ -27,9 +27,9 @@ from bgfmt.errors import (
     SourceChangedError,
     TruncatedError,
 )
-from bgfmt.formats.compressed import layout, reader
+from bgfmt.formats.compressed import layout
 from bgfmt.game import board
-from bgfmt.storage import kept, remote
+from bgfmt.storage import remote
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import Handler, serving
 
@@ -359,7 +359,7 @@ def test_a_record_of_a_compressed_table_takes_three_requests(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "GAP_PAGES", 0)  # in a table this small all is near
-    monkeypatch.setattr(reader, "HEAD", 512)
+    monkeypatch.setattr(layout, "HEAD", 512)
     random = np.random.default_rng(3)
     with bgfmt.open(packed) as here, serving(packed) as server:
         n = here.table.positions
@@ -430,7 +430,7 @@ def test_pages_are_kept_on_the_disk(packed: Path, tmp_path: Path, monkeypatch: p
         with bgfmt.open(server.url) as far:
             far.lookup_many([3, 400], [5, 100])
         assert server.asked[before:] == ["GET bytes=0-16383"]
-        monkeypatch.setattr(kept, "MOST", 65536 * 3)
+        monkeypatch.setattr(remote, "MOST_KEPT", 65536 * 3)
         os.utime(next(cache.glob("*/facts.json")), (0, 0))
         with bgfmt.open(server.url):
             assert sum(file.stat().st_size for file in cache.glob("*/[0-9]*")) <= 65536 * 3

@@ -95,8 +95,7 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
 
     table = solver.two_sided(3, 2)
     n = table.positions
-    starts, results = plays.plays(3, 2)
-    pips = plays.pips(3, 2)
+    pips, rule = plays.pips(3, 2), two_sided.PairRule(table)
     values = np.array(table.equities)
     us, them = 4, 5
     values[us, them] -= 500
@@ -106,9 +105,7 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     changed = 0
     for _, u, t in pairs:
         if (u, t) != (us, them):
-            out = two_sided.values_at(
-                values, np.array([u * n + t]), starts, results, two_sided.ends_of(table)
-            )[0]
+            out = rule.values(values, *(np.array([k]) for k in (t, u, t)))[0]
             changed += bool((values[u, t] != out).any())
             values[u, t] = out
     path = tmp_path / "inherits.bd"

@@ -218,13 +218,17 @@ def test_every_width_of_a_tile() -> None:
     for points, chequers in ((1, 1), (1, 3), (2, 4), (3, 4), (4, 4), (1, 15), (2, 9), (5, 3), (3, 5)):
         for cubeful in (True, False):
             table = solver.two_sided(points, chequers, cubeful=cubeful)
-            assert recurrence.check(table).failing == 0, (points, chequers, board.count(points, chequers))
+            assert recurrence.check(recurrence.PairRule(table)).failing == 0, (
+                points,
+                chequers,
+                board.count(points, chequers),
+            )
             right = np.array(table.equities)
             n = len(right)
             for us, them in ((n - 1, n - 1), (n - 1, 1), (1, n - 1)):
                 wrong = right.copy()
                 wrong[us, them, -1] ^= 1
-                found = recurrence.check(replace(table, equities=wrong))
+                found = recurrence.check(recurrence.PairRule(replace(table, equities=wrong)))
                 assert us * n + them in found.numbers
 
 

@@ -85,7 +85,7 @@ class Report:
 def read(path: str) -> list[Row]:
     """The rows of a .csv, .jsonl (.json, .ndjson) or .parquet file; FormatError where it is none."""
     if path.endswith((".parquet", ".pq")):
-        from bgfmt.tables.arrow import pyarrow
+        from bgfmt.tables.flat import pyarrow
 
         pyarrow()
         from pyarrow import parquet

@@ -25,7 +25,7 @@ from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.storage.publish import rows_kept
-from bgfmt.tables.arrow import pyarrow
+from bgfmt.tables.flat import pyarrow
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
 COLUMNS = (

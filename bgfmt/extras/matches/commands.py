@@ -214,7 +214,7 @@ def judge(
     said = asking.split(words)
     if said.many:
         raise click.UsageError("one position is judged at a time")
-    state = state_of(said.position, **question.around)
+    state = state_of(said.position, question)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(said, question, limit, described, part) as advisor:
         judgement = judged(decision, advisor)

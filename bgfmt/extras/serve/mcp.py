@@ -165,10 +165,10 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     first = answer.get("answers", [answer])[0]
     if "error" in first:
         return _refused(first["error"]["message"])
-    text = json.dumps(answer, ensure_ascii=False)
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=answer
-    )
+    said = done.stderr.decode("utf-8", "replace").splitlines()
+    texts = json.dumps(answer, ensure_ascii=False), *(line for line in said if line.startswith("bgfmt: "))
+    content: Any = [types.TextContent(type="text", text=text) for text in texts]
+    return types.CallToolResult(content=content, structured_content=answer)
 
 
 def _refused(message: str) -> types.CallToolResult:

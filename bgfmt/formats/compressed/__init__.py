@@ -14,15 +14,7 @@ from bgfmt import formats
 from bgfmt.errors import CorruptError
 from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
-from bgfmt.formats.compressed.layout import (
-    GAMMONS,
-    JACOBY,
-    MAGIC,
-    MOST_FACTS,
-    VERSION,
-    read_directory,
-    read_shape,
-)
+from bgfmt.formats.compressed import layout
 from bgfmt.formats.compressed.reader import PackedRows, Reader
 from bgfmt.formats.described import SENSELESS, in_a_line
 from bgfmt.formats.records import AsRead, as_read
@@ -33,9 +25,9 @@ from bgfmt.tables.two_sided import StoredEquities
 __all__ = ["BgfmtTwoSided"]
 
 VERSIONS: dict[type[StoredEquities], int] = {
-    TwoSided: VERSION,
-    GammonTwoSided: GAMMONS,
-    JacobyTwoSided: JACOBY,
+    TwoSided: layout.VERSION,
+    GammonTwoSided: layout.GAMMONS,
+    JacobyTwoSided: layout.JACOBY,
 }
 STEP = 8 << 20  # bytes copied at once
 
@@ -44,14 +36,14 @@ class BgfmtTwoSided(Format[StoredEquities]):
     name = "bgfmt-ts"
     title = "bgfmt two-sided, compressed"
     suffixes = (".bgts",)
-    magic = MAGIC
+    magic = layout.MAGIC
     carries = tuple(VERSIONS)
     by_range = True
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[StoredEquities]:
-        shape = read_shape(source, offset)
+        shape = layout.read_shape(source, offset)
         kind = next(kind for kind, version in VERSIONS.items() if version == shape.version)
-        directory = read_directory(source, offset, shape)
+        directory = layout.read_directory(source, offset, shape)
         at = offset + shape.facts_at
         try:
             facts = json.loads(directory.facts) if directory.facts else {}
@@ -65,17 +57,17 @@ class BgfmtTwoSided(Format[StoredEquities]):
         return Reading.of(kind, source, offset, *sizes, equities=equities, **fields)
 
     def info(self, reading: Reading[StoredEquities]) -> dict[str, Any]:
-        plain = reading.table.nbytes
         share = 8 * reading.extent.size / reading.table.entries
-        return {"compressed": True, "level": VERSION, "unpacked": plain, "bits_a_record": round(share, 2)}
+        facts = {"compressed": True, "level": layout.VERSION, "unpacked": reading.table.nbytes}
+        return facts | {"bits_a_record": round(share, 2)}
 
     def refusal(self, table: StoredEquities, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
         from bgfmt.formats.compressed.writer import facts_of
 
-        if len(facts_of(table)) > MOST_FACTS:
-            return f"{self.name} holds at most {MOST_FACTS} bytes of facts"
+        if len(facts_of(table)) > layout.MOST_FACTS:
+            return f"{self.name} holds at most {layout.MOST_FACTS} bytes of facts"
         return table.check()
 
     def emit(self, table: StoredEquities, sink: Outlet, options: Options) -> None:

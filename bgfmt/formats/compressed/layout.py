@@ -143,10 +143,9 @@ def read_shape(source: Source, offset: int) -> Shape:
     """The first 64 bytes, checked; CapabilityError for a table of the second level."""
     first = read_sealed(source, offset, HEADER_BYTES, "header")
     if first[8:10] == SECOND_LEVEL.to_bytes(2, "little"):
-        raise CapabilityError(
-            f"{source.name}: a bgfmt-ts table of level 2, and this version of bgfmt reads level 1: "
-            "convert it with bgfmt 0.2 (convert FILE NEW -O level=1)"
-        )
+        what = "a bgfmt-ts table of level 2, and this version of bgfmt reads level 1"
+        how = "convert it with bgfmt 0.2 (convert FILE NEW -O level=1)"
+        raise CapabilityError(f"{source.name}: {what}: {how}")
     header = source.header(HEADER, HEADER_BYTES, offset)
     n = board.count(header.points, header.chequers)
     groups = header.groups
@@ -163,9 +162,8 @@ def read_shape(source: Source, offset: int) -> Shape:
     for field, at, expected, stored, right in checks:
         if not right:
             raise HeaderError(source.name, field, offset + at, expected, stored)
-    shape = Shape(
-        **{name: header[name] for name in Shape.__dataclass_fields__} | {"block": 1 << header.block}
-    )
+    fields = {name: header[name] for name in Shape.__dataclass_fields__}
+    shape = Shape(**fields | {"block": 1 << header.block})
     if shape.size < shape.first_strip:
         raise HeaderError(source.name, "size", offset + 24, f"at least {shape.first_strip}", shape.size)
     source.need(offset + shape.size, "table")

@@ -16,17 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.formats.compressed.layout import (
-    ESCAPE,
-    MIDDLE,
-    MOST_NARROW,
-    MOST_PAIRS,
-    MOST_WIDE,
-    SYMBOLS,
-    WHOLE,
-    Classes,
-    TileModel,
-)
+from bgfmt.formats.compressed import layout
+from bgfmt.formats.compressed.layout import Classes, TileModel
 
 Bytes = NDArray[np.uint8]
 Matrix = NDArray[np.float32]
@@ -133,7 +124,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
     rows, columns = rest.shape
     size = float(np.sqrt(rows * columns))
     wide, narrow, fine = [_none(rows, columns)], [_none(rows, columns)], [_none(rows, columns)]
-    left = MOST_WIDE
+    left = layout.MOST_WIDE
     while left:
         u, b, s = _leading(rest, min(WIDE_STEP, left), rng)
         take = int((s > WIDE_WORTH * size).sum())
@@ -143,7 +134,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
             left -= take
         if take < len(s):
             break
-    left = MOST_NARROW
+    left = layout.MOST_NARROW
     while left:
         u, b, s = _leading(rest, min(NARROW_STEP, left), rng)
         noise = np.sqrt(max(0.0, float(np.vdot(rest, rest)) - float((s**2).sum())))
@@ -154,7 +145,7 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
             left -= take
         if take < len(s):
             break
-    left = 2 * MOST_PAIRS
+    left = 2 * layout.MOST_PAIRS
     while left:
         u, b, s = _leading(rest, min(FINE_STEP, left), rng)
         take = min(len(s) // 2 * 2, _full(_worth(rest, u, b, PRICES[1], rng) // 2 * 2, 16))
@@ -273,7 +264,7 @@ SHIFTS = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4)
 @cache
 def ladder() -> Classes:
     """The classes that bgfmt writes."""
-    rows = [np.zeros(SYMBOLS, np.int64)]
+    rows = [np.zeros(layout.SYMBOLS, np.int64)]
     rows += [_frequencies(mean, shift) for mean, shift in zip(MEANS, SHIFTS[1:], strict=True)]
     return Classes(np.array(SHIFTS, np.int64), np.array(rows))
 
@@ -303,10 +294,10 @@ def _frequencies(mean: float, shift: int) -> NDArray[np.int64]:
         chances = np.exp(-((np.abs(values[:, None] + inside) / scale) ** SHAPE)).mean(axis=1)
         chances /= chances.sum()
         low, high = (scale, high) if (chances * np.abs(values)).sum() < mean else (low, scale)
-    symbols = (values >> shift) + MIDDLE
-    within = (symbols >= 0) & (symbols < ESCAPE)
-    shares = np.bincount(symbols[within], chances[within], SYMBOLS) * WHOLE
+    symbols = (values >> shift) + layout.MIDDLE
+    within = (symbols >= 0) & (symbols < layout.ESCAPE)
+    shares = np.bincount(symbols[within], chances[within], layout.SYMBOLS) * layout.WHOLE
     out = np.where(shares < 0.4, 0, np.maximum(1, np.rint(shares))).astype(np.int64)
-    out[ESCAPE] = max(1, round(WHOLE - float(shares[out > 0].sum())))
-    out[MIDDLE] += WHOLE - int(out.sum())
+    out[layout.ESCAPE] = max(1, round(layout.WHOLE - float(shares[out > 0].sum())))
+    out[layout.MIDDLE] += layout.WHOLE - int(out.sum())
     return out

@@ -10,20 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
-from bgfmt.formats.compressed import model
-from bgfmt.formats.compressed.layout import (
-    FEW_STRIPS,
-    HEAD,
-    PARTS,
-    Directory,
-    Shape,
-    TileModel,
-    crc,
-    read_sealed,
-    read_strip_head,
-)
+from bgfmt.formats.compressed import layout, model
+from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, read_sealed
 from bgfmt.storage import Source
-from bgfmt.tables.rows import PairRows
+from bgfmt.tables import LazyRows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -59,7 +49,7 @@ class Reader:
         #: of every tile: its model, where the factors of its columns begin, their bytes, their parts, its width
         self._models: dict[int, TileModel] = {}
         self._beside, self._factors = np.zeros((2, groups**2), np.int64)
-        self._parts = np.zeros((groups**2, shape.columns, PARTS), np.int64)
+        self._parts = np.zeros((groups**2, shape.columns, layout.PARTS), np.int64)
         self._shifts = np.zeros(0, np.uint8)
         self._tile_widths = np.tile(self._widths, groups)
         self._rows_checked = np.zeros((n, groups), bool)
@@ -69,7 +59,7 @@ class Reader:
         whole = source.buffer
         #: all bytes of the file, where they are at hand
         self._mapped: Bytes | None = np.frombuffer(whole, np.uint8) if isinstance(whole, memoryview) else None
-        if source.far and groups <= FEW_STRIPS:
+        if source.far and groups <= layout.FEW_STRIPS:
             self._need_heads(list(range(groups)))
 
     # -- parts of the file -------------------------------------------------------------------------------
@@ -84,7 +74,7 @@ class Reader:
         with self._lock:
             missing = [g for g in strips if not self._heads[g]]
             begins = [self.offset + self.directory.strips[g] for g in missing]
-            self.source.soon([(begin, HEAD) for begin in begins])
+            self.source.soon([(begin, layout.HEAD) for begin in begins])
             for g, begin in zip(missing, begins, strict=True):
                 self._read_head(g, begin)
                 self._heads[g] = True
@@ -99,7 +89,7 @@ class Reader:
 
     def _read_head(self, g: int, begin: int) -> None:
         groups, rows = self.shape.groups, int(self._widths[g])
-        models, size = read_strip_head(self.source, begin, self.shape)
+        models, size = layout.read_strip_head(self.source, begin, self.shape)
         at = begin + size + 8 * (rows * groups + 1) + 4
         factors = np.array([tile.factor_bytes for tile in models], np.int64)
         sizes = self._widths * (factors + 4)
@@ -147,9 +137,7 @@ class Reader:
         parts = [(a, 16) for a in at[new].tolist()]
         unread = ~self._beside_checked[g, theirs]
         self.source.soon(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
-        for start, row, tile, k in zip(
-            at[new].tolist(), ours[new].tolist(), tiles[new].tolist(), j[new].tolist(), strict=True
-        ):
+        for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
             pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
             strip = tile // groups
             least, end = int(self._least(np.array([tile]))[0]), self.offset + self.directory.strips[strip + 1]
@@ -335,14 +323,14 @@ class Reader:
         return record
 
 
-class PackedRows(PairRows):
+class PackedRows(LazyRows):
     """The equities of a compressed table, as an array whose rows and records are made when asked for."""
 
     def __init__(self, reader: Reader) -> None:
         #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
         self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
         n = reader.shape.positions
-        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.records, reader.rows)
+        super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows, reader.records)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
         self._next = -1
 

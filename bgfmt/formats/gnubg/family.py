@@ -82,12 +82,13 @@ class HeaderFacts:
     def canonical(self) -> bytes:
         """The header that gnubg's programs write to say it."""
         size = f"{self.points:02d}-{self.chequers:02d}"
-        one_sided = f"gnubg-OS-{size}-{self.gammon:d}-{self.compressed:d}-0"
-        two_sided = f"gnubg-TS-{size}-{self.cubeful:d}"
-        text = {"OS": one_sided, "ND": f"gnubg-OS-{size}-1-0-1", "TS": two_sided}.get(
-            self.kind, f"gnubg-H{self.chequers}"
-        )
-        return text.ljust(SIZE - 1, "x").encode() + b"\n"
+        texts = {
+            "OS": f"OS-{size}-{self.gammon:d}-{self.compressed:d}-0",
+            "ND": f"OS-{size}-1-0-1",
+            "TS": f"TS-{size}-{self.cubeful:d}",
+            "H": f"H{self.chequers}",
+        }
+        return f"gnubg-{texts[self.kind]}".ljust(SIZE - 1, "x").encode() + b"\n"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -244,6 +245,7 @@ def one_roll(number: int, points: int) -> int:
 
 
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
+SIZED: Mapping[str, type] = {"points": int, "chequers": int}
 
 
 class GnubgFormat(ArrayFormat[T]):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from bgfmt.formats.base import Options, Reading
-from bgfmt.formats.gnubg.family import GnubgFormat, HeaderFacts
+from bgfmt.formats.gnubg.family import SIZED, GnubgFormat, HeaderFacts
 from bgfmt.storage import Source
 from bgfmt.tables import NormalOneSided
 
@@ -25,7 +25,7 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
     carries = (NormalOneSided,)
-    headerless: ClassVar[Mapping[str, type]] = {"points": int, "chequers": int}
+    headerless: ClassVar[Mapping[str, type]] = SIZED
     defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True}
 
     # -- reading ----------------------------------------------------------------------------------------

@@ -7,36 +7,40 @@ uncompressed (K = 0)
 40      128*n, 64*n n records: 32 uint16 of the bearoff distribution and, where G = 1, 32 of the gammon one
 
 compressed (K = 1)
-40      8*n, 6*n    index, see compressed
-...     ...         the values it points at, uint16
+40      8*n, 6*n    index
+...     ...         the values it points at, uint16: each distribution without its leading and trailing zeros
+
+Index entry, 8 bytes with gammon distributions and 6 without:
+
+offset  type  content
+0       u32   start of this position's values, in uint16 units from the start of the data
+4       u8    number of stored bearoff values
+5       u8    roll number of the first stored bearoff value
+6       u8    number of stored gammon values
+7       u8    roll number of the first stored gammon value
+
+Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero. Values are stored from
+the first to the last that is not zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError
+from bgfmt.errors import CapabilityError, CorruptError
 from bgfmt.formats.base import ROLLS, Layout, Option, Options, Outlet, Reading, Region, RollsFormat, Salvage
-from bgfmt.formats.gnubg.compressed import CompressedRows, decode_damaged, index_ends, spans_of
-from bgfmt.formats.gnubg.family import (
-    FEW,
-    HEADER_OPTION,
-    SIZE,
-    GnubgFormat,
-    GnubgHeader,
-    GnubgRows,
-    HeaderFacts,
-    fits_distributions,
-)
+from bgfmt.formats.gnubg import family
+from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, GnubgRows, HeaderFacts
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import OneSided, Rows, Table
+from bgfmt.tables import LazyRows, OneSided, Rows, Table
 
 
 class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
@@ -46,15 +50,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     title = "GNU Backgammon one-sided"
     carries = (OneSided,)
     records = (GnubgHeader, GnubgRows)
-    headerless: ClassVar[Mapping[str, type]] = {
-        "points": int,
-        "chequers": int,
-        "gammon": bool,
-        "compressed": bool,
-    }
+    headerless: ClassVar[Mapping[str, type]] = {**family.SIZED, "gammon": bool, "compressed": bool}
     defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True, "compressed": True}
     options = (
-        HEADER_OPTION,
+        family.HEADER_OPTION,
         Option("compressed", bool, "leave out leading and trailing zeros"),
         Option("gammon", bool, "write the gammon distributions"),
     )
@@ -65,37 +64,32 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         n, parts = board.count(facts.points, 15), 1 + facts.gammon
         if not facts.compressed:
             same = facts.size == source.size
-            return same and fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
+            return same and family.fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
         first = bytes(4) + b"\x01\x00" * parts
         if source.size <= n * len(first) or source.bytes(0, len(first)) != first:
             return False
         try:
             rows = CompressedRows(source, 0, n, entry=len(first), gammon=facts.gammon)
-            few = rows.block(0, min(n, FEW)).reshape(-1, parts, ROLLS)
-            return rows.size == source.size and fits_distributions(few, facts.points)
+            few = rows.block(0, min(n, family.FEW)).reshape(-1, parts, ROLLS)
+            return rows.size == source.size and family.fits_distributions(few, facts.points)
         except (CorruptError, ValueError):
             return False
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         facts, raw = self.opening(source, offset, described)
         n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
-        rows: Rows
+        packed = None
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
             old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
             packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
-            rows, size = packed.rows(), packed.size
-        else:
-            rows, size = source.array("<u2", facts.shape, start, f"{facts.title} table"), facts.size or 0
+        what = f"{facts.title} table"
+        rows: Rows = packed.rows() if packed else source.array("<u2", facts.shape, start, what)
         arrays = tuple(rows[:, k : k + ROLLS] for k in range(0, rows.shape[1], ROLLS))
         fields: dict[str, Any] = dict(zip(("bearoff", "gammon"), arrays, strict=False))
-        kept = (
-            (GnubgRows(True, packed.entry), AsRead(arrays, packed))
-            if facts.compressed
-            else (GnubgRows(False),)
-        )
-        fields["carried"] = (GnubgHeader(raw), *kept)
-        size += len(raw)
+        carried = GnubgHeader(raw), GnubgRows(facts.compressed, packed.entry if packed else 0)
+        fields["carried"] = (*carried, AsRead(arrays, packed)) if packed else carried
+        size = len(raw) + (packed.size if packed else facts.size or 0)
         return Reading.of(OneSided, source, offset, size, facts.points, facts.chequers, **fields)
 
     def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
@@ -116,10 +110,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     def losses(self, table: OneSided, options: Options) -> list[str]:
         if self.gammon(table, options) and table.gammon_policy == "race":
-            return [
-                "the gammon part follows the race's plays, not the plays that save the gammon, "
-                "and a gnubg file cannot say so"
-            ]
+            other = "the gammon part follows the race's plays, not the plays that save the gammon"
+            return [f"{other}, and a gnubg file cannot say so"]
         return super().losses(table, options)
 
     def home_of(self, table: OneSided) -> bool:
@@ -166,9 +158,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         body = Region("index", head, index), Region("values", head + index, packed.size - index)
         return Layout(header, (*self.header_regions(header), *body), place)
 
-    def arrays_in(
-        self, room: NDArray[np.uint8], table: OneSided, options: Options
-    ) -> dict[str, NDArray[Any]]:
+    def arrays_in(self, room: NDArray[Any], table: OneSided, options: Options) -> dict[str, NDArray[Any]]:
         rows = room.view("<u2").reshape(table.positions, -1)
         parts = {"bearoff": rows[:, :ROLLS], "gammon": rows[:, ROLLS:]}
         return {name: part for name, part in parts.items() if part.shape[1]}
@@ -184,7 +174,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def fitting(self, source: Source) -> list[str]:
-        body, fits = source.buffer[SIZE:], super().fitting(source)
+        body, fits = source.buffer[family.SIZE :], super().fitting(source)
         for facts in self.every():
             n, entry = board.count(facts.points, 15), 8 if facts.gammon else 6
             if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
@@ -199,14 +189,9 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
             return None
         entry = 8 if facts.gammon or _old(body[:12], n) else 6
         rows = decode_damaged(body, n, entry, facts.gammon)
-        table = OneSided(
-            points=facts.points,
-            chequers=facts.chequers,
-            bearoff=rows[:, 0],
-            gammon=rows[:, 1] if facts.gammon else None,
-            provenance=name,
-            carried=(GnubgHeader(facts.canonical), GnubgRows(True, entry)),
-        )
+        fields: dict[str, Any] = {"bearoff": rows[:, 0], "gammon": rows[:, 1] if facts.gammon else None}
+        fields["carried"] = GnubgHeader(facts.canonical), GnubgRows(True, entry)
+        table = OneSided(points=facts.points, chequers=facts.chequers, provenance=name, **fields)
         return Salvage(table, 1.0)
 
 
@@ -241,3 +226,173 @@ def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint1
     if bearoff.strides == second.strides == (4 * ROLLS, 2) and beside - address == 2 * ROLLS:
         return np.lib.stride_tricks.as_strided(bearoff, (len(bearoff), 2 * ROLLS), writeable=False)
     return np.concatenate([bearoff, second], axis=1, dtype=np.dtype("<u2"))
+
+
+# -- the compressed layout ------------------------------------------------------------------------------
+
+U16 = NDArray[np.uint16]
+
+
+def index_dtype(entry: int) -> np.dtype[Any]:
+    """Layout of one index entry of 6 or 8 bytes."""
+    fields: list[Any] = [("start", "<u4"), ("count", "u1"), ("first", "u1")]
+    if entry == 8:
+        fields += [("gammon_count", "u1"), ("gammon_first", "u1")]
+    return np.dtype(fields)
+
+
+@cache
+def _spans() -> NDArray[np.bool_]:
+    """(33, 64, 32) bool: [count, first] marks the rolls that `count` values from roll `first` cover."""
+    rolls = np.arange(ROLLS)
+    count, first = np.arange(ROLLS + 1)[:, None, None], np.arange(64)[None, :, None]
+    return (rolls >= first) & (rolls < first + count)
+
+
+class CompressedRows:
+    """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
+
+    def __init__(self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool) -> None:
+        self.source, self.offset, self.entry, self.gammon = source, offset, entry, gammon
+        self.index = source.array(index_dtype(entry), (positions,), offset, "index")
+        self.data_offset = offset + positions * entry
+        last = self.index[-1]
+        stored = int(last["start"]) + int(last["count"]) + (int(last["gammon_count"]) if gammon else 0)
+        what = "compressed data its index promises"
+        self.values: U16 = source.array("<u2", (stored,), self.data_offset, what)
+        self.size = positions * entry + 2 * stored
+        self.width = 2 * ROLLS if gammon else ROLLS
+        self._last: tuple[int, int, U16] | None = None
+
+    def rows(self) -> LazyRows:
+        """Bearoff and gammon distributions side by side, (n, 32 or 64) uint16."""
+        return LazyRows((len(self.index), self.width), "<u2", self.block, self.pick)
+
+    def place(self, number: int, gammon: bool, roll: int) -> int:
+        """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
+        entry = self.index[number]
+        start, count, first = int(entry["start"]), int(entry["count"]), int(entry["first"])
+        if gammon:
+            start += count
+            count, first = int(entry["gammon_count"]), int(entry["gammon_first"])
+        if first <= roll < first + count:
+            return self.data_offset - self.offset + 2 * (start + roll - first)
+        return number * self.entry
+
+    def block(self, start: int, stop: int) -> U16:
+        """Rows start..stop-1, (m, 32 or 64) uint16."""
+        last = self._last
+        if last is not None and last[:2] == (start, stop):
+            return last[2]
+        entries = self.index[start:stop]
+        mask, lengths = self._mask(entries, start)
+        starts = entries["start"].astype(np.int64)
+        if len(entries) and np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):  # values in one piece
+            begin, end = int(starts[0]), int(starts[0] + lengths.sum())
+            self._check_range(begin, end, start)
+            rows = np.zeros((len(entries), self.width), np.uint16)
+            rows[mask] = self.values[begin:end]
+        else:
+            rows = self.pick(np.arange(start, stop))
+        self._last = (start, stop, rows)
+        return rows
+
+    def pick(self, numbers: NDArray[np.int64]) -> U16:
+        """Rows of these numbers, in their order."""
+        out = np.zeros((len(numbers), self.width), np.uint16)
+        if len(numbers) == 0:
+            return out
+        entries = self.index[numbers]
+        mask, lengths = self._mask(entries, numbers)
+        begins = entries["start"].astype(np.int64)
+        ends = begins + lengths
+        bad = int(ends.argmax())
+        self._check_range(int(begins[bad]), int(ends[bad]), int(numbers[bad]))
+        before = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(begins - before, lengths)
+        out[mask] = self.values[places]
+        return out
+
+    def _mask(self, entries: Any, numbers: Any) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        spans = _spans()
+        names = [("count", "first")] + ([("gammon_count", "gammon_first")] if self.gammon else [])
+        mask = np.empty((len(entries), len(names), ROLLS), bool)
+        lengths = np.zeros(len(entries), np.int64)
+        for k, (count, first) in enumerate(names):
+            counts, firsts = entries[count], entries[first]
+            beyond = (counts.astype(np.int16) + firsts) > ROLLS
+            if beyond.any():
+                at = int(beyond.argmax())
+                number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
+                found = f"{counts[at]} values from roll {firsts[at]}"
+                raise self._wrong(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
+            code = counts.astype(np.intp) * 64 + firsts
+            np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
+            lengths += counts
+        return mask.reshape(len(entries), self.width), lengths
+
+    def _check_range(self, begin: int, end: int, number: int) -> None:
+        if end > len(self.values):
+            found = f"start {begin:,} with {end - begin} values"
+            raise self._wrong(number, 0, f"values within the {len(self.values):,} stored", found)
+
+    def _wrong(self, number: int, at: int, expected: str, found: str) -> CorruptError:
+        """The error of an index entry, `at` a byte of it."""
+        return CorruptError(self.source.name, self.offset + number * self.entry + at, expected, found, number)
+
+
+def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
+    """Rows (n, 1 or 2, 32) of a damaged body; a row whose entry or values make no sense is left zero."""
+    padded = body[: positions * entry] + bytes(max(0, positions * entry - len(body)))
+    index = np.frombuffer(padded, index_dtype(entry), positions)
+    stored = body[positions * entry :]
+    values = np.frombuffer(stored[: len(stored) & ~1], "<u2")
+    rows = np.zeros((positions, 1 + gammon, ROLLS), np.uint16)
+    starts = index["start"].astype(np.int64)
+    for part in range(1 + gammon):
+        counts = index["gammon_count" if part else "count"].astype(np.int64)
+        firsts = index["gammon_first" if part else "first"].astype(np.int64)
+        good = (counts > 0) & (counts + firsts <= ROLLS) & (starts + counts <= len(values))
+        for k in range(ROLLS):
+            which = np.flatnonzero(good & (k < counts))
+            rows[which, part, firsts[which] + k] = values[starts[which] + k]
+        starts = starts + counts
+    return rows
+
+
+def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: bool) -> int | None:
+    """Bytes of a whole body, as its last index entry tells; None where the index is not complete."""
+    last = bytes(body[(positions - 1) * entry : positions * entry])
+    if len(last) < entry:
+        return None
+    stored = int.from_bytes(last[:4], "little") + last[4] + (last[6] if gammon else 0)
+    return positions * entry + 2 * stored
+
+
+def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
+    """How distributions (m, 32 or 64) are stored whose values begin at `start`.
+
+    Returns their index, the mask of the values to store, from first to last that is not zero, and where the values of
+    what follows begin.
+    """
+    stored = rows != 0
+    bits = np.packbits(stored, axis=1, bitorder="little").view("<u4")
+    if not bits.all():
+        number = int((bits == 0).any(axis=1).argmax())
+        raise CapabilityError(f"an all-zero distribution (row {number} of its block) has no compressed form")
+    first = (np.frexp((bits & (~bits + np.uint32(1))).astype(np.float64))[1] - 1).astype(np.uint8)
+    last = (np.frexp(bits.astype(np.float64))[1] - 1).astype(np.uint8)
+    count = last - first + np.uint8(1)
+    if not np.array_equal(np.bitwise_count(bits), count):
+        code = count.astype(np.intp) * 64 + first
+        stored = _spans().reshape(-1, ROLLS).take(code, axis=0).reshape(stored.shape)
+    lengths = count.sum(axis=1, dtype=np.int64)
+    end = start + int(lengths.sum())
+    if end > 0xFFFFFFFF:
+        raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
+    index = np.zeros(len(count), index_dtype(entry))
+    index["start"] = start + np.cumsum(lengths) - lengths
+    index["count"], index["first"] = count[:, 0], first[:, 0]
+    if count.shape[1] == 2:
+        index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
+    return index, stored, end

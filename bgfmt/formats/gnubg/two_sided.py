@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, ClassVar
 
 from bgfmt.formats.base import Option, Options, Outlet, Reading
-from bgfmt.formats.gnubg.family import HEADER_OPTION, GnubgFormat, HeaderFacts, fits_two_sided
+from bgfmt.formats.gnubg.family import HEADER_OPTION, SIZED, GnubgFormat, HeaderFacts, fits_two_sided
 from bgfmt.storage import Source
 from bgfmt.tables import TwoSided
 
@@ -26,7 +26,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
     name = "gnubg-ts"
     title = "GNU Backgammon two-sided"
     carries = (TwoSided,)
-    headerless: ClassVar[Mapping[str, type]] = {"points": int, "chequers": int, "cubeful": bool}
+    headerless: ClassVar[Mapping[str, type]] = {**SIZED, "cubeful": bool}
     defaults: ClassVar[Mapping[str, Any]] = {"cubeful": True}
     options = (HEADER_OPTION, Option("cubeful", bool, "write all four equities, or the cubeless one alone"))
 

@@ -37,37 +37,28 @@ def squares(
 ) -> None:  # fmt: skip
     """All records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1; starts, the first place of each.
 
-    reach : the first place that their plays may lead to, and past the last. made (records * columns,) uint16 takes
-    the records, block of t's by block, u by u. Turned they go the other way round into line target[0] + b * target[1]
-    + t, for the u of block b.
+    reach : the first place that their plays may lead to, and past the last. made (records * columns + lanes,) uint16
+    takes the records, block of t's by block, u by u, and working space behind them. Turned they go the other way
+    round into line target[0] + b * target[1] + t, for the u of block b.
     """
     numbers, records, base, step = lines
     lanes = numbers.shape[1]
     at = np.empty(reach[1] - reach[0], np.int32)
     tile = np.empty((records.shape[1], records.shape[1]), records.dtype)
     turned = tile.view(np.int16)
-    whole = np.empty(lanes, np.uint16)
     place = 0
     for b in range(ts[0], ts[1]):
         low, width = starts[b], starts[b + 1] - starts[b]
-        size = width * columns
         for j in range(reach[0], reach[1]):
             at[j - reach[0]] = base[j] + b * step[j]
         for c in range(us[0], us[1]):
             first, past = starts[c], starts[c + 1]
             for u in range(first, past):
-                if size == lanes:
-                    stored = made[place : place + lanes]
-                    vectors.record(
-                        stored, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons
-                    )
-                else:
-                    vectors.record(
-                        whole, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons
-                    )
-                    for i in range(size):
-                        made[place + i] = whole[i]
-                place += size
+                stored = made[
+                    place : place + lanes
+                ]  # of a narrow block more than its own, made anew by the next
+                vectors.record(stored, turned[u - first], numbers, at, reach[0], rolls, u, columns, gammons)
+                place += width * columns
             line = target[0] + c * target[1] + low
             for x in range(width):
                 for y in range(past - first):

@@ -21,8 +21,9 @@ from bgfmt.solver.registry import solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.recurrence import floats
+from bgfmt.verifier.recurrence.floats import FloatRule
 from bgfmt.verifier.recurrence.plays import Array, pips
+from bgfmt.verifier.recurrence.two_sided import check, check_some
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -203,13 +204,6 @@ def prove(table: Table, request: Request) -> Outcome | None:
 # -- tables of floats, whose numbers follow to the last bit or do not ------------------------------------------
 
 
-def apart(stored: Array, right: Array) -> float:
-    """The greatest difference of numbers, infinite for what is no number."""
-    with np.errstate(invalid="ignore"):
-        gap = np.abs(stored.astype(np.float64) - right)
-    return float(np.nan_to_num(gap, nan=np.inf).max(initial=0.0))
-
-
 def of_floats(
     table: Table, checked: int, recipe: str, failing: int, largest: float, findings: list[Finding], last_bits: float
 ) -> Outcome:  # fmt: skip
@@ -234,19 +228,24 @@ def prove_pairs(
 
     finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
     """
-    finding = finding or partial(request.entry, table)
-    numbers = request.some(table.entries)
-    depth, failing, largest = pips(table.points, table.chequers), 0, 0.0
-    kept: list[tuple[int, int, Array, Array]] = []
-    for some, stored, right in floats.differing(
-        floats.rule_of(table), numbers, threads=request.threads, progress=request.progress
-    ):
-        failing += len(some)
-        largest = max(largest, apart(stored, right))
-        keys = depth[some // table.positions] + depth[some % table.positions]
-        first = np.lexsort((some, keys))[:KEPT]
-        kept += [(int(keys[k]), int(some[k]), stored[k], right[k]) for k in first]
-        kept = sorted(kept, key=lambda entry: entry[:2])[:KEPT]
-    checked = table.entries if numbers is None else len(numbers)
-    findings = [finding(*entry[1:]) for entry in kept]
-    return of_floats(table, checked, recipe, failing, largest, findings, last_bits)
+    finding, rule, numbers = (
+        finding or partial(request.entry, table),
+        FloatRule(table),
+        request.some(table.entries),
+    )
+    if numbers is None:
+        found = check(rule, threads=request.threads, progress=request.progress)
+    else:
+        found = check_some(rule, numbers)
+    checked, some = table.entries if numbers is None else len(numbers), in_pips(table, found.numbers)[:KEPT]
+    findings = [
+        finding(*entry) for entry in zip(some.tolist(), rule.stored(some), rule.at(some), strict=True)
+    ]
+    return of_floats(table, checked, recipe, found.failing, found.largest, findings, last_bits)
+
+
+def in_pips(table: Table, numbers: Array) -> Array:
+    """Entries us * n + them of a two-sided table, in order of pips."""
+    depth = pips(table.points, table.chequers)
+    totals = depth[numbers // table.positions] + depth[numbers % table.positions]
+    return numbers[np.lexsort((numbers, totals))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, size_behind
 from bgfmt.verifier.recurrence import means, one_sided
+from bgfmt.verifier.recurrence.one_sided import bits_of
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=OfRolls)
@@ -23,29 +24,57 @@ SMALL = 4000  # positions up to which the table of a rival is made even where fe
 class OfRollsProof(Proof[T]):
     """Tables of a few floats a position, which follow to the last bit.
 
-    near : rolls by which other arithmetic (`cause`) differs in one step at most. far : rolls by which a rival's table
-    differs. fields : the names of the floats. located : the array in which findings say where they lie.
+    own : how many of the recipes, the first, are rules by which rows follow. near : rolls by which other arithmetic
+    (`cause_of_near`) differs in one step at most. far : rolls by which a rival's table differs. fields : the names of
+    the floats. located : the array in which findings say where they lie.
     """
 
+    own: ClassVar[int] = 1
     near: ClassVar[float]
     far: ClassVar[float]
     cause_of_near: ClassVar[Cause]
     fields: ClassVar[tuple[str, ...]]
     located: ClassVar[str] = ""
 
-    def stored(self, table: T) -> Array:
-        """The floats of all positions, (n,) or (n, m)."""
-        floats = np.asarray(next(iter(table.arrays().values())))
-        return np.array(floats, floats.dtype.newbyteorder("="))
+    def rows(self, table: T, floats: Array, rule: int) -> one_sided.FollowingRows:
+        """Floats (n, m) as the rows of a table of this size, by that rule."""
+        raise NotImplementedError
 
     def rivals(self, table: T) -> Iterator[tuple[str, Array]]:
         """Other programs' tables of this size, each with its recipe."""
         raise NotImplementedError
 
-    def judged(self, table: T, request: Request, fails: Array, largest: float, right: Array) -> Outcome:
-        """The outcome where the rows `fails` (n,) do not follow; right : the table made by the nearest rule."""
+    def stored(self, table: T) -> Array:
+        """The floats of all positions, (n,) or (n, m)."""
+        floats = np.asarray(next(iter(table.arrays().values())))
+        return np.array(floats, floats.dtype.newbyteorder("="))
+
+    def remade(self, table: T, rule: int) -> Array:
+        """The table from the rule alone."""
+        made = np.zeros_like(self.stored(table))
+        one_sided.settle(self.rows(table, made.reshape(len(made), -1), rule), np.arange(len(made)))
+        return made
+
+    def put_right(self, table: T, threads: int) -> tuple[Table, int]:
+        stored, made = bits_of(self.stored(table)), [self.remade(table, rule) for rule in range(self.own)]
+        changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
+        best = int(np.argmin(changed))
+        right: Any = dict.fromkeys(table.arrays(), made[best])
+        return replace(table, **right), changed[best]
+
+    def prove(self, table: T, request: Request) -> Outcome:
         n, which, stored = table.positions, request.some(table.positions), self.stored(table)
-        checked, failing = n if which is None else len(which), int(fails.sum())
+        checked, tried = n if which is None else len(which), []
+        how = {"which": which, "threads": request.threads, "progress": request.progress}
+        for rule in range(self.own):
+            fails, off = one_sided.check(self.rows(table, stored.reshape(n, -1), rule), **how)  # type: ignore[arg-type]
+            failing = int((fails > 0).sum())
+            if failing == 0:
+                return Outcome(n, checked, self.recipes[rule].name)
+            tried.append((failing, rule, fails > 0, float(off.max())))
+            if failing <= max(20, n // 1000):
+                break
+        failing, rule, fails, largest = min(tried, key=lambda one: one[:2])
         many = failing > max(20, checked // 100)
         if (many or n <= SMALL) and which is None and largest <= self.far:
             for name, rival in self.rivals(table):
@@ -56,6 +85,7 @@ class OfRollsProof(Proof[T]):
             return replace(
                 outcome, systematic=True, differences={"largest": largest}, likely=Likely(self.cause_of_near)
             )
+        right = self.remade(table, rule)
         differ = bits_of(stored) != bits_of(right)
         changed = differ.any(axis=1)
         wrong = np.flatnonzero(changed & fails)
@@ -69,11 +99,6 @@ class OfRollsProof(Proof[T]):
             return replace(outcome, findings=tuple(findings))
         inherited = int((changed & ~fails).sum())
         return replace(outcome, wrong=len(wrong), inherited=inherited, findings=tuple(findings))
-
-
-def bits_of(floats: Array) -> Array:
-    """The bits of floats as integers, (n, m)."""
-    return floats.reshape(len(floats), -1).view(f"i{floats.itemsize}")
 
 
 class MeanRollsProof(OfRollsProof[MeanRolls]):
@@ -92,13 +117,8 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
         KnownRecipe("gnubg-normal-means", "means of gnubg's normal distributions", "bgfmt convert --lossy"),
     )
 
-    def prove(self, table: MeanRolls, request: Request) -> Outcome:
-        which = request.some(table.positions)
-        off = means.check_means(table, which=which, threads=request.threads, progress=request.progress)
-        if not off.any():
-            return Outcome(table.positions, table.positions if which is None else len(which), "peelle")
-        right = means.means_of(table.points, table.chequers)
-        return self.judged(table, request, off != 0, float(off.max()), right)
+    def rows(self, table: MeanRolls, floats: Array, rule: int) -> one_sided.FollowingRows:
+        return means.Means(table.points, table.chequers, floats)
 
     def rivals(self, table: MeanRolls) -> Iterator[tuple[str, Array]]:
         rolls = np.arange(one_sided.ROLLS)
@@ -108,14 +128,11 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
         normal = means.remade_moments(table.points, table.chequers)
         yield "gnubg-normal-means", normal[:, 0].astype(np.float64)
 
-    def put_right(self, table: MeanRolls, threads: int) -> tuple[Table, int]:
-        right = means.means_of(table.points, table.chequers)
-        return replace(table, means=right), int((right != np.asarray(table.means)).sum())
-
 
 class NormalProof(OfRollsProof[NormalOneSided]):
     """makebearoff's rule for means and deviations, and the moments of other programs' distributions."""
 
+    own = 2
     near = 1e-3
     far = 0.2
     cause_of_near = Cause.OTHER_ROUNDING
@@ -130,22 +147,8 @@ class NormalProof(OfRollsProof[NormalOneSided]):
         KnownRecipe("bgsage-moments", "moments of bgsage's distributions", "bgfmt convert --lossy"),
     )
 
-    def prove(self, table: NormalOneSided, request: Request) -> Outcome:
-        n, which = table.positions, request.some(table.positions)
-        tried = []
-        for divide, name in enumerate(("gnubg", "gnubg-division")):
-            fails, off = means.check_moments(
-                table, divide=bool(divide), which=which, threads=request.threads, progress=request.progress
-            )
-            failing = int(fails.sum())
-            if failing == 0:
-                return Outcome(n, n if which is None else len(which), name)
-            tried.append((failing, divide, fails, off))
-            if failing <= max(20, n // 1000):
-                break
-        _, divide, wrong, off = min(tried, key=lambda one: one[:2])
-        right = means.remade_moments(table.points, table.chequers, divide=bool(divide))
-        return self.judged(table, request, wrong, float(off.max()), right)
+    def rows(self, table: NormalOneSided, floats: Array, rule: int) -> one_sided.FollowingRows:
+        return means.Moments(table.points, table.chequers, floats, rule == 1)
 
     def rivals(self, table: NormalOneSided) -> Iterator[tuple[str, Array]]:
         gammon = bool(self.stored(table)[:, 2:].any())
@@ -155,10 +158,3 @@ class NormalProof(OfRollsProof[NormalOneSided]):
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
         turned = end >= start + 20 and db.source.bytes(start + 16, 4) == ONE
         return size_behind(db) or (Likely(Cause.BYTE_ORDER) if turned else None)
-
-    def put_right(self, table: NormalOneSided, threads: int) -> tuple[Table, int]:
-        stored = bits_of(self.stored(table))
-        made = [means.remade_moments(table.points, table.chequers, divide=divide) for divide in (False, True)]
-        changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
-        best = int(changed[1] < changed[0])
-        return replace(table, moments=made[best]), changed[best]

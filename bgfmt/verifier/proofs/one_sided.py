@@ -18,7 +18,6 @@ from bgfmt.verifier.proofs import (
     KnownRecipe,
     Proof,
     Request,
-    apart,
     of_floats,
     size_behind,
     turned_or_shifted,
@@ -27,7 +26,7 @@ from bgfmt.verifier.proofs.mean_rolls import SMALL
 from bgfmt.verifier.recurrence import means
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, RowRule
-from bgfmt.verifier.recurrence.plays import Array, by_pips
+from bgfmt.verifier.recurrence.plays import Array
 
 SETTLE_MOST = 1_400_000
 NEAR_UNITS = 400  # by which other programs' rows differ at most
@@ -87,15 +86,18 @@ class OneSidedProof(Proof[OneSided]):
         )
 
     def put_right(self, table: OneSided, threads: int) -> tuple[Table, int]:
-        if table.exact:
-            return _exact_put_right(table)
-        best: tuple[Table, int] | None = None
         n = table.positions
+        if table.exact:
+            copied: Any = {name: np.array(rows, np.float64) for name, rows in table.arrays().items()}
+            right = replace(table, **copied)
+            changed = recurrence.settle(means.float_rows(right), np.arange(n))
+            return right, int((changed > 0).sum())
+        best: tuple[Table, int] | None = None
         for rule in (BGSAGE,) if table.gammon_policy == "race" else (GNUBG, BGSAGE):
-            rows = recurrence.rows_of(table, race=rule.race)
-            fails, _ = recurrence.check(rows, rule, threads=threads)
-            bad = np.flatnonzero(fails)
-            changed = recurrence.settle(rows, int(bad[0]) if len(bad) else n, rule)
+            rows = recurrence.rows_of(table, rule)
+            fails, _ = recurrence.check(rows, threads=threads)
+            changed = recurrence.settle(rows, _from_first(fails))
+            changed[rows.idle_wrong] |= 1
             gammon = None if table.gammon is None else rows.gammon_rows()
             wrong = int((changed > 0).sum())
             if best is None or wrong < best[1]:
@@ -110,44 +112,16 @@ class OneSidedProof(Proof[OneSided]):
 
 
 def _exact(table: OneSided, request: Request) -> Outcome:
-    which = request.some(table.positions)
-    bad_rows: set[int] = set()
-    kept: list[Finding] = []
-    largest = 0.0
-    for some, right in means.expected_distributions(
-        table, which=which, threads=request.threads, progress=request.progress
-    ):
-        for name, expected in right.items():
-            stored = np.ascontiguousarray(table.arrays()[name][some])
-            bad = np.flatnonzero((stored.view(np.int64) != expected.view(np.int64)).any(axis=1))
-            largest = max(largest, apart(stored[bad], expected[bad]))
-            bad_rows.update(some[bad].tolist())
-            kept += [
-                request.entry(table, int(some[k]), stored[k], expected[k], name)
-                for k in bad[: KEPT - len(kept)]
-            ]
-    checked = table.positions if which is None else len(which)
+    which, rows = request.some(table.positions), means.float_rows(table)
+    fails, largest = recurrence.check(rows, which=which, threads=request.threads, progress=request.progress)
+    bad, kept = np.flatnonzero(fails), []
+    some = bad[:KEPT]
+    for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.follow(some), strict=True)):
+        for k in np.flatnonzero(fails[some] >> part & 1):
+            kept.append(request.entry(table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name))
     kept.sort(key=lambda finding: finding.entry or 0)
-    return of_floats(table, checked, "exact", len(bad_rows), largest, kept, LAST_BITS)
-
-
-def _exact_put_right(table: OneSided) -> tuple[Table, int]:
-    """Float64 distributions made again by the verifier's own rule, in order of pips."""
-    work = replace(
-        table,
-        bearoff=np.array(table.bearoff),
-        gammon=None if table.gammon is None else np.array(table.gammon),
-    )
-    changed: set[int] = set()
-    keys = means.keys_of(table)
-    for part in by_pips(table.points, table.chequers, np.arange(table.positions)):
-        for some, right in means.expected_distributions(work, which=part, keys=keys):
-            for name, rows in right.items():
-                stored = work.arrays()[name]
-                differ = (np.asarray(stored[some]).view(np.int64) != rows.view(np.int64)).any(axis=1)
-                changed.update(some[differ].tolist())
-                stored[some] = rows  # type: ignore[index]
-    return work, len(changed)
+    checked = table.positions if which is None else len(which)
+    return of_floats(table, checked, "exact", len(bad), float(largest.max()), kept, LAST_BITS)
 
 
 # -- integers ----------------------------------------------------------------------------------------------------
@@ -175,17 +149,17 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
     for name in names:
         rule = RULES[name]
         if rule.race not in rows:
-            rows[rule.race] = recurrence.rows_of(table, race=rule.race)
-        own = rows[rule.race]
+            rows[rule.race] = recurrence.rows_of(table, rule)
+        own = replace(rows[rule.race], rule=rule)
         few = best is not None and best.failing < max(FEWEST, checked // 100)
         if few and rule.halves:
             continue  # damage must not pass for somebody's rounding
-        if best is not None and (few or which is None) and not _worth_a_try(own, rule, best, few, request):
+        if best is not None and (few or which is None) and not _worth_a_try(own, best, few, request):
             continue
         how: dict[str, Any] = {"which": which, "threads": request.threads}
         progress = request.progress if best is None else None
-        fails, largest = recurrence.check(own, rule, **how, progress=progress)
-        fit = Fit(name, rule, own, fails, largest)
+        fails, largest = recurrence.check(own, **how, progress=progress)
+        fit = Fit(own, fails, largest)
         if fit.failing == 0 and rule.halves and (best is not None and not _generated(table)):
             return Outcome(
                 n, checked, failing=best.failing, largest=float(best.largest.max()), systematic=True,
@@ -218,10 +192,8 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a table fits a rule: bits of the rows that fail, and by how much."""
+    """How a table fits the rule of its rows: bits of those that fail, and by how much."""
 
-    name: str
-    rule: RowRule
     rows: Distributions
     fails: Array
     largest: Array
@@ -252,11 +224,11 @@ def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     return (Finding(Rule.MADE_BY, field=name, found=f"{follows}, and the file says otherwise"),)
 
 
-def _worth_a_try(rows: Distributions, rule: RowRule, best: Fit, few: bool, request: Request) -> bool:
+def _worth_a_try(rows: Distributions, best: Fit, few: bool, request: Request) -> bool:
     """Whether another rule may fit: no row fails under both where few do, and few of a sample where many do."""
-    n = len(rows.bearoff)
+    n = rows.positions
     which = np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
-    fails, _ = recurrence.check(rows, rule, which=which, threads=request.threads)
+    fails, _ = recurrence.check(rows, which=which, threads=request.threads)
     failing = int((fails[which] > 0).sum())
     return failing == 0 if few else failing * LOOKED <= len(which) * (LOOKED // 10)
 
@@ -287,7 +259,7 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     if table.gammon is not None or table.positions > SETTLE_MOST:
         return ""
     ways: dict[str, Callable[[int, int], Array]] = {
-        "gnubg-2001": lambda p, c: recurrence.remade_ranked_by_sums(p, c, DIVISOR_2001),
+        "gnubg-2001": lambda p, c: recurrence.remade(p, c, RowRule(divisor=DIVISOR_2001)).bearoff,
         "float64": lambda p, c: recurrence.remade_in_floats(p, c, "f8"),
         "float32": lambda p, c: recurrence.remade_in_floats(p, c, "f4"),
     }
@@ -303,6 +275,11 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     return ""
 
 
+def _from_first(fails: Array) -> Array:
+    """The positions from the first on that fails."""
+    return np.arange(int((fails > 0).argmax()) if fails.any() else len(fails), len(fails))
+
+
 def _counts(largest: Array) -> dict[str, float]:
     """How many rows differ by how much."""
     return {str(k): int(v) for k, v in enumerate(np.bincount(largest[largest > 0])) if v}
@@ -312,10 +289,11 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     fails, largest = fit.fails, fit.largest
     bad = np.flatnonzero(fails)
     wrong, inherited, right = bad, np.zeros(0, np.int64), None
-    told_apart = told_apart and not fit.rule.halves
+    told_apart = told_apart and not fit.rows.rule.halves
     if told_apart:
         right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
-        changed = recurrence.settle(right, int(bad[0]), fit.rule)
+        changed = recurrence.settle(right, _from_first(fails))
+        changed[fit.rows.idle_wrong] |= 1
         wrong = np.flatnonzero((changed > 0) & (fails > 0))
         inherited = np.flatnonzero((changed > 0) & (fails == 0))
     return Outcome(
@@ -335,11 +313,11 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
 def _finding(
     table: OneSided, request: Request, x: int, fails: int, rows: Distributions, right: Distributions | None
 ) -> Finding:
-    if not fails & 1 and x < rows.first_full:
+    if not fails & 1 and x < rows.full:
         assert table.gammon is not None
         idle = np.array([recurrence.WHOLE] + [0] * 31)
         return request.entry(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
-    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.first_full)
+    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.full)
     stored = getattr(rows, name)[at]
     wanted = None if right is None else getattr(right, name)[at]
     roll = 0 if wanted is None else int((stored != wanted).argmax())

@@ -16,10 +16,10 @@ from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import at_random
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, prove_pairs, turned_or_shifted
+from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, in_pips, prove_pairs, turned_or_shifted
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
-from bgfmt.verifier.recurrence.plays import Array, pips
+from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=StoredEquities)
 SETTLE_MOST = 400_000_000
@@ -57,6 +57,12 @@ class TwoSidedProof(Proof[StoredEquities]):
     def prove(self, table: StoredEquities, request: Request) -> Outcome:
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
+        if request.sample is not None:
+            return sampled(table, request, self.recipes[0].name)
+        return self.whole(table, request)
+
+    def whole(self, table: StoredEquities, request: Request) -> Outcome:
+        """Every entry of integers, under the usual recipe or that of another program."""
         return _rounded(table, request)
 
     def in_parts(self, table: StoredEquities) -> bool:
@@ -76,11 +82,11 @@ class TwoSidedProof(Proof[StoredEquities]):
         if table.entries > PUT_RIGHT_MOST:
             raise VerificationError("a table of this size is not repaired in memory")
         table = unpacked(table)
-        found = recurrence.check(table, threads=threads)
-        complete = (
-            len(found.numbers) == found.failing <= table.entries // 5
-        )  # else all are computed, which is faster
-        right, wrong = contact.settle(table, found.numbers if complete else None)
+        rule = rule_of(table)
+        found = recurrence.check(rule, threads=threads)
+        # else all are computed, which is faster
+        complete = len(found.numbers) == found.failing <= table.entries // 5
+        right, wrong = recurrence.settle(rule, found.numbers if complete else None)
         return replace(table, equities=right), len(wrong)
 
     def options(self, table: StoredEquities) -> dict[str, Any]:
@@ -95,16 +101,11 @@ class GammonProof(TwoSidedProof):
         EXACT,
     )
 
-    def prove(self, table: StoredEquities, request: Request) -> Outcome:
-        recipe = self.recipes[0].name
-        if table.exact:
-            return prove_pairs(table, request, "exact", LAST_BITS)
-        if request.sample is not None:
-            return sampled(table, request, recipe)
+    def whole(self, table: StoredEquities, request: Request) -> Outcome:
         found = passed(table, request)
         if found.failing:
             return damaged(table, request, found)
-        return Outcome(found.entries, found.entries, recipe)
+        return Outcome(found.entries, found.entries, self.recipes[0].name)
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
         return None
@@ -115,15 +116,17 @@ class GammonProof(TwoSidedProof):
         return super().put_right(table, threads)
 
 
+def rule_of(table: StoredEquities) -> recurrence.PairRule:
+    """The rule of a table of integers."""
+    kind = recurrence.PairRule if table.points <= contact.PLAIN_POINTS else contact.ContactRule
+    return kind(table)
+
+
 def _rounded(table: StoredEquities, request: Request) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
-    if request.sample is not None:
-        return sampled(table, request, "gnubg")
     if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
     found = passed(table, request)
-    if table.points > contact.PLAIN_POINTS:
-        found = _with_contact(table, request, found)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
     small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
@@ -145,7 +148,7 @@ def differences_of(found: recurrence.Pass) -> dict[str, float]:
     """How often each difference was found, in words."""
     return {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
-        for k, v in enumerate(found.histogram.sum(axis=0))
+        for k, v in enumerate(found.histogram)
         if v
     }
 
@@ -153,29 +156,27 @@ def differences_of(found: recurrence.Pass) -> dict[str, float]:
 def passed(table: StoredEquities, request: Request) -> recurrence.Pass:
     """Every entry held against what follows, here or on workers."""
     if request.spread is None:
-        return recurrence.check(table, threads=request.threads, progress=request.progress)
-    found, *others = request.spread.run(check_band, recurrence.bands(table))
+        return recurrence.check(rule_of(table), threads=request.threads, progress=request.progress)
+    found, *others = request.spread.run(check_band, rule_of(table).bands)
     return found.joined(others)
 
 
 def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
     """On a worker: one band of the table."""
-    return recurrence.check(cast(StoredEquities, db.table), only=[band])
+    return recurrence.check(rule_of(cast(StoredEquities, db.table)), only=[band])
 
 
 def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
     """The outcome of a pass that found entries that do not follow: which are wrong, and what they should be."""
-    n, numbers = table.positions, found.numbers
-    depth = pips(table.points, table.chequers)
-    numbers = numbers[np.lexsort((numbers, depth[numbers // n] + depth[numbers % n]))]
+    n, rule, numbers = table.positions, rule_of(table), in_pips(table, found.numbers)
     wrong, inherited, right = numbers, 0, None
     massive = found.failing > max(2000, found.entries // 5)
     if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
-        right, changed = contact.settle(table, numbers)
+        right, changed = recurrence.settle(rule, numbers)
         failing = np.isin(changed, numbers)
         wrong, inherited = changed[failing], int((~failing).sum())
     some = wrong[:KEPT]
-    values = contact.expected_at(table, some) if right is None else right.reshape(n * n, -1)[some]
+    values = rule.at(some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
         found.entries,
         found.entries,
@@ -203,17 +204,16 @@ def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
     rows = rng.integers(0, n, -(-sample // min(CLUSTER, n)))
     them = np.repeat(rows, min(CLUSTER, n))[:sample]
     numbers = np.unique(rng.integers(0, n, sample) * n + them)
-    right = np.empty((len(numbers), table.equities.shape[2]), np.int64)
-    order = np.argsort(numbers % n, kind="stable")
-    done = 0
+    rule, order, done = rule_of(table), np.argsort(numbers % n, kind="stable"), 0
+    right = np.empty((len(numbers), rule.columns), np.int64)
     for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
         with at_random(table.equities):
-            right[part] = contact.expected_at(table, numbers[part])
+            right[part] = rule.at(numbers[part])
         done += len(part)
         if request.progress is not None:
             request.progress(done, len(numbers))
     with at_random(table.equities):
-        stored = np.asarray(table.equities[numbers // n, numbers % n])
+        stored = rule.stored(numbers)
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):
@@ -257,22 +257,9 @@ def _rivals(table: StoredEquities) -> Iterator[tuple[str, Array]]:
                 yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
-def _with_contact(table: StoredEquities, request: Request, found: recurrence.Pass) -> recurrence.Pass:
-    """The pass with pairs in contact held against the rule of their own, see `recurrence.contact`."""
-    numbers, off = contact.check(table, request.threads)
-    if len(found.numbers) < found.failing:  # too many to tell which are in contact
-        return found
-    passed = found.numbers[~contact.Contact(table.points, table.chequers).among(found.numbers)]
-    stored = np.asarray(table.equities[np.divmod(passed, table.positions)]).astype(np.int64)
-    apart = stored.reshape(len(passed), off.shape[1]) - contact.expected_at(table, passed)
-    every = np.concatenate([numbers, passed])
-    return recurrence.Pass.of(found.entries, off.shape[1], every, np.concatenate([off, apart]))
-
-
 def _rounding_of(found: recurrence.Pass) -> Cause:
     """The likeliest arithmetic behind small differences, from their signs (stored less gnubg's)."""
-    total = found.histogram.sum(axis=0)
-    above, below = int(total[10:].sum()), int(total[:9].sum())
+    above, below = int(found.histogram[10:].sum()), int(found.histogram[:9].sum())
     if above > 20 * max(1, below):
         return Cause.ROUNDED
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
@@ -283,7 +270,7 @@ def unpacked(table: T) -> T:
 
     What cannot be read is halved, until 1/256 of the rows and columns is left of it.
     """
-    grid = recurrence.PairReader(table)
+    grid = recurrence.PairReader(recurrence.PairRule(table))
     if not grid.packed:
         return table
     n, order, lost = grid.n, grid.order, 0
@@ -350,5 +337,5 @@ def _corner_fits(
     for us in range(m):
         at = start + us * row
         corner[us] = np.frombuffer(source.buffer[at : at + m * columns * 2], f"{order}u2").reshape(m, columns)
-    found = recurrence.check(TwoSided(points=points, chequers=chequers, equities=corner))
+    found = recurrence.check(recurrence.PairRule(TwoSided(points=points, chequers=chequers, equities=corner)))
     return found.failing <= FITS * found.entries

@@ -9,8 +9,6 @@ game, a point with two chequers of the other side is closed, but
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,85 +16,40 @@ import numpy as np
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables.two_sided import StoredEquities
-from bgfmt.verifier.recurrence import two_sided
-from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering, plays
-from bgfmt.verifier.recurrence.two_sided import store, weigh
+from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering
+from bgfmt.verifier.recurrence.two_sided import PairRule, store, weigh
 
 PLAIN_POINTS = 12  # beyond, the two sides' points overlap
 PASSED = 24  # points of both sides' last chequers together, up to which they have
 STUCK = -65535  # what a roll without a play counts
 
 
-class Contact:
-    """Which pairs of a table are in contact, and what they are worth."""
+class ContactRule(PairRule):
+    """The rule of a table of more points."""
 
-    def __init__(self, points: int, chequers: int) -> None:
-        n = board.count(points, chequers)
-        self.n, self.points = n, points
-        self.counts = board.unrank_array(np.arange(n), points)
-        self.last = np.where(self.counts > 0, np.arange(1, points + 1), 0).max(axis=1)
+    passed = False
 
-    def among(self, numbers: Array) -> Array:
-        """Whether the entries us * n + them are in contact."""
-        return np.asarray(self.last[numbers // self.n] + self.last[numbers % self.n] > PASSED)
+    def __init__(self, table: StoredEquities) -> None:
+        super().__init__(table)
+        self.counts = board.unrank_array(np.arange(self.n), self.points)
+        self.last = np.where(self.counts > 0, np.arange(1, self.points + 1), 0).max(axis=1)
 
-    def rows(self) -> Iterator[tuple[int, Array]]:
-        """(them, every us in contact with it)."""
-        for them in np.flatnonzero(self.last + self.points > PASSED).tolist():
-            yield them, np.flatnonzero(self.last + self.last[them] > PASSED)
+    def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
+        super().fill(rows, them, expected, lane)
+        for k, side in enumerate(them):
+            us, at = np.flatnonzero(self.last + self.last[side] > PASSED), lane + k * self.columns
+            if len(us):
+                here = np.full(len(us), k)
+                expected[us, at : at + self.columns] = self.values(rows, here, us, np.full(len(us), side))
 
-    def values(self, equities: Any, us: Array, them: Array) -> Array:
-        """(m, columns) int64 as stored: what follows for pairs in contact from the stored entries of row `them`."""
-        out = np.zeros((len(us), equities.shape[2]), np.int64)
-        terms = numbering(self.points).terms
-        for mine, rows, at in two_sided.by_rows(equities, them):
-            value = out[mine]
-            values_in_contact(rows, at, self.counts[us[mine]], self.counts[them[mine]], terms, value)
-            out[mine] = value
+    def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
+        met = self.last[us] + self.last[them] > PASSED
+        out, value = np.zeros((2, len(us), self.columns), np.int64)
+        out[~met] = super().values(rows, at[~met], us[~met], them[~met])
+        terms, value = numbering(self.points).terms, value[met]
+        values_in_contact(rows, at[met], self.counts[us[met]], self.counts[them[met]], terms, value)
+        out[met] = value
         return out
-
-
-def check(table: StoredEquities, threads: int = 1) -> tuple[Array, Array]:
-    """(numbers us * n + them of the pairs in contact that do not follow, (m, columns) stored less expected)."""
-    contact = Contact(table.points, table.chequers)
-
-    def one(part: tuple[int, Array]) -> tuple[Array, Array]:
-        them, us = part
-        right = contact.values(table.equities, us, np.full(len(us), them))
-        stored = np.asarray(table.equities[us, np.full(len(us), them)]).astype(np.int64).reshape(right.shape)
-        bad = np.flatnonzero((stored != right).any(axis=1))
-        return us[bad] * contact.n + them, (stored - right)[bad]
-
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(one, contact.rows()))
-    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-
-def expected_at(table: StoredEquities, numbers: Array) -> Array:
-    """(m, columns) int64: what the rule gives for the entries `numbers` of any two-sided table."""
-    if table.points <= PLAIN_POINTS:
-        return two_sided.expected_at(table, numbers)
-    met = Contact(table.points, table.chequers)
-    here = met.among(numbers)
-    out = np.zeros((len(numbers), table.equities.shape[2]), np.int64)
-    out[here] = met.values(table.equities, *np.divmod(numbers[here], table.positions))
-    out[~here] = two_sided.expected_at(table, numbers[~here])
-    return out
-
-
-def settle(table: StoredEquities, failing: Array | None) -> tuple[Array, Array]:
-    """Any two-sided table put right; see `two_sided.settle`."""
-    if table.points <= PLAIN_POINTS:
-        return two_sided.settle(table, failing)
-    met, known = Contact(table.points, table.chequers), plays(table.points, table.chequers)
-
-    def follows(work: Array, numbers: Array) -> Array:
-        here = met.among(numbers)
-        right = two_sided.values_at(work, numbers, *known, two_sided.ends_of(table))
-        right[here] = met.values(work, *np.divmod(numbers[here], met.n))
-        return right
-
-    return two_sided.settle(table, None, follows)
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------

@@ -8,148 +8,83 @@ of scores and cubes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import GammonTwoSided, MatchScore
+from bgfmt.tables.match_score import ScoreFacts
 from bgfmt.tables.two_sided import StoredEquities
-from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip_order, plays
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pip_order, plays
+from bgfmt.verifier.recurrence.two_sided import PairRule
 
 
-@dataclass(frozen=True)
-class PairRule:
-    """A table of floats and what its numbers, C columns an entry, follow from.
+class FloatRule(PairRule):
+    """A table of floats and what its numbers follow from.
 
-    rows : (n, n, C) as stored. place (C,) : the column that holds, seen by the other side, the cube of column c.
-    doubling (C, 5) : whether that side may double (1 or 0), its value when passed, and the column, what to add and
-    the factor that give its value when taken. won, lost (n, C) : values to the side on roll that has won against, or
-    lost with, each side. fixed : what a mover has won when it is off is `won`, whatever the table says. lanes :
-    numbers of a row that are computed together.
+    place (C,) : the column that holds, seen by the other side, the cube of column c. doubling (C, 5) : whether that
+    side may double (1 or 0), its value when passed, and the column, what to add and the factor that give its value
+    when taken. off (n, C) : what a mover has won when it is off; empty where the table says it.
     """
 
-    points: int
-    chequers: int
-    rows: Any
-    place: Array
-    doubling: Array
-    won: Array
-    lost: Array
-    fixed: bool
-    lanes: int
+    lanes = 16
+    narrower = 8
 
-    @property
-    def dtype(self) -> Any:
-        """The float type of the numbers."""
-        return np.dtype(self.rows.dtype).newbyteorder("=")
+    def __init__(self, table: StoredEquities | MatchScore) -> None:
+        super().__init__(table)
+        self.place, self.doubling = np.arange(self.columns), np.zeros((self.columns, 5))
+        if isinstance(table, MatchScore):
+            self.lanes, self.ends = 512, self._of_match(table.score)
+            self.off = self.ends[0]
+            return
+        if self.columns == 4:
+            self.place = np.array([0, 3, 2, 1])
+            self.doubling[2:] = 1, 1, 3, 0, 2
+        won = table.won() if isinstance(table, GammonTwoSided) else np.ones((self.n, self.columns))
+        self.ends, self.off = (won, -won), won[:0]
 
+    def _of_match(self, score: ScoreFacts) -> tuple[Array, Array]:
+        """The ends; `place` and `doubling` are filled."""
+        won, lost = (
+            np.ones((3, self.columns)),
+            -np.ones((3, self.columns)),
+        )  # by the points of a game and a gammon
+        for c, (mover, cube) in enumerate(score.states):
+            if cube is None:
+                continue
+            roller = 1 - mover
+            held = score.found_in(roller, cube)
+            assert held is not None
+            self.place[c] = held[0]
+            if score.may_double(roller, cube):
+                taken = score.found_in(roller, Cube(2 * cube.value, mover))
+                assert taken is not None
+                self.doubling[c] = 1, score.worth(roller, cube.value), *taken
+            for gain in (1, 2) if score.gammons else (1,):
+                won[gain, c] = score.worth(mover, gain * cube.value)
+                lost[gain, c] = score.worth(mover, -gain * cube.value)
+        # a gammon against a side with all its chequers; nobody stands far enough back for more
+        counts = board.unrank_array(np.arange(self.n), self.points)
+        gains = 1 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
+        return won[gains], lost[gains]
 
-def rule_of(table: StoredEquities | MatchScore) -> PairRule:
-    """The rule of a table of floats."""
-    if isinstance(table, MatchScore):
-        return _match_rule(table)
-    n, columns = table.positions, table.equities.shape[2]
-    place, doubling = np.arange(columns), np.zeros((columns, 5))
-    if columns == 4:
-        place = np.array([0, 3, 2, 1])
-        doubling[2:] = 1, 1, 3, 0, 2
-    won = table.won() if isinstance(table, GammonTwoSided) else np.ones((n, columns))
-    return PairRule(table.points, table.chequers, table.equities, place, doubling, won, -won, False, 16)
+    def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
+        lanes = len(rows) * self.columns
+        tile = np.empty((self.n, lanes), self.dtype)
+        turned_tile(rows, self.place, self.doubling, tile)
+        if len(self.off):
+            tile[0] = self.off[them].reshape(-1)
+        expected_tile(self.starts, self.results, tile, expected, lane)
 
-
-def _match_rule(table: MatchScore) -> PairRule:
-    score = table.score
-    columns = len(score.states)
-    place, doubling = np.arange(columns), np.zeros((columns, 5))
-    won, lost = np.ones((3, columns)), -np.ones((3, columns))  # by the points of a game and a gammon
-    for c, (mover, cube) in enumerate(score.states):
-        if cube is None:
-            continue
-        roller = 1 - mover
-        held = score.found_in(roller, cube)
-        assert held is not None
-        place[c] = held[0]
-        if score.may_double(roller, cube):
-            taken = score.found_in(roller, Cube(2 * cube.value, mover))
-            assert taken is not None
-            doubling[c] = 1, score.worth(roller, cube.value), *taken
-        for gain in (1, 2) if score.gammons else (1,):
-            won[gain, c] = score.worth(mover, gain * cube.value)
-            lost[gain, c] = score.worth(mover, -gain * cube.value)
-    # a gammon against a side with all its chequers; nobody stands far enough back for more
-    counts = board.unrank_array(np.arange(table.positions), table.points)
-    gains = 1 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
-    size = table.points, table.chequers
-    return PairRule(*size, table.balance, place, doubling, won[gains], lost[gains], True, 512)
-
-
-def expected(
-    rule: PairRule, *, threads: int = 1, progress: Progress | None = None
-) -> Iterator[tuple[slice, Array]]:
-    """(some sides `them`, what follows for [us, those them] as (n, k, C)), all of the table in turn."""
-    starts, results = plays(rule.points, rule.chequers)
-    n, columns = rule.won.shape
-    step = max(1, rule.lanes // columns)
-
-    def work(start: int) -> tuple[slice, Array]:
-        some = slice(start, min(n, start + step))
-        rows = np.ascontiguousarray(np.asarray(rule.rows[some]), rule.dtype)
-        tile, out = np.empty((n, step * columns), rule.dtype), np.empty((n, step * columns), rule.dtype)
-        turned_tile(rows, rule.place, rule.doubling, tile)
-        if rule.fixed:
-            tile[0, : len(rows) * columns] = rule.won[some].reshape(-1)
-        expected_tile(starts, results, tile, out)
-        right = out[:, : len(rows) * columns].reshape(n, len(rows), columns)
-        if start == 0:
-            right[:, 0] = rule.lost
-        right[0] = rule.won[some]
-        return some, right
-
-    with ThreadPoolExecutor(threads) as pool:
-        for some, right in pool.map(work, range(0, n, step)):
-            if progress is not None:
-                progress(some.stop, n)
-            yield some, right
-
-
-def expected_at(rule: PairRule, numbers: Array) -> Array:
-    """(m, C): what follows for the entries `numbers` (us * n + them)."""
-    starts, results = plays(rule.points, rule.chequers)
-    us, them = np.divmod(numbers, len(rule.won))
-    ends = rule.won if rule.fixed else rule.won[:0]
-    out = np.empty((len(numbers), rule.won.shape[1]), rule.dtype)
-    expected_entries(np.asarray(rule.rows), us, them, rule.place, rule.doubling, ends, starts, results, out)
-    out[them == 0] = rule.lost[us[them == 0]]
-    out[us == 0] = rule.won[them[us == 0]]
-    return out
-
-
-def differing(
-    rule: PairRule, numbers: Array | None, *, threads: int = 1, progress: Progress | None = None
-) -> Iterator[tuple[Array, Array, Array]]:
-    """(numbers us * n + them, stored, expected) of the entries whose bits are not those that follow, some at a time.
-
-    numbers : the entries to look at; None for all.
-    """
-    n, bits = len(rule.won), np.dtype(f"i{rule.dtype.itemsize}")
-    if numbers is not None:
-        right = expected_at(rule, numbers)
-        stored = np.ascontiguousarray(np.asarray(rule.rows)[np.divmod(numbers, n)], rule.dtype)
-        bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
-        if len(bad):
-            yield numbers[bad], stored[bad], right[bad]
-        return
-    for some, right in expected(rule, threads=threads, progress=progress):
-        stored = np.ascontiguousarray(np.asarray(rule.rows[:, some]), rule.dtype)
-        us, them = np.nonzero((stored.view(bits) != np.ascontiguousarray(right).view(bits)).any(axis=2))
-        if len(us):
-            yield us * n + them + some.start, stored[us, them], right[us, them]
+    def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
+        out = np.empty((len(us), self.columns), self.dtype)
+        expected_entries(
+            rows, at, us, them, self.place, self.doubling, self.off, self.starts, self.results, out
+        )
+        out[them == 0] = self.ends[1][us[them == 0]]
+        out[us == 0] = self.ends[0][them[us == 0]]
+        return out
 
 
 def remade(
@@ -202,8 +137,8 @@ def _weigh(total: Array, best: Array, weight: float) -> None:
 
 
 @njit()
-def expected_tile(starts: Array, results: Array, tile: Array, out: Array) -> None:
-    """out[u] = the mean over the rolls of the best tile[x] that u leads to, lane by lane, for u > 0."""
+def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: int) -> None:
+    """out[u, lane...] = the mean over the rolls of the best tile[x] that u leads to, lane by lane, for u > 0."""
     lanes = tile.shape[1]
     best, total = np.empty(lanes, tile.dtype), np.empty(lanes)
     for u in range(1, len(out)):
@@ -214,18 +149,15 @@ def expected_tile(starts: Array, results: Array, tile: Array, out: Array) -> Non
                 _raise(best, tile[results[q]])
             _weigh(total, best, np.float64(WEIGHTS[roll]))
         for i in range(lanes):
-            out[u, i] = total[i] / 36.0
+            out[u, lane + i] = total[i] / 36.0
 
 
 @njit()
 def expected_entries(
-    table: Array, us: Array, them: Array, place: Array, doubling: Array, ends: Array, starts: Array, results: Array,
-    out: Array,
+    rows: Array, at: Array, us: Array, them: Array, place: Array, doubling: Array, ends: Array, starts: Array,
+    results: Array, out: Array,
 ) -> None:  # fmt: skip
-    """out[i] (C,) = what follows for the entry (us[i], them[i]), neither 0.
-
-    ends : (n, C) what the mover has won when it is off, by the other side; empty where the table says it.
-    """
+    """out[i] (C,) = what follows for (us[i], them[i]), neither 0, from rows[at[i]]; ends : `off` of a `FloatRule`."""
     columns = out.shape[1]
     best, one, total = np.empty(columns, out.dtype), np.empty((1, columns), out.dtype), np.empty(columns)
     for i in range(len(us)):
@@ -239,7 +171,7 @@ def expected_entries(
                 if x == 0 and len(ends):
                     one[0] = ends[them[i]]
                 else:
-                    turned_tile(table[them[i] : them[i] + 1, x : x + 1], place, doubling, one)
+                    turned_tile(rows[at[i] : at[i] + 1, x : x + 1], place, doubling, one)
                 _raise(best, one[0])
             _weigh(total, best, np.float64(WEIGHTS[roll]))
         for c in range(columns):

@@ -1,34 +1,26 @@
-"""Recurrence of distributions: does every row of a one-sided table follow from the file's own smaller rows?
+"""Recurrence of tables of one side: does every row follow from the file's own smaller rows?
 
 Each row is judged by the stored rows alone, so the pass runs in any order, on any number of threads. A rule that
 ranks plays by numbers that the file does not hold (sums before rounding, floats) is tried by the table made again:
-`remade_ranked_by_sums`, `remade_in_floats`.
+`remade`, `remade_in_floats`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import OneSided
-from bgfmt.verifier.recurrence.plays import (
-    WEIGHTS,
-    Array,
-    Numbering,
-    Progress,
-    best_plays,
-    by_pips,
-    numbering,
-    workspace,
-)
+from bgfmt.verifier.recurrence import plays
+from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays, by_pips, numbering
 
-T = TypeVar("T")
 ROLLS = 32  # of a row
 FULL = 15
 WHOLE = 65535
@@ -36,7 +28,144 @@ LABEL_BITS = 32
 BLOCK = 1 << 14  # positions looked at together, at most
 
 
-# -- rows --------------------------------------------------------------------------------------------------------
+# -- any rows ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FollowingRows:
+    """Rows of the positions of a board, and the rule by which each follows from those of smaller positions.
+
+    unit : the type in which differences of stored numbers are told.
+    """
+
+    points: int
+    chequers: int
+    unit = np.float64
+
+    @property
+    def arrays(self) -> tuple[tuple[Array, int], ...]:
+        """The arrays of rows, each with the first position that has one."""
+        raise NotImplementedError
+
+    @property
+    def keys(self) -> Array:
+        """(n, 1 or 2): what play makes least, to the last chequer off and to the first."""
+        raise NotImplementedError
+
+    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+        """What the rule gives for the positions `some`, of each array, and 36 times that before the rounding."""
+        raise NotImplementedError
+
+    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+        """Bring the keys of the positions `some` up to what follows for them."""
+
+    @cached_property
+    def positions(self) -> int:
+        """How many there are."""
+        return board.count(self.points, self.chequers)
+
+    @cached_property
+    def full(self) -> int:
+        """The first position with all fifteen chequers on the board; the number of positions where there is none."""
+        return board.count(self.points, FULL - 1 if self.chequers >= FULL else self.chequers)
+
+    def plays(self, some: Array) -> Array:
+        """(1 or 2, m, 21) int32: where the play of each roll leads from the positions `some`, see `keys`."""
+        keys = self.keys
+        best = np.full((keys.shape[1], len(some), plays.ROLLS), -1, np.int32)
+        best_plays(numbering(self.points), some, keys, self.full, best)
+        return best
+
+    def parts(self, some: Array) -> list[tuple[Array, Array, Array]]:
+        """Each array, which of the positions `some` have a row in it, and where it is."""
+        held = [(rows, first, np.flatnonzero(some >= first)) for rows, first in self.arrays]
+        return [(rows, here, some[here] - first) for rows, first, here in held]
+
+    def apart(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Of each array: the positions of `some`, which rows do not follow, and by how much their numbers differ."""
+        for (rows, here, at), (right, _) in zip(self.parts(some), self.follow(some), strict=True):
+            stored = rows[at]
+            off = np.nan_to_num(np.abs(self.measured(stored) - self.measured(right)), nan=np.inf)
+            bad = (off > 0) | (bits_of(stored) != bits_of(right))
+            yield some[here], bad.any(axis=1), off.max(axis=1, initial=0)
+
+    def measured(self, rows: Array) -> Array:
+        """The numbers by which rows are compared, float64."""
+        return rows.astype(np.float64)
+
+
+def bits_of(floats: Array) -> Array:
+    """The bits of floats as integers, (n, m)."""
+    return (floats if floats.ndim > 1 else floats[:, None]).view(f"i{floats.itemsize}")
+
+
+def check(
+    rows: FollowingRows, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
+) -> tuple[Array, Array]:
+    """(fails (n,) uint8, largest (n,)): bit k of rows of array k that do not follow.
+
+    which : position numbers to look at, all when None. largest : greatest difference of a number of a failing row.
+    """
+    fails, largest = np.zeros(rows.positions, np.uint8), np.zeros(rows.positions, rows.unit)
+    looked = np.arange(rows.positions) if which is None else which
+    step = max(64, min(BLOCK, len(looked) // (32 * threads) + 1))
+
+    @np.errstate(all="ignore")  # of numbers that are none
+    def hold(start: int) -> int:
+        some = looked[start : start + step]
+        for part, (here, bad, off) in enumerate(rows.apart(some)):
+            fails[here] |= bad.astype(np.uint8) << part
+            largest[here] = np.maximum(largest[here], np.where(bad, off, 0))
+        return start + len(some)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for done in pool.map(hold, range(0, len(looked), step)):
+            if progress is not None:
+                progress(done, len(looked))
+    return fails, largest
+
+
+@np.errstate(all="ignore")
+def settle(rows: FollowingRows, which: Array) -> Array:
+    """Put the rows of the positions `which` right, in place; (n,) uint8 bits of the arrays that were wrong."""
+    wrong = np.zeros(rows.positions, np.uint8)
+    for some in by_pips(rows.points, rows.chequers, which):
+        follow = rows.follow(some)
+        for part, ((stored, here, at), (right, _)) in enumerate(zip(rows.parts(some), follow, strict=True)):
+            wanted = right.astype(stored.dtype)
+            differ = (bits_of(stored[at]) != bits_of(wanted)).any(axis=1)
+            wrong[some[here]] |= differ.astype(np.uint8) << part
+            stored[at] = wanted
+        rows.ranked(some, follow)
+    return wrong
+
+
+def added(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0) -> Array:
+    """(m, columns) sums of 36 rows that the rolls best (m, 21) lead to, one roll later each, in this type.
+
+    rows : of the positions from `first` on; `saved` counts as the chance of a row before at once.
+    """
+    sums = np.zeros((len(best), rows.shape[1]), dtype)
+    add_rolls(best, rows, first, float(saved), sums)
+    return sums
+
+
+@njit()
+def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
+    """Add to sums (m, columns) what `added` says, roll by roll."""
+    number = sums.dtype.type
+    for x in range(len(best)):
+        for roll in range(len(WEIGHTS)):
+            weight = number(WEIGHTS[roll])
+            y = best[x, roll] - first
+            if y >= 0:
+                for i in range(sums.shape[1] - 1):
+                    sums[x, i + 1] += weight * number(rows[y, i])
+            else:
+                sums[x, 1] += weight * number(saved)
+
+
+# -- distributions in whole numbers --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -46,11 +175,13 @@ class RowRule:
     lexicographic : among equally good plays the one to the least (chequers on point 1, 2, ...), and what rounding
     leaves goes to the roll most likely before rounding; else the play met first, and the roll most likely after it.
     race : the gammon part follows the race's plays. halves : exact halves may be rounded either way.
+    divisor : plays are chosen by the sums before rounding divided by it; 0 where they are by the rounded numbers.
     """
 
     lexicographic: bool = False
     race: bool = False
     halves: bool = False
+    divisor: int = 0
 
 
 GNUBG = RowRule()
@@ -58,54 +189,80 @@ BGSAGE = RowRule(lexicographic=True, race=True)
 
 
 @dataclass(frozen=True)
-class Distributions:
-    """Rows of a one-sided table as the kernels take them.
+class Distributions(FollowingRows):
+    """Rows of uint16 distributions.
 
-    bearoff : (n, 32) uint16. gammon : rows of the positions from first_full on, those with all fifteen chequers, or
-    an empty array: distributions, or where `race` chances that no chequer is off after k rolls. idle_wrong : the
-    positions of fewer chequers whose gammon row is not "off already".
+    bearoff : (n, 32). gammon : rows of the positions from `full` on, or an empty array: distributions, or where the
+    rule is of the race chances that no chequer is off after k rolls. idle_wrong : the positions of fewer chequers
+    whose gammon row is not "off already".
     """
 
-    points: int
-    chequers: int
     bearoff: Array
     gammon: Array
-    first_full: int
-    race: bool
+    rule: RowRule
     idle_wrong: Array
+    unit = np.uint16  # type: ignore[assignment]
 
-    def keys(self, rule: RowRule) -> Array:
-        """(n, 2) ranks of the stored rows, see `ranks`; where the rule has tie labels, these beneath."""
-        out = np.zeros((len(self.bearoff), 2), np.uint64 if rule.lexicographic else np.uint32)
+    @property
+    def arrays(self) -> tuple[tuple[Array, int], ...]:
+        return ((self.bearoff, 0), (self.gammon, self.full))[: 2 if len(self.gammon) else 1]
+
+    @cached_property
+    def keys(self) -> Array:
+        """Ranks of the stored rows, see `ranks`; where the rule has tie labels, these beneath."""
+        saving = len(self.gammon) > 0 and not self.rule.race
+        out = np.zeros((self.positions, 1 + saving), np.uint64 if self.rule.lexicographic else np.uint32)
         out[:, 0] = ranks(self.bearoff)
-        if len(self.gammon) and not self.race:
-            out[self.first_full :, 1] = ranks(self.gammon)
-        if rule.lexicographic:
+        if saving:
+            out[self.full :, 1] = ranks(self.gammon)
+        if self.rule.lexicographic:
             out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | lexicographic(self.points, self.chequers)
         return out
 
-    def parts(self, some: Array) -> Iterator[tuple[int, Array, Array, Array]]:
-        """Of the race (0) and of the gammon (1): the rows, which of the positions `some` have one, and where."""
-        for part, rows, first in ((0, self.bearoff, 0), (1, self.gammon, self.first_full)):
-            here = np.flatnonzero(some >= first) if len(rows) else np.zeros(0, np.int64)
-            yield part, rows, here, some[here] - first
+    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+        best, out = self.plays(some), []
+        for part, (rows, here, _) in enumerate(self.parts(some)):
+            survival = part == 1 and self.rule.race
+            chosen = best[0 if survival else part][here]
+            sums = added(chosen, rows, np.int32, self.full * part, 0 if survival else WHOLE * part)
+            right = (sums + 18) // 36
+            if survival:
+                right[:, 0] = WHOLE
+            else:
+                likely = (sums if self.rule.lexicographic else right).argmax(axis=1)
+                right[np.arange(len(right)), likely] += WHOLE - right.sum(axis=1)
+            out.append((right, sums))
+        return out
 
-    def follow(self, rule: RowRule, some: Array, keys: Array) -> tuple[Array, Array]:
-        """What the rule gives for the positions `some`, (m, 2, 32) int32, and 36 times that before the rounding."""
-        right, sums = np.zeros((2, len(some), 2, ROLLS), np.int32)
-        expected_rows(
-            numbering(self.points), some, keys, self.bearoff, self.gammon, self.first_full, rule.lexicographic,
-            self.race, sums, right,
-        )  # fmt: skip
-        return right, sums
+    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+        for choice in range(self.keys.shape[1]):
+            (right, sums), here = follow[choice], some[some >= self.full * choice]
+            key = ranks(sums) // self.rule.divisor if self.rule.divisor else ranks(right)
+            if self.rule.lexicographic and choice == 0:
+                key = (key.astype(np.uint64) << LABEL_BITS) | (self.keys[here, 0] & (1 << LABEL_BITS) - 1)
+            self.keys[here, choice] = key
+
+    def apart(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
+        for part, ((rows, here, at), (right, sums)) in enumerate(
+            zip(self.parts(some), self.follow(some), strict=True)
+        ):
+            stored, looked = rows[at].astype(np.int32), some[here]
+            off = np.abs(stored - right).max(axis=1, initial=0)
+            bad = off > 0
+            if self.rule.halves:
+                remainder = part == 0 or not self.rule.race
+                bad &= (looked == 0) | ~halves_apart(stored, sums, right, remainder)
+            yield looked, bad, np.where(looked > 0, np.minimum(off, WHOLE), WHOLE)
+        idle = np.intersect1d(self.idle_wrong, some)
+        yield idle, np.ones(len(idle), np.bool_), np.full(len(idle), WHOLE)
 
     def gammon_rows(self) -> Array:
         """The gammon part of all positions as distributions, (n, 32) uint16."""
-        out = np.zeros((len(self.bearoff), ROLLS), np.uint16)
+        out = np.zeros((self.positions, ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):
             full = self.gammon
-            out[self.first_full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.race else full
+            out[self.full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.rule.race else full
         return out
 
 
@@ -123,150 +280,39 @@ def lexicographic(points: int, chequers: int) -> Array:
     return labels
 
 
-def first_full_of(points: int, chequers: int) -> int:
-    """The first position with all fifteen chequers on the board; the number of positions where there is none."""
-    return board.count(points, FULL - 1 if chequers >= FULL else chequers)
-
-
-def rows_of(table: OneSided, *, race: bool = False) -> Distributions:
-    """Decode a uint16 table for the kernels; with `race` its gammon part as survival chances."""
-    n, full = table.positions, first_full_of(table.points, table.chequers)
-    bearoff = np.empty((n, ROLLS), np.uint16)
-    gammon = np.zeros((n - full if table.gammon is not None else 0, ROLLS), np.uint16)
-    idle: list[Array] = [np.zeros(0, np.int64)]
-    for rows, block in table.blocks():
-        bearoff[rows] = block["bearoff"]
-        if table.gammon is not None and rows.start < full:
-            early = block["gammon"][: full - rows.start]
+def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
+    """Decode a uint16 table for a rule: with that of the race its gammon part as survival chances."""
+    rows = blank(table.points, table.chequers, rule, gammon=table.gammon is not None)
+    bearoff, gammon, full = rows.bearoff, rows.gammon, rows.full
+    idle: list[Array] = [rows.idle_wrong]
+    for some, block in table.blocks():
+        bearoff[some] = block["bearoff"]
+        if table.gammon is not None and some.start < full:
+            early = block["gammon"][: full - some.start]
             bad = (early[:, 0] != WHOLE) | early[:, 1:].any(axis=1)
-            idle.append(np.flatnonzero(bad) + rows.start)
-        if len(gammon) and rows.stop > full:
-            start = max(full, rows.start)
-            gammon[start - full : rows.stop - full] = block["gammon"][start - rows.start :]
-    if race and len(gammon):
+            idle.append(np.flatnonzero(bad) + some.start)
+        if len(gammon) and some.stop > full:
+            start = max(full, some.start)
+            gammon[start - full : some.stop - full] = block["gammon"][start - some.start :]
+    if rule.race and len(gammon):
         # modulo 65536: nothing is hidden
         gammon = np.uint16(WHOLE) - np.cumsum(gammon, axis=1, dtype=np.uint16)
-    return Distributions(table.points, table.chequers, bearoff, gammon, full, race, np.concatenate(idle))
+    return replace(rows, gammon=gammon, idle_wrong=np.concatenate(idle))
 
 
-def in_parts(
-    which: Array, threads: int, work: Callable[[Array], T], progress: Progress | None
-) -> Iterator[tuple[Array, T]]:
-    """(some, work(some)) for all of `which` in order, on threads."""
-    n = len(which)
-    step = max(64, min(BLOCK, n // (32 * threads) + 1))
-    parts = [which[a : a + step] for a in range(0, n, step)]
-    done = 0
-    with ThreadPoolExecutor(threads) as pool:
-        for part, found in zip(parts, pool.map(work, parts), strict=True):
-            done += len(part)
-            if progress is not None:
-                progress(done, n)
-            yield part, found
-
-
-# -- held against the rule ---------------------------------------------------------------------------------------
-
-
-def check(
-    rows: Distributions,
-    rule: RowRule = GNUBG,
-    *,
-    which: Array | None = None,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> tuple[Array, Array]:
-    """(fails (n,) uint8, largest (n,) uint16): bits 1 bearoff and 2 gammon of rows that do not follow.
-
-    which : position numbers to look at, all when None. largest : greatest difference of a number of a failing row.
-    """
-    n = len(rows.bearoff)
-    fails, largest = np.zeros(n, np.uint8), np.zeros(n, np.uint16)
-    keys = rows.keys(rule)
-
-    def hold(some: Array) -> None:
-        right, sums = rows.follow(rule, some, keys)
-        for part, stored, here, at in rows.parts(some):
-            values, wanted, looked = stored[at].astype(np.int32), right[here, part], some[here]
-            off = np.abs(values - wanted).max(axis=1, initial=0)
-            bad = off > 0
-            if rule.halves:
-                remainder = part == 0 or not rows.race
-                bad &= (looked == 0) | ~halves_apart(values, sums[here, part], wanted, remainder)
-            fails[looked[bad]] |= 1 << part
-            most = np.where(looked > 0, np.minimum(off, WHOLE), WHOLE)[bad]
-            largest[looked[bad]] = np.maximum(largest[looked[bad]], most)
-
-    looked = np.arange(n) if which is None else which
-    for _ in in_parts(looked, threads, hold, progress):
-        pass
-    idle = np.intersect1d(rows.idle_wrong, looked)
-    fails[idle] |= 2
-    largest[idle] = WHOLE
-    return fails, largest
-
-
-def settle(rows: Distributions, first: int, rule: RowRule = GNUBG) -> Array:
-    """Put every row from `first` on right, in place; (n,) uint8 bits of the rows that were wrong."""
-    n, keys = len(rows.bearoff), rows.keys(rule)
-    wrong = np.zeros(n, np.uint8)
-    for some in by_pips(rows.points, rows.chequers, np.arange(first, n)):
-        right, _ = rows.follow(rule, some, keys)
-        for part, stored, here, at in rows.parts(some):
-            wanted, looked = right[here, part].astype(np.uint16), some[here]
-            wrong[looked] |= (stored[at] != wanted).any(axis=1).astype(np.uint8) << part
-            stored[at] = wanted
-            key = ranks(wanted)
-            if rule.lexicographic and part == 0:
-                key = (key.astype(np.uint64) << LABEL_BITS) | (keys[looked, 0] & (1 << LABEL_BITS) - 1)
-            keys[looked, part] = key
-    wrong[rows.idle_wrong] |= 2
-    return wrong
+def blank(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
+    """Rows of noughts."""
+    n, none = FollowingRows(points, chequers).positions, np.zeros(0, np.int64)
+    full = FollowingRows(points, chequers).full if gammon else n
+    bearoff, second = np.zeros((n, ROLLS), np.uint16), np.zeros((n - full, ROLLS), np.uint16)
+    return Distributions(points, chequers, bearoff, second, rule, none)
 
 
 def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
     """The whole table from the rule alone."""
-    n, full = board.count(points, chequers), first_full_of(points, chequers)
-    rows = Distributions(
-        points, chequers, np.zeros((n, ROLLS), np.uint16), np.zeros((n - full if gammon else 0, ROLLS), np.uint16),
-        full, rule.race, np.zeros(0, np.int64),
-    )  # fmt: skip
-    settle(rows, 0, rule)
+    rows = blank(points, chequers, rule, gammon=gammon)
+    settle(rows, np.arange(rows.positions))
     return rows
-
-
-@njit()
-def add_rolls(best: Array, choice: int, rows: Array, first: int, saved: Any, sums: Array) -> None:
-    """Add the rows that the rolls lead to, one roll later each, weighted, in the type of `sums`.
-
-    rows : of the positions from `first` on; `saved` counts for a row before. best[roll, choice] : where a roll leads.
-    """
-    number = sums.dtype.type
-    sums[:] = 0
-    for roll in range(len(WEIGHTS)):
-        weight = number(WEIGHTS[roll])
-        y = best[roll, choice] - first
-        if y >= 0:
-            for i in range(len(sums) - 1):
-                sums[i + 1] += weight * number(rows[y, i])
-        else:
-            sums[1] += weight * saved
-
-
-@njit()
-def finish(sums: Array, by_sums: bool, out: Array) -> None:
-    """out = sums / 36 rounded half up, what is left of 65535 given to the first most likely roll.
-
-    Most likely among the rounded numbers or, by_sums, among the sums.
-    """
-    total = 0
-    mode = 0
-    for i in range(ROLLS):
-        out[i] = (sums[i] + 18) // 36
-        total += out[i]
-        if (sums[i] > sums[mode]) if by_sums else (out[i] > out[mode]):
-            mode = i
-    out[mode] -= total - WHOLE
 
 
 def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> Array:
@@ -285,50 +331,46 @@ def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> A
     return np.asarray(((right - stored).sum(axis=1) == 0) & (taken <= 1) & ~(other & ~likely).any(axis=1))
 
 
-@njit()
-def expected_rows(
-    numbering: Numbering, which: Array, keys: Array, rows: Array, gammon: Array, first_full: int, by_sums: bool,
-    race: bool, sums: Array, out: Array,
-) -> None:  # fmt: skip
-    """out[i, 0], out[i, 1] (32 int32): what the rule gives for position which[i] from `rows` and `gammon`.
+# -- distributions in floats ---------------------------------------------------------------------------------------
 
-    keys : as `Distributions.keys` gives them; the other arrays are those of `Distributions`. sums : 36 times `out`
-    before the rounding. Both are noughts at first.
+
+@dataclass(frozen=True)
+class FloatRows(FollowingRows):
+    """Distributions in floats, nothing rounded: bearoff and gammon (n, columns) of all positions, or an empty array.
+
+    means : the keys. live : whether these are the means of the rows as they are, added up in the type of these.
     """
-    space = workspace(numbering)
-    for i in range(len(which)):
-        x = which[i]
-        full = len(gammon) > 0 and x >= first_full
-        if x == 0:
-            out[i, 0, 0] = WHOLE
-            continue
-        best_plays(space, x, keys, full and not race)
-        add_rolls(space.best, 0, rows, 0, 0, sums[i, 0])
-        finish(sums[i, 0], by_sums, out[i, 0])
-        if full and race:
-            add_rolls(space.best, 0, gammon, first_full, 0, sums[i, 1])
-            out[i, 1, 0] = WHOLE
-            for k in range(1, ROLLS):
-                out[i, 1, k] = (sums[i, 1, k] + 18) // 36
-        elif full:
-            add_rolls(space.best, 1, gammon, first_full, WHOLE, sums[i, 1])
-            finish(sums[i, 1], by_sums, out[i, 1])
 
+    bearoff: Array
+    gammon: Array
+    means: Array
+    live: bool = False
 
-# -- other programs' rules ---------------------------------------------------------------------------------------
+    @property
+    def arrays(self) -> tuple[tuple[Array, int], ...]:
+        return ((self.bearoff, 0), (self.gammon, 0))[: 2 if len(self.gammon) else 1]
 
+    @property
+    def keys(self) -> Array:
+        return self.means
 
-def remade_ranked_by_sums(points: int, chequers: int, divisor: int) -> Array:
-    """Distributions (n, 32) uint16, the play being the first of least sum(i * sums[i]) // divisor.
+    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+        best = self.plays(some)
+        sums = added(best[0], self.bearoff, self.bearoff.dtype)
+        sums[some == 0, 0] = 36
+        out = [sums]
+        if len(self.gammon):
+            here, second = some >= self.full, np.zeros((len(some), self.gammon.shape[1]))
+            second[~here, 0] = 36  # before, the gammon is saved
+            second[here] = added(best[1][here], self.gammon[self.full :], second.dtype, self.full, 1)
+            out.append(second)
+        return [(sums / sums.dtype.type(36), sums) for sums in out]
 
-    The sums are 36 times the distribution, not yet rounded.
-    """
-    rows = np.zeros((board.count(points, chequers), ROLLS), np.uint16)
-    rows[0, 0] = WHOLE
-    rows_by_means(
-        numbering(points), np.zeros((len(rows), 1), np.uint32), divisor, rows, np.zeros(ROLLS, np.int64)
-    )
-    return rows
+    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+        if self.live:
+            self.means[some] = 0
+            for roll, share in enumerate(follow[0][0].T):
+                self.means[some, 0] += roll * share
 
 
 def remade_in_floats(points: int, chequers: int, width: str) -> Array:
@@ -338,36 +380,10 @@ def remade_in_floats(points: int, chequers: int, width: str) -> Array:
     """
     n = board.count(points, chequers)
     rows = np.zeros((n, ROLLS), width)
-    rows[0, 0] = 1
-    rows_by_means(numbering(points), np.zeros((n, 1), width), 0, rows, np.zeros(ROLLS, width))
+    settle(FloatRows(points, chequers, rows, rows[:0], np.zeros((n, 1), width), live=True), np.arange(n))
     out = np.floor(rows.astype(np.float64) * WHOLE + 0.5).astype(np.int64)
     out[np.arange(n), out.argmax(axis=1)] += WHOLE - out.sum(axis=1)
     return out.astype(np.uint16)
-
-
-@njit()
-def rows_by_means(numbering: Numbering, keys: Array, divisor: int, rows: Array, sums: Array) -> None:
-    """Fill the rows of all positions but 0 by the plays of least keys (n, 1), zeroed; sums (32,) : working space.
-
-    Where there is a divisor, the rows are rounded and the keys are the means of the sums divided by it; else both
-    are in the float type of `sums`, nothing rounded in between.
-    """
-    space = workspace(numbering)
-    number = sums.dtype.type
-    for x in range(1, len(rows)):
-        best_plays(space, x, keys, False)
-        add_rolls(space.best, 0, rows, 0, number(0), sums)
-        mean = number(0)
-        if divisor:
-            finish(sums, False, rows[x])
-            for i in range(ROLLS):
-                mean += number(i) * sums[i]
-            keys[x, 0] = mean // divisor
-        else:
-            for i in range(ROLLS):
-                rows[x, i] = sums[i] / number(36)
-                mean += number(i) * rows[x, i]
-            keys[x, 0] = mean
 
 
 # -- gnubg's table in memory -------------------------------------------------------------------------------------

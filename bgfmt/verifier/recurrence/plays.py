@@ -59,7 +59,7 @@ class Space(NamedTuple):
     and the last two are boards within a double. boards (slots, 3, points + 1) : `above`; running sums of what
     lowering each above[k] takes off the number; occupied indices, highest first. numbers, found (slots,) : position
     numbers, -1 where the chequer may not move, and how many indices are occupied. out : position numbers after the
-    plays of a roll, in order. best : [roll, 0] the play that is chosen, [roll, 1] the play that saves the gammon.
+    plays of a roll, in order.
     """
 
     numbering: Numbering
@@ -67,7 +67,6 @@ class Space(NamedTuple):
     numbers: Array
     found: Array
     out: Array
-    best: Array
 
 
 @njit()
@@ -80,7 +79,6 @@ def workspace(numbering: Numbering) -> Space:
         np.zeros(slots, np.int64),
         np.zeros(slots, np.int64),
         np.zeros(numbering.room, np.int64),
-        np.zeros((ROLLS, 2), np.int64),
     )
 
 
@@ -242,19 +240,26 @@ def least(out: Array, count: int, keys: Array, column: int) -> int:
 
 
 @njit()
-def best_plays(space: Space, x: int, keys: Array, both: bool) -> None:
-    """best[roll, 0] (and 1 where `both`): the first play of least keys[:, 0] (keys[:, 1]) of each roll of x > 0."""
-    begin(space, x)
-    # with two chequers outside the home board neither order can bear off, and the second meets nothing new
-    outside = space.boards[0, 0, space.numbering.points - HOME] if space.numbering.points > HOME else 0
-    orders = 1 if outside >= 2 else 2
-    roll = 0
-    for a in range(6):
-        for b in range(a + 1):
-            count = roll_plays(space, a, b, orders)
-            for choice in range(2 if both else 1):
-                space.best[roll, choice] = least(space.out, count, keys, choice)
-            roll += 1
+def best_plays(numbering: Numbering, which: Array, keys: Array, full: int, best: Array) -> None:
+    """best[k, i, roll] = where the first play of least keys[:, k] leads from the position which[i] > 0.
+
+    k = 1 : of the positions from `full` on alone.
+    """
+    space = workspace(numbering)
+    for i in range(len(which)):
+        if which[i] == 0:
+            continue
+        begin(space, which[i])
+        # with two chequers outside the home board neither order can bear off, and the second meets nothing new
+        outside = space.boards[0, 0, numbering.points - HOME] if numbering.points > HOME else 0
+        orders = 1 if outside >= 2 else 2
+        roll = 0
+        for a in range(6):
+            for b in range(a + 1):
+                count = roll_plays(space, a, b, orders)
+                for choice in range(len(best) if which[i] >= full else 1):
+                    best[choice, i, roll] = least(space.out, count, keys, choice)
+                roll += 1
 
 
 # -- all plays of all positions ----------------------------------------------------------------------------------

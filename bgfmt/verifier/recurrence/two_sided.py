@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
-from bgfmt.tables import GammonTwoSided
+from bgfmt.tables import GammonTwoSided, MatchScore
 from bgfmt.tables.rows import mapping_of
 from bgfmt.tables.two_sided import ONE, ZERO, StoredEquities
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pips, plays
@@ -40,41 +41,92 @@ TOGETHER = 64  # rows that are made at once for entries here and there
 NONE = np.zeros(0, np.int64)
 
 
-class Ends(NamedTuple):
-    """Games that are over, as stored: won, lost (n, columns) int64 against each side, and by each side, on roll.
+class PairRule:
+    """A two-sided table and what its entries follow from, stored integers by this class: gnubg's rule, or that of
+    tables that count gammons, whose numbers are 16383ths, rounded to the nearest.
 
-    gammons : whether they count; then numbers are 16383ths, rounded to the nearest, else 32767.5ths, truncated.
+    equities (n, n, columns) : as stored, of this `dtype`; made : the type of what follows for an entry. lanes :
+    numbers of a row that are made together. narrower : how many times narrower `bands` are than of integers. passed :
+    whether sides pass each other before the game begins.
     """
 
-    gammons: bool
-    won: Array
-    lost: Array
+    lanes = LANES
+    narrower = 1
+    passed = True
 
+    def __init__(self, table: StoredEquities | MatchScore) -> None:
+        self.table = table
+        self.equities: Any = table.balance if isinstance(table, MatchScore) else table.equities
+        self.points, self.chequers = table.points, table.chequers
+        self.n, _, self.columns = self.equities.shape
+        self.dtype = np.dtype(self.equities.dtype).newbyteorder("=")
+        self.made: Any = np.int64 if self.dtype == np.uint16 else self.dtype
+        self.starts, self.results = plays(table.points, table.chequers)
+        self.gammons = isinstance(table, GammonTwoSided)
 
-def ends_of(table: StoredEquities) -> Ends:
-    """The ends of a table's games."""
-    if isinstance(table, GammonTwoSided):
-        units = (table.won() * ONE).astype(np.int64)
-        return Ends(True, ZERO + units, ZERO - units)
-    shape = table.positions, table.equities.shape[2]
-    return Ends(False, np.full(shape, HIGH - LOW), np.zeros(shape, np.int64))
+    @cached_property
+    def ends(self) -> tuple[Array, Array]:
+        """(n, columns) values of games that are over to a side on roll: that has won against, and lost with, each."""
+        if isinstance(self.table, GammonTwoSided):
+            units = (self.table.won() * ONE).astype(np.int64)
+            return ZERO + units, ZERO - units
+        won = np.full((self.n, self.columns), HIGH - LOW, np.int64)
+        return won, np.zeros_like(won)
+
+    def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
+        """expected[u, lane + columns * k + c] = what follows for every u > 0 against side them[k], by its row k."""
+        tile, total = np.empty((self.n, self.lanes), np.int16), np.empty(self.lanes, np.int32)
+        places, lanes = np.arange(self.n, dtype=np.int32), len(rows) * self.columns
+        turned_tile(rows, self.gammons, tile)
+        expected_tile(self.starts, self.results, places, tile, total, self.gammons, expected, lane, lanes)
+
+    def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
+        """(m, columns) as stored: what follows for the entries (us, them) from rows[at], the rows of `them`."""
+        out = np.zeros((len(us), self.columns), np.int64)
+        values_of(rows, at, us, them, self.starts, self.results, self.gammons, *self.ends, out)
+        return out
+
+    def at(self, numbers: Array) -> Array:
+        """(m, columns): what follows for the entries us * n + them from the stored ones."""
+        us, them = np.divmod(numbers, self.n)
+        if isinstance(self.equities, np.ndarray) and self.equities.flags.aligned:
+            return self.values(self.equities, them, us, them)
+        out = np.zeros((len(us), self.columns), self.made)
+        wanted, at = np.unique(them, return_inverse=True)
+        for start in range(0, len(wanted), TOGETHER):
+            mine = np.flatnonzero((at >= start) & (at < start + TOGETHER))
+            rows = np.ascontiguousarray(self.equities[wanted[start : start + TOGETHER]], self.dtype)
+            out[mine] = self.values(rows, at[mine] - start, us[mine], them[mine])
+        return out
+
+    def stored(self, numbers: Array) -> Array:
+        """(m, columns): the stored entries us * n + them."""
+        return np.asarray(self.equities[np.divmod(numbers, self.n)]).astype(self.dtype)
+
+    @property
+    def bands(self) -> list[tuple[int, int]]:
+        """The columns of the table in bands of places, first and past the last, that can be checked apart."""
+        n, entry, per_tile = self.n, self.columns * self.dtype.itemsize, max(1, self.lanes // self.columns)
+        budget = (LARGE_BAND_BYTES if n * n * entry > LARGE else BAND_BYTES) // self.narrower
+        band = max(per_tile, min(n, budget // (n * entry) // per_tile * per_tile))
+        return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
 
 
 class PairReader:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 
-    def __init__(self, table: StoredEquities) -> None:
-        self.rows_array = table.equities
-        self.n, _, self.columns = table.equities.shape
+    def __init__(self, rule: PairRule) -> None:
+        table, array = rule.table, rule.equities
+        self.rows_array, self.dtype = array, rule.dtype.newbyteorder("<")
+        self.n, self.columns = rule.n, rule.columns
         self.release = table.release or (lambda: None)
         self._fd = -1
         self._offset = 0
         #: position numbers by place, in another order than their own where the table is packed
-        order = getattr(table.equities, "order", None)
+        order = getattr(array, "order", None)
         self.packed = order is not None
         self.order: Array = np.arange(self.n) if order is None else order
-        array = table.equities
-        if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == np.dtype("<u2"):
+        if isinstance(array, np.ndarray) and array.flags.c_contiguous and array.dtype == self.dtype:
             mapped = mapping_of(array)
             if mapped is not None and os.path.isfile(table.provenance):
                 start = np.frombuffer(mapped, np.uint8, 1).__array_interface__["data"][0]
@@ -83,25 +135,25 @@ class PairReader:
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows at places start..stop-1, (stop - start, n, columns) uint16, columns by position number."""
+        """Rows at places start..stop-1, (stop - start, n, columns), columns by position number."""
         if self.packed:
-            return np.ascontiguousarray(self.rows_array[self.order[start:stop]], "<u2")
+            return np.ascontiguousarray(self.rows_array[self.order[start:stop]], self.dtype)
         return self.piece(start, stop, 0, self.n).reshape(stop - start, self.n, self.columns)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns) uint16."""
+        """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns)."""
         width = (last - first) * self.columns
         if self.packed:
             made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
             return np.asarray(made).reshape(stop - start, width)
-        out = np.empty((stop - start, width), "<u2")
+        out = np.empty((stop - start, width), self.dtype)
         step = stop - start if last - first == self.n else 1
         for k in range(start, stop, max(1, step)):
             some = out[k - start : k - start + step]
             if self._fd < 0:
                 some[:] = np.asarray(self.rows_array[k : k + step])[:, first:last].reshape(some.shape)
             else:
-                self._read(some, (k * self.n + first) * self.columns * 2)
+                self._read(some, (k * self.n + first) * self.columns * self.dtype.itemsize)
         if self._fd < 0:
             self.release()
         return out
@@ -122,27 +174,26 @@ class PairReader:
 
 @dataclass
 class Pass:
-    """What the pass over all entries found.
+    """What a pass over entries found.
 
-    numbers : us * n + them of failing entries, at most LIST_MOST. histogram (columns, 19) : how often differences,
-    stored less expected, are -9 or less .. 9 or more, noughts left out.
+    numbers : us * n + them of failing entries, at most LIST_MOST. histogram (19,) : how often differences, stored
+    less expected, are -9 or less .. 9 or more, noughts left out.
     """
 
     entries: int
     failing: int
     numbers: Array
     histogram: Array
-    largest: int
+    largest: float
 
     @classmethod
-    def of(cls, entries: int, columns: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
+    def of(cls, entries: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
         """The entries `numbers` fail, by off (m, columns)."""
-        histogram = np.zeros((columns, 19), np.int64)
-        for column, counted in enumerate(histogram):
-            differences = off.reshape(len(numbers), columns)[:, column]
-            np.add.at(counted, np.clip(differences[differences != 0], -9, 9) + 9, 1)
-        largest = int(np.abs(off).max(initial=0))
-        return cls(entries, len(numbers), np.sort(numbers)[:LIST_MOST], histogram, largest)
+        counted = np.clip(np.nan_to_num(off[off != 0]), -9, 9).astype(np.int64) + 9
+        largest = float(np.nan_to_num(np.abs(off), nan=np.inf).max(initial=0))
+        return cls(
+            entries, len(numbers), np.sort(numbers)[:LIST_MOST], np.bincount(counted, minlength=19), largest
+        )
 
     def joined(self, others: Iterable[Pass]) -> Pass:
         """This and other bands of the same table together."""
@@ -155,37 +206,25 @@ class Pass:
         return self
 
 
-def bands(table: StoredEquities) -> list[tuple[int, int]]:
-    """The columns of a table in bands of places, first and past the last, that can be checked apart."""
-    n, columns = table.positions, table.equities.shape[2]
-    per_tile = LANES // columns
-    budget = LARGE_BAND_BYTES if n * n * columns * 2 > LARGE else BAND_BYTES
-    band = max(per_tile, min(n, budget // (n * columns * 2) // per_tile * per_tile))
-    return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
-
-
 def check(
-    table: StoredEquities,
+    rule: PairRule,
     *,
     threads: int = 1,
     progress: Progress | None = None,
     only: Sequence[tuple[int, int]] | None = None,
 ) -> Pass:
-    """Hold every entry of a table against what its own smaller entries give (recipe gnubg).
+    """Hold every entry of a table against what its own smaller entries give, to the last bit.
 
-    only : some of the `bands`, instead of all.
+    only : some of the rule's `bands`, instead of all.
     """
-    n, columns = table.positions, table.equities.shape[2]
-    starts, results = plays(table.points, table.chequers)
-    ends = ends_of(table)
-    places = np.arange(n, dtype=np.int32)
-    grid = PairReader(table)
-    found = Pass.of(n * n, columns)
-    per_tile = LANES // columns
-    parts = bands(table) if only is None else only
+    n, columns, grid = rule.n, rule.columns, PairReader(rule)
+    found, per_tile = Pass.of(n * n), max(1, rule.lanes // columns)
+    parts = rule.bands if only is None else only
     done, rows_in_all = 0, 2 * sum(end - begin for begin, end in parts)
-    at_once = per_tile * (max(1, UNPACKED_BYTES // (n * columns * 2 * per_tile)) if grid.packed else 1)
+    row_bytes = n * columns * rule.dtype.itemsize
+    at_once = per_tile * (max(1, UNPACKED_BYTES // (row_bytes * per_tile)) if grid.packed else 1)
     zero = int((grid.order == 0).argmax())
+    bits = np.dtype(f"i{rule.dtype.itemsize}")
 
     def advance(rows: int) -> None:
         nonlocal done
@@ -195,35 +234,38 @@ def check(
 
     def work(part: tuple[int, int, Array, int]) -> None:
         first, last, expected, begin = part
-        tile, total = np.empty((n, LANES), np.int16), np.empty(LANES, np.int32)
         rows = grid.rows(first, last)
         for low in range(first, last, per_tile):
-            high = min(last, low + per_tile)
-            turned_tile(rows[low - first : high - first], ends.gammons, tile)
-            lane = (low - begin) * columns
-            size = (high - low) * columns
-            expected_tile(starts, results, places, tile, total, ends.gammons, expected, lane, size)
+            some = slice(low, min(last, low + per_tile))
+            rule.fill(
+                rows[some.start - first : some.stop - first],
+                grid.order[some],
+                expected,
+                (low - begin) * columns,
+            )
 
+    @np.errstate(all="ignore")  # of numbers that are none
     def judge(part: tuple[int, int, Array, int, int]) -> Pass:
         u, v, expected, begin, end = part
         stored = grid.piece(u, v, begin, end)
         wanted = expected[grid.order[u:v]] if grid.packed else expected[u:v]
-        rows = np.flatnonzero((stored != wanted).any(axis=1))
-        off = (stored[rows].astype(np.int64) - wanted[rows]).reshape(len(rows), end - begin, columns)
-        which, them = np.nonzero(off.any(axis=2))
+        differ = stored.view(bits) != wanted.view(bits)
+        rows = np.flatnonzero(differ.any(axis=1))
+        which, them = np.nonzero(differ[rows].reshape(len(rows), end - begin, columns).any(axis=2))
         numbers = grid.order[rows[which] + u] * n + grid.order[begin + them]
-        return Pass.of((v - u) * (end - begin), columns, numbers, off[which, them])
+        off = (stored[rows].astype(rule.made) - wanted[rows]).reshape(len(rows), end - begin, columns)
+        return Pass.of((v - u) * (end - begin), numbers, off[which, them])
 
     try:
         with ThreadPoolExecutor(threads) as pool:
             for begin, end in parts:
-                expected = np.empty((n, (end - begin) * columns), np.uint16)
-                expected[0] = ends.won[grid.order[begin:end]].reshape(-1)
+                expected = np.empty((n, (end - begin) * columns), rule.dtype)
                 tiles = [(t, min(end, t + at_once), expected, begin) for t in range(begin, end, at_once)]
                 for tile, _ in zip(tiles, pool.map(work, tiles), strict=True):
                     advance(tile[1] - tile[0])
+                expected[0] = rule.ends[0][grid.order[begin:end]].reshape(-1)
                 if begin <= zero < end:
-                    expected[1:, (zero - begin) * columns :][:, :columns] = ends.lost[1:]
+                    expected[1:, (zero - begin) * columns :][:, :columns] = rule.ends[1][1:]
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for one in pool.map(judge, pieces):
@@ -234,22 +276,25 @@ def check(
     return found
 
 
-def settle(
-    table: StoredEquities, failing: Array | None, follows: Callable[[Array, Array], Array] | None = None
-) -> tuple[Array, Array]:
+@np.errstate(all="ignore")
+def check_some(rule: PairRule, numbers: Array) -> Pass:
+    """Hold the entries `numbers` against what smaller ones give, to the last bit."""
+    stored, right = rule.stored(numbers), rule.at(numbers).astype(rule.dtype)
+    bits = np.dtype(f"i{rule.dtype.itemsize}")
+    bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
+    return Pass.of(len(numbers), numbers[bad], stored[bad].astype(rule.made) - right[bad])
+
+
+def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
     """(the table put right, numbers of the entries that were wrong), in order of pips, each correction followed up.
 
-    failing : numbers us * n + them to look at first; None for all entries. follows : (table, numbers) -> the entries
-    (m, columns) that follow from a table (n, n, columns); by default those of sides that have passed each other.
+    failing : numbers us * n + them to look at first, where sides have passed each other; None for all entries.
     """
-    n, work = table.positions, np.array(np.asarray(table.equities), np.uint16)
-    flat, depth = work.reshape(n * n, -1), pips(table.points, table.chequers)
-    starts, results = plays(table.points, table.chequers)
-    ends = ends_of(table)
-    owners = np.repeat(np.arange(ROLLS * n) // ROLLS, np.diff(starts))
-    after, before = np.divmod(
-        np.unique(results * np.int64(n) + owners), n
-    )  # positions, and those that lead there
+    n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
+    flat, depth = work.reshape(n * n, -1), pips(rule.points, rule.chequers)
+    owners = np.repeat(np.arange(ROLLS * n) // ROLLS, np.diff(rule.starts))
+    # positions, and those that lead there
+    after, before = np.divmod(np.unique(rule.results * np.int64(n) + owners), n)
     begins = np.searchsorted(after, np.arange(n + 1))
     waiting: list[list[Array]] = [[] for _ in range(2 * int(depth.max()) + 1)]  # by pips of both sides
 
@@ -260,52 +305,21 @@ def settle(
             if len(part):
                 waiting[totals[part[0]]].append(numbers[part])
 
-    wait(np.arange(n * n) if failing is None else failing)
+    followed = failing is not None and rule.passed
+    wait(np.arange(n * n) if failing is None or not followed else failing)
     wrong = [NONE]
     for parts in waiting:
         some = np.unique(np.concatenate([NONE, *parts]))
-        right = values_at(work, some, starts, results, ends) if follows is None else follows(work, some)
+        us, them = np.divmod(some, n)
+        right = rule.values(work, them, us, them)
         bad = some[(flat[some] != right).any(axis=1)]
         flat[some] = right
         wrong.append(bad)
-        if failing is not None:
+        if followed:
             # (u, t) is what a play by the other side leads to: entries (x, u) with t among x's successors
-            wait(
-                np.concatenate([NONE, *(before[begins[k % n] : begins[k % n + 1]] * n + k // n for k in bad)])
-            )
+            led = (before[begins[k % n] : begins[k % n + 1]] * n + k // n for k in bad)
+            wait(np.concatenate([NONE, *led]))
     return work, np.concatenate(wrong)
-
-
-def values_at(table: Array, numbers: Array, starts: Array, results: Array, ends: Ends) -> Array:
-    """(m, columns) int64: what the rule gives for the entries `numbers` of equities (n, n, columns)."""
-    out = np.zeros((len(numbers), table.shape[2]), np.int64)
-    us, them = np.divmod(numbers, len(table))
-    values_of(table, them, us, them, starts, results, *ends, out)
-    return out
-
-
-def expected_at(table: StoredEquities, numbers: Array) -> Array:
-    """(m, columns) int64: what the rule gives for the entries `numbers` from the stored ones."""
-    starts, results = plays(table.points, table.chequers)
-    rows, ends = table.equities, ends_of(table)
-    if isinstance(rows, np.ndarray):
-        return values_at(rows, numbers, starts, results, ends)
-    us, them = np.divmod(numbers, table.positions)
-    out = np.zeros((len(us), rows.shape[2]), np.int64)
-    for mine, some, at in by_rows(rows, them):
-        value = out[mine]
-        values_of(some, at, us[mine], them[mine], starts, results, *ends, value)
-        out[mine] = value
-    return out
-
-
-def by_rows(equities: Any, them: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """(indices into `them`, some rows of the table (r, n, columns), which of these each wants), a few at a time."""
-    wanted, at = np.unique(them, return_inverse=True)
-    for start in range(0, len(wanted), TOGETHER):
-        mine = np.flatnonzero((at >= start) & (at < start + TOGETHER))
-        rows = np.ascontiguousarray(equities[wanted[start : start + TOGETHER]], np.uint16)
-        yield mine, rows, at[mine] - start
 
 
 # -- compiled ----------------------------------------------------------------------------------------------------

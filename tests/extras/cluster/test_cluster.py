@@ -398,10 +398,10 @@ def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.M
     solve_stored("two-sided", 5, 4, store=tmp_path / "s")
     reseal(chunk_files(tmp_path / "s")[0], lambda content: content.__setitem__(8 * 200, content[8 * 200] ^ 4))
     with bgfmt.open(tmp_path / "s") as db:
-        parts = recurrence.bands(db.table)
-        assert len(parts) > 2
-        whole = recurrence.check(db.table, threads=2)
-        first, *others = (recurrence.check(db.table, only=[band]) for band in parts)
+        rule = recurrence.PairRule(db.table)
+        assert len(rule.bands) > 2
+        whole = recurrence.check(rule, threads=2)
+        first, *others = (recurrence.check(rule, only=[band]) for band in rule.bands)
         apart = first.joined(others)
     assert apart.failing == whole.failing > 0
     assert np.array_equal(apart.numbers, whole.numbers)

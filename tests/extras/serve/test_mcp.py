@@ -26,6 +26,7 @@ ASKED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("cube", {"position": HERE, "away": "3-5", "crawford": False, "settle": True}, {"away": [3, 5]}),
     ("grid", {"position": HERE, "scores": 2}, {"scores": 2}),
     ("play", {"position": HERE, "roll": "21", "top": 1}, {"roll": "21", "measure": "money"}),
+    ("play", {"position": HERE, "roll": "21", "measure": "mean", "away": "3-5"}, {"measure": "mean"}),
     ("judge", {"position": HERE, "roll": "21", "played": "5/2"}, {"did": "5/2"}),
     ("verify", {"file": TS, "until": "sense"}, {"format": "gnubg-ts"}),
     ("convert_plan", {"file": OS, "to": "gnubg-nd"}, {}),
@@ -83,6 +84,13 @@ def test_an_answer_is_that_of_the_command(answers: Any, number: int) -> None:
     if number == len(ASKED) - 1:
         assert first["lost"]
         assert not Path("planned").exists()
+
+
+def test_what_is_not_looked_at_is_said(answers: Any) -> None:
+    """The command says it on standard error."""
+    asked = next(k for k, (_, arguments, _) in enumerate(ASKED) if arguments.get("measure") == "mean")
+    told = [content.text for content in answers[1][asked].content[1:]]
+    assert told[0] == "bgfmt: not looked at: --away; plays are ranked by mean"
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)), ids=[reason[:20] for _, _, reason in REFUSED])

@@ -25,7 +25,7 @@ from bgfmt.formats.base import Format, Layout, Options, Outlet, Reading, Region
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided
-from bgfmt.tables.rows import PairRows, Rows
+from bgfmt.tables.rows import LazyRows, Rows
 
 POINTS, SIZE, RECORD = 6, 16, 12
 MAGIC = 73_457_356
@@ -99,7 +99,7 @@ def _orders(chequers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, places
 
 
-def _decoded(records: Rows, chequers: int) -> PairRows:
+def _decoded(records: Rows, chequers: int) -> LazyRows:
     """The 24-bit integers, in order of position number."""
     _, places = _orders(chequers)
     n = len(places)
@@ -114,4 +114,5 @@ def _decoded(records: Rows, chequers: int) -> PairRows:
             out[k - start] = integers(records[int(places[k])])[places]
         return out
 
-    return PairRows((n, n, 4), "u4", fetch, lambda us, them: integers(records[places[us], places[them]]))
+    shape = n, n, 4
+    return LazyRows(shape, "u4", fetch, pairs=lambda us, them: integers(records[places[us], places[them]]))

@@ -23,7 +23,7 @@ from bgfmt.formats.base import Format, Head, Layout, Options, Outlet, Reading, R
 from bgfmt.game import board
 from bgfmt.storage import FolderSource, Source
 from bgfmt.tables import FineTwoSided
-from bgfmt.tables.rows import PairRows, Rows
+from bgfmt.tables.rows import LazyRows, Rows
 
 POINTS, RECORD, ROWS = 6, 16, 1250
 FILE = re.compile(r"bg([1-9]|1[0-5])_([1-9][0-9]?)\.dat")
@@ -130,7 +130,7 @@ def _files(chequers: int) -> list[tuple[str, int]]:
     return [(f"bg{chequers}_{k}.dat", RECORD * rows * min(ROWS, rows - first)) for k, first in firsts]
 
 
-def _framed(inner: Rows) -> PairRows:
+def _framed(inner: Rows) -> LazyRows:
     """The records with those of sides without chequers around them: a side that has none has won."""
     n = inner.shape[0] + 1
 
@@ -151,4 +151,4 @@ def _framed(inner: Rows) -> PairRows:
         out[both] = inner[us[both] - 1, them[both] - 1]
         return out
 
-    return PairRows((n, n, 4), "f4", fetch, pairs)
+    return LazyRows((n, n, 4), "f4", fetch, pairs=pairs)
