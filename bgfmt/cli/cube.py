@@ -122,8 +122,7 @@ def action_lines(action: CubeAction) -> list[str]:
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     """The cube action at a score as lines of text."""
-    state, action = answer.state, answer.action
-    emg = action.emg
+    state, action, emg = answer.state, answer.action, answer.action.emg
     word = "redouble" if state.owner == "owned" else "double"
     lines = [*heading(state), "", action.action, f"  {'':<16}    match     equity"]
     for name, chance, equity in (
