@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +22,14 @@ from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import OneSideAnswer
 
+OfPairs = Literal["two-sided", "two-sided-gammons", "two-sided-jacoby"]
+OfTables = Literal[OfPairs, "one-sided", "hypergammon", "match-score"]
 #: what answered: a kind of table, a calculation, an estimate, play-outs, the only legal play, the rule or engine
 #: outside tables
-Source = Literal[
-    "two-sided",
-    "two-sided-gammons",
-    "two-sided-jacoby",
-    "one-sided",
-    "hypergammon",
-    "match-score",
-    "calculation",
-    "estimate",
-    "play-outs",
-    "forced",
-    "rule",
-    "engine",
-]
+Source = Literal[OfTables, "calculation", "estimate", "play-outs", "forced", "rule", "engine"]
 #: an answer from a two-sided table, one calculated from the rules, one estimated, and one by play-outs
 TABLE_OF_PAIRS: Source = "two-sided"
-TABLES_OF_PAIRS: tuple[Source, ...] = (TABLE_OF_PAIRS, "two-sided-gammons", "two-sided-jacoby")
+TABLES_OF_PAIRS: tuple[Source, ...] = get_args(OfPairs)
 CALCULATION: Source = "calculation"
 ESTIMATE: Source = "estimate"
 PLAYED: Source = "play-outs"

@@ -10,16 +10,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import (
-    GammonTwoSided,
-    MeanRolls,
-    NormalOneSided,
-    OfRolls,
-    OneSided,
-    Table,
-    TwoSided,
-    of_kind,
-)
+from bgfmt.tables import GammonTwoSided, OneSided, Table, TwoSided, of_kind
+from bgfmt.tables.rolls import MeanRolls, NormalOneSided, OfRolls
 
 Asked = Database | Table
 Databases = Asked | Sequence[Asked]

@@ -192,7 +192,6 @@ def scores_grid(
     cube: int = 1,
     owner: str = "centered",
     limit: int | None = None,
-    threads: int | None = None,
     progress: Progress | None = None,
     estimate: Callable[[Score], Solved] | None = None,
 ) -> Grid:
@@ -232,7 +231,7 @@ def scores_grid(
             many += 1
         here, left = left[:many], left[many:]
         kept, places = joined([part for _, _, part in here])
-        solved = solving.solve(replace(work, columns=len(kept)), kept, threads=threads).start()
+        solved = solving.solve(replace(work, columns=len(kept)), kept).start()
         for (cell, score, part), place in zip(here, places, strict=True):
             cells[cell] = judge(solved, score, int(place[part.place(score.state)]))
         done += used - shared

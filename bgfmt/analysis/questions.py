@@ -110,11 +110,6 @@ class Question:
         "Play out by dice, for about a second, a decision closer than the error of an estimate."
     )
 
-    @property
-    def around(self) -> dict[str, Any]:
-        """What it says of the state beside the position, for `state_of`."""
-        return {name: getattr(self, name) for name in STATE}
-
     def own(self, question: str) -> dict[str, Any]:
         """What it says that no other question takes, for the function of that question."""
         return {name: getattr(self, name) for name in own(question)}
@@ -183,50 +178,40 @@ def parse_away(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def state_of(
-    text: str,
-    *,
-    cube: str | None = None,
-    cube_value: int | None = None,
-    away: str | None = None,
-    crawford: bool | None = None,
-    jacoby: bool | None = None,
-    beavers: bool | None = None,
-) -> GameState:
-    """The state that a text and the options stand for; options replace what the text says."""
+def state_of(text: str, asked: Question = Question()) -> GameState:
+    """The state that a text and a question stand for; what the question says replaces what the text does."""
     if isinstance(one_or_two(text), Side):
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
         )
     state = parse(text)
     changes: dict[str, Any] = {}
-    if cube is not None:
-        changes["cube_owner"] = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}[cube]
-    if cube_value is not None:
-        changes["cube_value"] = cube_value
-    if away is not None:
-        mine, other = parse_away(away)
+    if asked.cube is not None:
+        owners = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}
+        changes["cube_owner"] = owners[asked.cube]
+    if asked.away is not None:
+        mine, other = parse_away(asked.away)
         if min(mine, other) < 1:
-            raise PositionError(f"both sides need at least one point, not {away}")
+            raise PositionError(f"both sides need at least one point, not {asked.away}")
         length = max(mine, other)
         scores = (length - other, length - mine)[:: 1 if state.turn else -1]
         changes |= {"length": length, "scores": scores, "crawford": False}
-    rules: dict[str, Any] = {"crawford": crawford, "jacoby": jacoby, "beavers": beavers}
-    state = replace(state, **changes | {name: rule for name, rule in rules.items() if rule is not None})
+    same = {name: getattr(asked, name) for name in ("cube_value", "crawford", "jacoby", "beavers")}
+    state = replace(state, **changes | {name: value for name, value in same.items() if value is not None})
     if state.crawford and (state.away is None or 1 not in state.away):
         raise PositionError(
             "in the Crawford game one side needs one point; say the score, or that it is none"
         )
-    for name, rule in (("jacoby", jacoby), ("beavers", beavers)):
-        if rule and not state.money:
+    for name in ("jacoby", "beavers"):
+        if same[name] and not state.money:
             raise PositionError(f"{name} is a rule of money play, and this is a match")
     return state
 
 
-def rolls_of(text: str, roll: str | None, around: Mapping[str, Any]) -> tuple[Side | GameState, list[Dice]]:
+def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | GameState, list[Dice]]:
     """The side or state asked about, and the rolls to play."""
     side = one_or_two(text)
-    asked: Side | GameState = side if isinstance(side, Side) else state_of(text, **around)
+    asked: Side | GameState = side if isinstance(side, Side) else state_of(text, question)
     if roll is not None and roll.lower() == "all":
         return asked, [(high, low) for high, low, _ in ROLLS]
     dice = parse_roll(roll) if roll is not None else asked.dice if isinstance(asked, GameState) else None

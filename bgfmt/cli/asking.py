@@ -30,12 +30,11 @@ from bgfmt.analysis.questions import (
 from bgfmt.analysis.shapes import Plain, options
 from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
-from bgfmt.cli.options import as_option, each_line, echo_json, part_option
+from bgfmt.cli.options import as_option, each_line, echo_json, part_option, several
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import draw, draw_side
 from bgfmt.game.state import GameState
-from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,7 +42,6 @@ OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix ma
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
-LIMITS = "see docs/ask.md"
 DICE = "the dice of the identifier are not looked at: a cube action comes before the roll"
 
 
@@ -125,69 +123,66 @@ def opened(
 # -- options -----------------------------------------------------------------------------------------------
 
 
+def switch(name: str) -> str:
+    """The option of the command line that a name of a question has."""
+    return "--" + name.replace("_", "-")
+
+
 def question_options(*names: str, **about: str) -> Callable[[F], F]:
     """The options of `bgfmt.analysis.questions` with these names; `about` has another sentence for some of them."""
-
-    def decorate(function: F) -> F:
-        for name in reversed(names):
-            one, spelled = options()[name], switch(name)
-            typed: dict[str, Any] = {}
-            if one.kind is bool:
-                spelled += f"/--no-{spelled[2:]}"
-            elif one.kind is int:
-                typed["type"] = int if one.choices else click.IntRange(*one.range)
-            elif one.choices:
-                typed["type"] = click.Choice(one.choices)
-            text = about.get(name, one.about)
-            add = click.option(spelled, name, default=None, metavar=one.metavar, help=text, **typed)
-            function = add(function)
-        return function
-
-    return decorate
+    added = []
+    for name in names:
+        one, spelled = options()[name], switch(name)
+        typed: dict[str, Any] = {}
+        if one.kind is bool:
+            spelled += f"/--no-{spelled[2:]}"
+        elif one.kind is int:
+            typed["type"] = int if one.choices else click.IntRange(*one.range)
+        elif one.choices:
+            typed["type"] = click.Choice(one.choices)
+        text = about.get(name, one.about)
+        added.append(click.option(spelled, name, default=None, metavar=one.metavar, help=text, **typed))
+    return several(*added)
 
 
 def options_of(*names: str) -> Callable[[F], F]:
     """Options of a question, which reach the function as one `question`, and `--limit`, `--as`, `--part`."""
-    late = ("oracle", *MET)
+    late = [name for name in names if name in ("oracle", *MET)]
+    early = [name for name in names if name not in late]
+    return several(
+        question_options(*early), limit_options("see docs/ask.md"), question_options(*late), as_option,
+        part_option, gathered("settle", *names),
+    )  # fmt: skip
+
+
+def gathered(*names: str) -> Callable[[F], F]:
+    """Has a function get options of these names as one `question`."""
 
     def decorate(function: F) -> F:
-        function = question_options(*(name for name in names if name in late))(
-            as_option(part_option(_gathering(function, ("settle", *names))))
-        )
-        return question_options(*(name for name in names if name not in late))(
-            limit_options(LIMITS)(function)
-        )
+        @wraps(function)
+        def gathering(**given: Any) -> Any:
+            question = Question(**{name: given.pop(name) for name in names})
+            return function(question=question, **given)
+
+        return gathering  # type: ignore[return-value]
 
     return decorate
-
-
-def _gathering(function: F, names: tuple[str, ...]) -> F:
-    """The function with options of these names as one `question`."""
-
-    @wraps(function)
-    def gathering(**given: Any) -> Any:
-        question = Question(**{name: given.pop(name) for name in names})
-        return function(question=question, **given)
-
-    return gathering  # type: ignore[return-value]
 
 
 def limit_options(default: str) -> Callable[[F], F]:
     """`--limit`, `--settle`, `--no-settle`."""
-
-    def decorate(function: F) -> F:
-        text = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
-        function = click.option("--limit", type=click.IntRange(0), metavar="N", help=text)(function)
-        text = options()["settle"].about + " With --no-settle all answers come from the tables alone."
-        return question_options("settle", settle=text)(function)
-
-    return decorate
+    settle = options()["settle"].about + " With --no-settle all answers come from the tables alone."
+    most = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
+    limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
+    return several(question_options("settle", settle=settle), limit)
 
 
-def engine_options(function: F) -> F:
-    """`--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game."""
-    names = ("met", "extend_met")
-    return limit_options("about a second")(question_options(*names)(_gathering(function, ("settle", *names))))
+#: `--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game
+engine_options = several(
+    limit_options("about a second"),
+    question_options("met", "extend_met"),
+    gathered("settle", "met", "extend_met"),
+)
 
 
 # -- the adviser -------------------------------------------------------------------------------------------
@@ -292,13 +287,9 @@ def source_line(answer: SourcedAnswer) -> str:
         within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
         how = "played out" if answer.source == PLAYED else "estimated"
         return f"{how}: {within}; --limit N calculates what takes more"
-    where = (
-        "calculated exactly"
-        if answer.source == CALCULATION
-        else f"from {table}"
-        if table
-        else f"by {answer.source}"
-    )
+    where = f"from {table}" if table else f"by {answer.source}"
+    if answer.source == CALCULATION:
+        where = "calculated exactly"
     if most is None:
         return f"{where}; no bound of the error is known"
     worst = max(most.values(), default=0.0)
@@ -325,11 +316,6 @@ def say(
         echo_json({"asked": asked} | answer.as_dict())
     else:
         click.echo(as_xg(answer), nl=False)
-
-
-def switch(name: str) -> str:
-    """The option of the command line that a name of a question has."""
-    return "--" + name.replace("_", "-")
 
 
 def asides(
@@ -382,6 +368,7 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
     That is said of all where none of them has been used, and always of a table of another game.
     """
     from bgfmt.analysis import at_score
+    from bgfmt.tables import MatchScore
 
     library, lines, position = advisor.library, [], state.position
     for table in library.tables:

@@ -46,14 +46,14 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = asking.split(words)
-    own, around = question.own("cube"), question.around
+    own = question.own("cube")
     with asking.adviser(said, question, **calculation) as advisor:
         if said.many:
             options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
-                lambda text: questions.cube(advisor, questions.state_of(text, **around), **own), style
+                lambda text: questions.cube(advisor, questions.state_of(text, question), **own), style
             )
-        answer = questions.cube(advisor, questions.state_of(said.position, **around), **own)
+        answer = questions.cube(advisor, questions.state_of(said.position, question), **own)
         aside = asking.asides(advisor, answer, question, said.paths)
         both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
@@ -122,8 +122,7 @@ def action_lines(action: CubeAction) -> list[str]:
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     """The cube action at a score as lines of text."""
-    state, action = answer.state, answer.action
-    emg = action.emg
+    state, action, emg = answer.state, answer.action, answer.action.emg
     word = "redouble" if state.owner == "owned" else "double"
     lines = [*heading(state), "", action.action, f"  {'':<16}    match     equity"]
     for name, chance, equity in (

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -29,6 +30,11 @@ SWITCHES = {
 
 
 BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def several(*added: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Options as one, in the order in which help shows them."""
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(added), function)
 
 
 def number(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
@@ -82,16 +88,12 @@ def bytes_of(_: Any, __: Any, text: str | None) -> int | None:
 
 def address_options(port: int) -> Callable[[F], F]:
     """`--host` and `--port` of a service, by default at this machine's own address."""
-
-    def decorated(function: F) -> F:
-        about = "Port; 0 picks a free one."
-        ports = click.IntRange(0, 65535)
-        function = click.option("--port", type=ports, default=port, show_default=True, help=about)(function)
-        return click.option(
-            "--host", default="127.0.0.1", show_default=True, callback=plain, help="Address to listen on."
-        )(function)
-
-    return decorated
+    host: dict[str, Any] = {"default": "127.0.0.1", "callback": plain}
+    ports = click.IntRange(0, 65535)
+    return several(
+        click.option("--host", show_default=True, help="Address to listen on.", **host),
+        click.option("--port", type=ports, default=port, show_default=True, help="Port; 0 picks a free one."),
+    )
 
 
 def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:

@@ -37,7 +37,7 @@ def play(
     with asking.adviser(said, question, **calculation) as advisor:
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
-            asked, rolls = questions.rolls_of(text, roll, question.around)
+            asked, rolls = questions.rolls_of(text, roll, question)
             return questions.play(advisor, asked, rolls, **question.own("play"))
 
         if said.many:

@@ -30,19 +30,16 @@ SIZE = r"(\d{1,2})[xX](\d{1,2})"
 TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
 
 
-def common(function: F) -> F:
-    """Options of every kind of solve."""
-    for option in (
-        options.json_option,
-        options.force_option,
-        options.threads_option,
-        click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
-        options.quiet_option,
-        click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
-        click.option("-o", "--output", type=click.Path(), help="The file to make."),
-    ):
-        function = option(function)
-    return function
+#: options of every kind of solve
+common = options.several(
+    click.option("-o", "--output", type=click.Path(), help="The file to make."),
+    click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
+    options.quiet_option,
+    click.option("--plan", is_flag=True, help="Only say what time, memory and disk it would take."),
+    options.threads_option,
+    options.force_option,
+    options.json_option,
+)
 
 
 def recipe_option(*names: str) -> Callable[[F], F]:
@@ -77,26 +74,23 @@ class Solvers(click.Group):
         return plain_command(cmd_name, solver.__doc__ or "") if isinstance(solver, type) else None
 
 
-def through_a_store(function: F) -> F:
-    """Options of tables that can be made through a store of chunks."""
-    for option in (
-        memory_option("Memory a worker may take, such as 2G (with a store)."),
-        click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda)."),
-        click.option(
-            "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
-        ),
-        click.option(
-            "--cluster", "workers", metavar="ADDRESS",
-            help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
-        ),
-        click.option(
-            "--scratch", type=click.Path(),
-            help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
-        ),
-        click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+#: options of tables that can be made through a store of chunks
+through_a_store = options.several(
+    click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
+    click.option(
+        "--scratch", type=click.Path(),
+        help="Where the store of a large table is kept until OUTPUT is safe (default: OUTPUT.store).",
+    ),
+    click.option(
+        "--cluster", "workers", metavar="ADDRESS",
+        help="Make it on a Dask cluster: tcp://HOST:PORT, or local:N workers here (the extra cluster).",
+    ),
+    click.option(
+        "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
+    ),
+    click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda)."),
+    memory_option("Memory a worker may take, such as 2G (with a store)."),
+)  # fmt: skip
 
 
 def plain_command(name: str, about: str) -> click.Command:

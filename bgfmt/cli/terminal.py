@@ -7,7 +7,6 @@ that may be written while a progress line stands is written by `say`, which ends
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -145,6 +144,8 @@ def size(number: float) -> str:
 
 def echo_made(path: str, began: float, checksum: str = "") -> None:
     """Say on stderr what was made: its size, the seconds since `began`, a file's SHA-256 or a store's `checksum`."""
+    import hashlib  # which takes as long as an answer from a table
+
     seconds = time.monotonic() - began
     facts = [f"made in {clock(seconds)}" if seconds >= 60 else f"made in {seconds:.1f} s"]
     if os.path.isfile(path):

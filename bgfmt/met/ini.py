@@ -78,14 +78,8 @@ def write(met: Met) -> bytes:
             f"{met.name}: eXtreme Gammon's tables have one row for after the Crawford game, this one two"
         )
     title, numbers = " ".join((met.title or met.name).split()), range(1, met.length + 1)
-    lines = [
-        "[Current]",
-        f"Name={title}",
-        "Version=1.00",
-        "Description=Written by bgfmt",
-        "",
-        "[PostCrawford]",
-    ]
+    head = f"[Current]\nName={title}\nVersion=1.00\nDescription=Written by bgfmt\n\n[PostCrawford]"
+    lines = head.split("\n")
     lines += [f"Size={met.length}", f"Data={_row(met.post[0])}", "", "[PreCrawford]", f"Size={met.length}"]
     return "\r\n".join([*lines, *(f"{n:2d}={_row(met.pre[n - 1])}" for n in numbers), ""]).encode()
 

@@ -118,7 +118,7 @@ class TileGrid:
     def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
         """(row, column) of the chunks of a strip."""
         rows, columns = (
-            range(low // self.chunk, -(-high // self.chunk)) if high > low else range(0)
+            range(low // self.chunk, -(-high // self.chunk))
             for low, high in (self.group(strip.row), (strip.low, strip.high))
         )
         return [(a, b) for a in rows for b in columns]

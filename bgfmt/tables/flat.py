@@ -38,16 +38,11 @@ class Flat(NamedTuple):
 
 def columns(table: Table) -> list[Flat]:
     """The columns of a table."""
-    points = range(table.points)
-    out = [
-        Flat("position_number", "number", np.dtype("i8")),
-        Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}")),
-    ]
-    if table.sides == 1:
-        out += [Flat(f"point_{p + 1}", "count", np.dtype("u1"), "us", p) for p in points]
-    else:
-        sides = ("us", "them")
-        out += [Flat(f"{w}_{p + 1}", "count", np.dtype("u1"), w, p) for w in sides for p in points]
+    number = Flat("position_number", "number", np.dtype("i8"))
+    out = [number, Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}"))]
+    sides = {"us": "point"} if table.sides == 1 else {"us": "us", "them": "them"}
+    for side, name in sides.items():
+        out += [Flat(f"{name}_{p + 1}", "count", np.dtype("u1"), side, p) for p in range(table.points)]
     for name, rows in table.arrays().items():
         kind, width = np.dtype(rows.dtype).newbyteorder("="), prod(rows.shape[table.sides :])
         names = stored_names(table, name, width)

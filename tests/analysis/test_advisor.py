@@ -274,7 +274,7 @@ def test_an_identifiers_cube_dice_and_score_are_used(capsys: pytest.CaptureFixtu
         assert said["plays"][0]["mwc"] > 0
     assert run(["cube", two, GameState.of(HERE, (2, 1)).xgid]) == 0
     said = capsys.readouterr()
-    assert "dice" in said.err
+    assert "dice" in said.out
     assert run(["race", str(GOLDEN / "os_p06.bd"), rolled.xgid]) == 0
     assert "dice and cube and score" in capsys.readouterr().err
     assert run(["cube", two, rolled.xgid, "--away", "5-5", "--cube", "centered", "--json"]) == 0

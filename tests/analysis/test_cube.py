@@ -7,7 +7,7 @@ import pytest
 
 from bgfmt.analysis import Advisor, PositionEquities, cube_actions, exact_equities, judge_cube, judge_many
 from bgfmt.analysis.cube import few_rolls, label_of
-from bgfmt.analysis.questions import state_of
+from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -287,7 +287,7 @@ def test_too_good_with_gammons_by_an_estimate():
 def test_an_estimate_that_counts_gammons_may_be_too_good_or_not():
     """Playing on was estimated to be 0.0032 too good, within 0.04 (99.9 %), and called sure."""
     with Advisor() as advisor:
-        action = advisor.cube(state_of("2D2lCgC43p0AAA", away="2-1"))
+        action = advisor.cube(state_of("2D2lCgC43p0AAA", Question(away="2-1")))
     assert action.approximate
     assert abs(action.double_margin) < action.error
     assert not action.sure

@@ -299,7 +299,6 @@ class Answers:
     def set(
         self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
-        """Keep one answer."""
         self.status[number], self.choice[number], self.seconds[number] = status, choice, seconds
         self.numbers[number] = equity, win
         alike = [k for k in self.words if self.status[k] == status and self.kind[k] == self.kind[number]]

@@ -325,20 +325,18 @@ def check(
 
 
 class _Check:
-    """A check under way: the states and the numbers of rows, None where there is none, and what was found."""
+    """A check under way: the states and by column the numbers of rows that have one, and what was found."""
 
     def __init__(self, rows: list[Row], columns: dict[str, str], tolerance: float, limit: int) -> None:
         self.rows, self.columns, self.tolerance = rows, columns, tolerance
         self.truth, self.found = Truth(limit), dict[tuple[str, str], Finding]()
-        self.states = list(map(self.state, range(len(rows))))
-        self.values = {
-            role: [None if state is None else self.number(k, role) for k, state in enumerate(self.states)]
-            for role in columns
-            if role not in ("position", "error")
-        }
+        self.states = {k: state for k in range(len(rows)) if (state := self.state(k)) is not None}
+        self.values = dict[str, dict[int, float]]()
+        for role in [one for one in columns if one not in ("position", "error")]:
+            numbers = ((k, self.number(k, role)) for k in self.states)
+            self.values[role] = {k: number for k, number in numbers if number is not None}
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
-        """Put a row down."""
         one = self.found.setdefault((name, cause), Finding(name, cause, example=example))
         if not one.rows or one.rows[-1] != row + 1:
             one.rows.append(row + 1)
@@ -358,7 +356,6 @@ class _Check:
             return None
 
     def number(self, k: int, role: str) -> float | None:
-        """A number of a row."""
         name = self.columns[role]
         said = self.rows[k].get(name)
         if said is None or said == "":
@@ -387,10 +384,8 @@ class _Check:
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
         """Hold all rows against the rules and what is true; how many have something true beside them."""
         compared, wrong = 0, defaultdict[str, list[int]](list)
-        for k, state in enumerate(self.states):
-            if state is None:
-                continue
-            values = {role: value for role, column in self.values.items() if (value := column[k]) is not None}
+        for k, state in self.states.items():
+            values = {role: column[k] for role, column in self.values.items() if k in column}
             for fault in _broken(state, values, self.tolerance):
                 self.note(k, *fault)
             known = self.truth.of(state)
@@ -412,12 +407,10 @@ class _Check:
         hypotheses = list(_hypotheses(role))
         for k in at:
             state, value = self.states[k], values[k]
-            assert state is not None and value is not None  # noqa: PT018
             numbers = [(cause, change(state), column, unit) for cause, change, column, unit in hypotheses]
             for by, words in ((-1, "before"), (1, "behind")):
-                if 0 <= k + by < len(values):
-                    cause = f"labels moved by a row: that of the row {words}"
-                    numbers.append((cause, self.states[k + by], role, float))
+                cause = f"labels moved by a row: that of the row {words}"
+                numbers.append((cause, self.states.get(k + by), role, float))
             for cause, meant, column, unit in numbers:
                 true, scale = self.truth.of(meant).get(column), max(1.0, abs(unit(1.0) - unit(0.0)))
                 near = SLACK if cause.startswith("rounded") else self.tolerance * scale
@@ -431,7 +424,6 @@ class _Check:
                 cause, rows = "", set(left)
             for k in sorted(rows):
                 state, value = self.states[k], values[k]
-                assert state is not None
                 example = f"{state.position}: {value:g}, exact {self.truth.of(state).get(role, np.nan):.6f}"
                 self.note(k, f"{role} is wrong", cause, example)
             left -= rows
@@ -439,14 +431,13 @@ class _Check:
     def duplicates(self) -> None:
         """Rows of one position that differ."""
         first: dict[Any, int] = {}
-        for k, state in enumerate(self.states):
-            if state is None:
-                continue
-            key = bool(state.jacoby), DECIDING(state)
-            before = first.setdefault(key, k)
+        for k, state in self.states.items():
+            before = first.setdefault((bool(state.jacoby), DECIDING(state)), k)
             for role, column in self.values.items():
+                if before not in column or k not in column:
+                    continue
                 a, b, true = column[before], column[k], self.truth.of(state).get(role)
-                if a is not None and b is not None and abs(a - b) > self.allowed(role, before, k):
+                if abs(a - b) > self.allowed(role, before, k):
                     cause = "labels of two runs or two settings in one file"
                     if true is not None and abs(a - true) >= abs(b - true):
                         cause = "the later row is the nearer"

@@ -20,22 +20,8 @@ from bgfmt.analysis import PlayOuts, play_out
 from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
-from bgfmt.extras.exam.sets import (
-    DOUBLE,
-    EQUITY,
-    KINDS,
-    LICENCE,
-    OWNERS,
-    PLAY,
-    TAKE,
-    WORTHS,
-    Array,
-    Exam,
-    joined,
-    load,
-    rows_of,
-    starts_of,
-)
+from bgfmt.extras.exam import sets
+from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, TAKE, Array, Exam
 from bgfmt.files import gnubg_folders
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -179,7 +165,7 @@ def part(
 ) -> Exam:
     """A set of questions of one kind on positions by number, with their worths."""
     count, sides = len(us), [board.unrank_array(side, judge.points) for side in (us, them)]
-    lengths, columns = np.full(count, WORTHS[kind]), dict[str, Any]()
+    lengths, columns = np.full(count, sets.WORTHS[kind]), dict[str, Any]()
     if kind == PLAY:
         lengths, results = results_of(sides[0], np.asarray(dice))
         worths = judge.after(results, np.repeat(them, lengths), cube)
@@ -189,11 +175,11 @@ def part(
         columns["mistaken"] = judge.mistaken(us, them, cube, what).reshape(-1, 12)
         results = np.zeros(len(worths), np.int64)
     ends = judge.ends(cube.value) if judge.away[0] else (0.0, 0.0)
-    rows = rows_of(
+    rows = sets.rows_of(
         count, judge.points, kind=kind, us=sides[0], them=sides[1], dice=0 if dice is None else dice, cube=cube.value,
         owner=OWNERS.index(cube.owner), away=judge.away, error=judge.error, ends=ends, **columns,
     )  # fmt: skip
-    return Exam(rows, starts_of(lengths), results, worths, **{"met": judge.met} | texts)
+    return Exam(rows, sets.starts_of(lengths), results, worths, **{"met": judge.met} | texts)
 
 
 def draw(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
@@ -244,7 +230,7 @@ def from_table(
         dice = np.sort(rng.integers(1, 7, (len(us), 2)))[:, ::-1] if kind == PLAY else None
         made = part(judge, kind, cube, us, them, dice, **texts)
         parts.append(made.part(np.flatnonzero(np.diff(made.starts) > 1)[:wanted]))
-    return _by_chequers(joined(parts))
+    return _by_chequers(sets.joined(parts))
 
 
 def _answered(judge: Judge, cube: Cube) -> bool:
@@ -304,17 +290,17 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
             continue
         us, them = state.position.us, state.position.them
         points = max(6, us.highest, them.highest)
-        row = rows_of(
+        row = sets.rows_of(
             1, points, kind=kind, us=us.padded(points), them=them.padded(points), dice=state.dice or 0,
             cube=state.cube_value, owner=OWNERS.index(owner), away=state.away or 0, crawford=state.crawford,
             beavers=bool(state.beavers), weight=weight, ends=0.0 if score is None else score.ends, error=off,
         )  # fmt: skip
         results = [board.rank(side.padded(points)) if kind == PLAY else 0 for side in worths]
         every = np.array(results, np.int64), np.array(list(worths.values()))
-        parts.append(Exam(row, starts_of([len(worths)]), *every, (stratum,), met=met.name))
+        parts.append(Exam(row, sets.starts_of([len(worths)]), *every, (stratum,), met=met.name))
     if not parts:
         raise NotCoveredError("no question is left: nothing was asked, or all is beyond the limit")
-    return joined(parts)
+    return sets.joined(parts)
 
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
@@ -436,7 +422,7 @@ def races(rng: Rng, count: int) -> Iterable[Asked]:
 
 def _scores(count: int, seed: int) -> Exam:
     money = Judge(small())
-    return joined([
+    return sets.joined([
         from_table(small_at(away), count // len(SCORES), seed + k, money=money) for k, away in enumerate(SCORES)
     ])  # fmt: skip
 
@@ -444,7 +430,7 @@ def _scores(count: int, seed: int) -> Exam:
 def _standard(count: int, seed: int) -> Exam:
     few = solved(traps(np.random.default_rng(seed), min(1200, count // 4)))
     parts = [from_table(small(), count * 9 // 20, seed), _scores(count * 10 // 20, seed), few]
-    return joined(parts, met=few.met)
+    return sets.joined(parts, met=few.met)
 
 
 def _close(count: int, seed: int) -> Exam:
@@ -460,7 +446,7 @@ def _close(count: int, seed: int) -> Exam:
             gap = np.abs(taken - passed) if kind == TAKE else np.abs(np.minimum(taken, passed) - rolling)
         near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE))
         parts.append(drawn.part(np.sort(near[np.argsort(gap[near], kind="stable")[: count // 3]])))
-    return joined(parts)
+    return sets.joined(parts)
 
 
 def _differences(count: int, seed: int) -> Exam:
@@ -480,7 +466,7 @@ def _differences(count: int, seed: int) -> Exam:
                     parts += [part(judge, kind, cube, us, them) for kind in (DOUBLE, TAKE)]
                 else:  # a cube that does not come up in play
                     parts.append(solved(_doubles(us, them, away, cube)))
-    return _by_chequers(joined(parts))
+    return _by_chequers(sets.joined(parts))
 
 
 def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Iterable[Asked]:
@@ -525,23 +511,23 @@ def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
     recipe = RECIPES[name]
     exam = recipe.make(count or recipe.count, seed)
     origin = f"bgfmt exam --make {name} --count {count or recipe.count} --seed {seed}"
-    return replace(exam, name=name, purpose=recipe.purpose, licence=LICENCE, origin=origin)
+    return replace(exam, name=name, purpose=recipe.purpose, licence=sets.LICENCE, origin=origin)
 
 
 def named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
     """A set by its name, made the first time and kept in the user's folder for programs' data, or a file of one."""
     shipped = files("bgfmt") / "data" / "exams" / f"{name}.npz"
     if os.path.isfile(name):
-        return load(name)
+        return sets.load(name)
     if re.fullmatch(r"[a-z-]+", name) and shipped.is_file():
         with as_file(shipped) as kept:
-            return load(str(kept), name)
+            return sets.load(str(kept), name)
     if name not in RECIPES:
         there = ", ".join([*RECIPES, "matches"])
         raise PositionError(f"{name}: neither a set of questions by name ({there}) nor a file")
     path = gnubg_folders.user_data() / "bgfmt" / "exams" / f"{name}-{SEED}.npz"
     try:
-        return load(str(path), name)
+        return sets.load(str(path), name)
     except (OSError, BgfmtError):
         say(f"making the set {name} in {path.parent}, once")
     exam = make(name)

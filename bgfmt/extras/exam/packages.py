@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import distributions
-from bgfmt.errors import CapabilityError, MissingExtraError
+from bgfmt.errors import CapabilityError, extra
 from bgfmt.extras.exam.candidates import REFUSED, Candidate, Failure, given
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.lab.study.rules import RULES, Pairs
@@ -19,19 +18,11 @@ from bgfmt.game import board
 from bgfmt.game.state import GameState
 
 
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        text = f"the {name} Python package is not installed (pip install {name})"
-        raise MissingExtraError(text, name) from None
-
-
 class PyGnubg(Candidate):
     """The gnubg package: plays and equities without a cube by its evaluation, `plies=N`. It tells no cube actions."""
 
     def __init__(self, options: str = "") -> None:
-        self.gnubg = _package("gnubg")
+        self.gnubg = extra("gnubg", "the gnubg Python package is not installed", "pip install gnubg")
         self.context = self.gnubg.evalcontext(0, int(given(options, "plies").get("plies", 0)), 1, 1, 0.0)
 
     def evaluated(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
@@ -59,7 +50,7 @@ class Bgsage(Candidate):
 
     def __init__(self, options: str = "") -> None:
         words = given(options, "level", "tables")
-        sage = _package("bgsage")
+        sage = extra("bgsage", "the bgsage Python package is not installed", "pip install bgsage")
         self.analyzer = sage.BgBotAnalyzer(
             eval_level=words.get("level", "1ply"), parallel_threads=1, bearoff_db=words.get("tables") != "no"
         )

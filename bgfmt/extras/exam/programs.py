@@ -53,7 +53,6 @@ class Lines(Candidate):
         return self.talk
 
     def start(self) -> Talk:
-        """The program, started."""
         return Talk(self.command)
 
     def greet(self, talk: Talk) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.extras.exam.candidates import STATUS
-from bgfmt.extras.exam.findings import findings
-from bgfmt.extras.exam.judging import Judged
+from bgfmt.extras.exam.judging import Judged, findings
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, Array
 from bgfmt.extras.matches.annotate.page import document, escaped
 from bgfmt.game.display import board
@@ -143,10 +142,7 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
         "set": judged.exam.as_dict(),
         "answers": {status.replace(" ", "_"): judged.count(status) for status in STATUS},
         "seconds": {name: float(value) for name, value in told.items()},
-        "findings": [
-            {"name": one.name, "words": one.words, "cause": one.cause, "questions": one.questions}
-            for one in findings(judged)
-        ],
+        "findings": [one._asdict() for one in findings(judged)],
         "all": figures(judged, np.ones(len(judged.exam), np.bool_)),
         "by": {
             by: {name: made for name, mask in parts.items() if (made := figures(judged, mask))}

@@ -75,7 +75,6 @@ class Question:
 
     @property
     def position(self) -> Position:
-        """Both sides."""
         return Position(Side(*self.us), Side(*self.them))
 
     @property

@@ -11,6 +11,7 @@ from bgfmt.game.board import Position
 from bgfmt.game.state import GameState
 
 Board = TypeVar("Board")
+Asked = Advisor | Databases
 
 
 @dataclass(frozen=True)
@@ -23,17 +24,15 @@ class Boards(Generic[Board]):
     position: Callable[[Board], Position]
     board: Callable[[Position], Board]
 
-    def money(self, asked: Advisor | Databases, board: Board) -> PositionEquities:
+    def money(self, asked: Asked, board: Board) -> PositionEquities:
         """Chances, cubeless and cubeful equities for money."""
         return adviser(asked).equities(self.position(board))
 
-    def chances(self, asked: Advisor | Databases, board: Board) -> TwoSidedEstimate:
+    def chances(self, asked: Asked, board: Board) -> TwoSidedEstimate:
         """Win and gammon chances, from a one-sided table (each side plays alone)."""
         return adviser(asked).chances(self.position(board))
 
-    def cube_action(
-        self, asked: Advisor | Databases, board: Board, owner: str = "centered", **state: Any
-    ) -> CubeAction:
+    def cube_action(self, asked: Asked, board: Board, owner: str = "centered", **state: Any) -> CubeAction:
         """The cube action; `owner` is "centered" or "owned".
 
         `state` as of `bgfmt.GameState.of`, such as away=(3, 5).
@@ -41,13 +40,7 @@ class Boards(Generic[Board]):
         return adviser(asked).cube(GameState.of(self.position(board), cube=owner, **state))
 
     def checker_play(
-        self,
-        asked: Advisor | Databases,
-        on: Board,
-        die1: int,
-        die2: int,
-        cube: str = "centered",
-        **state: Any,
+        self, asked: Asked, on: Board, die1: int, die2: int, cube: str = "centered", **state: Any
     ) -> list[tuple[Board, float]]:
         """(board after the play, still the mover's view, and equity) of every play, best first; `state` as above."""
         ranked = adviser(asked).plays(GameState.of(self.position(on), (die1, die2), cube=cube, **state))
@@ -57,12 +50,12 @@ class Boards(Generic[Board]):
             if isinstance(play.result, Position) and play.value is not None
         ]
 
-    def epc(self, asked: Advisor | Databases, board: Board, player: int = 0) -> float:
+    def epc(self, asked: Asked, board: Board, player: int = 0) -> float:
         """Effective pip count of the side on roll (0) or of the other (1)."""
         sides = self.position(board)
         return adviser(asked).race(sides.them if player else sides.us).epc
 
 
-def adviser(asked: Advisor | Databases) -> Advisor:
+def adviser(asked: Asked) -> Advisor:
     """An adviser as it is; one over databases otherwise."""
     return asked if isinstance(asked, Advisor) else Advisor(asked)

@@ -233,13 +233,13 @@ def gnubg_external(
     """
     from bgfmt.analysis.advisor import Outside
     from bgfmt.extras.hosts.external import GnubgEngine, Player
-    from bgfmt.extras.hosts.server import THREADS, Limits, Server
+    from bgfmt.extras.hosts.server import THREADS, Server
 
     log = (lambda text: click.echo(text, err=True)) if verbose else None
 
     def serve(decider: engines.Decider, threads: int = 0, first: Sequence[str] = ()) -> None:
         player = Player(decider, resign=resign)
-        server = Server(player, host, port, limits=Limits(connections=connections), log=log, threads=threads)
+        server = Server(player, host, port, connections=connections, log=log, threads=threads)
         server.run(lambda at: click.echo("\n".join([*first, f"listening on {host}:{at}"]), err=True))
 
     if engine is not None:

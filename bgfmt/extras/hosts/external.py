@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 from bgfmt.analysis.answers import Decision, Source
 from bgfmt.analysis.engines import Decider
-from bgfmt.errors import BgfmtError, MissingExtraError
+from bgfmt.errors import BgfmtError, extra
 from bgfmt.extras.lab.thumb.doubling import janowski
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import printable
@@ -179,11 +178,8 @@ class GnubgEngine:
     """
 
     def __init__(self) -> None:
-        try:
-            self._gnubg: Any = import_module("gnubg")
-        except ImportError:
-            why = "the gnubg Python package is not installed (pip install gnubg)"
-            raise MissingExtraError(why, "gnubg") from None
+        missing = "the gnubg Python package is not installed"
+        self._gnubg: Any = extra("gnubg", missing, "pip install gnubg")
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
         """Worth of each position after our play, to us who have played."""

@@ -22,25 +22,10 @@ from bgfmt.storage import system
 
 BACKLOG = 128  # connections accepted in one go
 THREADS = 4  # that answer: long calculations at once before a look-up has to wait
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a connection may do.
-
-    connections : the most at once; a newcomer beyond takes the place of one that never asked, else of the one
-        that has been silent longest. Where the system allows fewer open files, that many.
-    line : bytes of a line; the connection is closed after a longer one.
-    unfinished : seconds a begun line may take. Silence between lines may last as long as the place is not needed.
-    sending : seconds an answer may wait for a client that does not read.
-    mistakes : lines that are no questions before the connection is closed.
-    """
-
-    connections: int = 2000
-    line: int = 4096
-    unfinished: float = 10.0
-    sending: float = 10.0
-    mistakes: int = 20
+LINE = 4096  # bytes of a line; the connection is closed after a longer one
+UNFINISHED = 10.0  # seconds a begun line may take; silence between lines lasts until the place is needed
+SENDING = 10.0  # seconds an answer may wait for a client that does not read
+MISTAKES = 20  # lines that are no questions before the connection is closed
 
 
 @dataclass(eq=False)
@@ -54,20 +39,22 @@ class _Connection:
 class Server:
     """Listens on one address and answers.
 
+    connections : the most at once; a newcomer beyond takes the place of one that never asked, else of the one
+        that has been silent longest. Where the system allows fewer open files, that many.
     threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
     """
 
     player: Player
     host: str = "127.0.0.1"
     port: int = 0
-    limits: Limits = field(default_factory=Limits, kw_only=True)
+    connections: int = field(default=2000, kw_only=True)
     log: Callable[[str], None] | None = field(default=None, kw_only=True)
     threads: int = field(default=THREADS, kw_only=True)
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="bgfmt") if self.threads else None
         self._open: set[_Connection] = set()
-        self._places = self.limits.connections
+        self._places = self.connections
 
     async def serve(self, ready: Callable[[int], None] | None = None) -> None:
         """Serve until cancelled, in the main thread also until interrupted or terminated.
@@ -76,15 +63,15 @@ class Server:
         """
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
-        files = system.allow_files(self.limits.connections + 2 * BACKLOG)
+        files = system.allow_files(self.connections + 2 * BACKLOG)
         spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
-        self._places = max(1, min(self.limits.connections, files - spare))
+        self._places = max(1, min(self.connections, files - spare))
         for name in (signal.SIGINT, signal.SIGTERM):
             # Windows: Ctrl-C is a KeyboardInterrupt; elsewhere only the main thread gets signals
             with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
                 loop.add_signal_handler(name, stop.set)
         server = await asyncio.start_server(
-            self._serve_one, self.host, self.port, limit=self.limits.line, backlog=max(1, spare // 2)
+            self._serve_one, self.host, self.port, limit=LINE, backlog=max(1, spare // 2)
         )
         if ready is not None:
             ready(server.sockets[0].getsockname()[1])
@@ -117,7 +104,7 @@ class Server:
         connection = _Connection(Session(self.player, self.log), writer)
         self._open.add(connection)
         try:
-            _set_up(writer, self.limits.line)
+            _set_up(writer)
             await self._converse(connection, reader)
         except asyncio.IncompleteReadError:
             pass  # the client has said all
@@ -130,12 +117,11 @@ class Server:
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
         session, loop = connection.session, asyncio.get_running_loop()
-        while not session.closing and session.mistakes < self.limits.mistakes:
+        while not session.closing and session.mistakes < MISTAKES:
             try:
                 line = await self._line(reader)
             except asyncio.LimitOverrunError:
-                long = external.error_line(f"a line of more than {self.limits.line} bytes")
-                await self._send(connection, long)
+                await self._send(connection, external.error_line(f"a line of more than {LINE} bytes"))
                 return
             connection.last, text = time.monotonic(), line.decode("utf-8", "replace")
             if self._pool is None:
@@ -152,22 +138,22 @@ class Server:
             pass
         if first == b"\n":
             return b""
-        async with asyncio.timeout(self.limits.unfinished):
+        async with asyncio.timeout(UNFINISHED):
             return first + await reader.readuntil(b"\n")
 
     async def _send(self, connection: _Connection, text: str) -> None:
         connection.writer.write(text.encode("utf-8", "replace") + b"\n")
-        async with asyncio.timeout(self.limits.sending):
+        async with asyncio.timeout(SENDING):
             await connection.writer.drain()
         await asyncio.sleep(0)  # let the others have their turn between two answers
 
 
-def _set_up(writer: asyncio.StreamWriter, size: int) -> None:
+def _set_up(writer: asyncio.StreamWriter) -> None:
     """Bound what a connection may hold, and let the system notice a peer that has vanished without a word."""
     transport = writer.transport
     if hasattr(transport, "max_size"):
-        transport.max_size = size  # bytes read at once; asyncio's own choice is 256 KiB
-    transport.set_write_buffer_limits(high=4 * size)
+        transport.max_size = LINE  # bytes read at once; asyncio's own choice is 256 KiB
+    transport.set_write_buffer_limits(high=4 * LINE)
     sock = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -74,13 +74,9 @@ class Engine:
     # -- commands, each a method `do_NAME` ------------------------------------------------------------------
 
     def do_ubgi(self, words: list[str]) -> list[str]:
-        return [
-            f"id name {' '.join(filter(None, ('bgfmt', self.name)))}",
-            "id author the bgfmt authors",
-            f"id version {__version__}",
-            *([] if self.name else OPTIONS),
-            "ubgiok",
-        ]
+        name = f"id name bgfmt {self.name}".strip()
+        told = [name, "id author the bgfmt authors", f"id version {__version__}"]
+        return [*told, *([] if self.name else OPTIONS), "ubgiok"]
 
     def do_newgame(self, words: list[str]) -> list[str]:
         self.state = None
@@ -172,16 +168,13 @@ class Engine:
         return []
 
     def do_setoption(self, words: list[str]) -> list[str]:
-        said = re.fullmatch(r"name (info|outside) value (\w+)", " ".join(words).lower())
-        if said and said[1] == "info" and said[2] in ("on", "off") and not self.name:
-            self.info = said[2] == "on"
-        elif (
-            said
-            and said[1] == "outside"
-            and said[2] in ("rule", "refuse")
-            and isinstance(self.advisor, Outside)
+        said = " ".join(words).lower()
+        if (info := re.fullmatch("name info value (on|off)", said)) and not self.name:
+            self.info = info[1] == "on"
+        elif (outside := re.fullmatch("name outside value (rule|refuse)", said)) and isinstance(
+            self.advisor, Outside
         ):
-            self.advisor.outside = said[2]
+            self.advisor.outside = outside[1]
         else:
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
         return []

@@ -205,18 +205,16 @@ def judge(
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
     from bgfmt.extras.matches.annotate import judge as judged
+    from bgfmt.extras.matches.annotate import text
 
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
-        raise click.UsageError(
-            "what was done? one decision at a time"
-            if did
-            else "what was done? one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
-        )
+        one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
+        raise click.UsageError(f"what was done? {'one decision at a time' if did else one_of}")
     said = asking.split(words)
     if said.many:
         raise click.UsageError("one position is judged at a time")
-    state = state_of(said.position, **question.around)
+    state = state_of(said.position, question)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(said, question, limit, described, part) as advisor:
         judgement = judged(decision, advisor)
@@ -224,8 +222,12 @@ def judge(
             judgement = replace(judgement, insight=insight(state, advisor))
         table = None if state.money else advisor.met
     if as_json:
+        facts = {
+            name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH.split()
+        }
+        facts |= {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
         equities = None if table is None else {"name": table.name, "digest": table.digest}
-        options.echo_json({"asked": said.position} | _as_dict(judgement) | {"met": equities})
+        options.echo_json({"asked": said.position} | facts | {"met": equities})
     else:
         click.echo("\n".join(_lines(judgement)))
         if table is not None:
@@ -253,28 +255,19 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
     if roll is not None:
         raise click.UsageError("a cube decision comes before the roll; --roll is for --played")
-    doubling = did in ("double", "no double")
-    if doubling and state.doubled:
-        raise PositionError(
-            "the identifier says that a double is pending; judge the answer, --take or --pass"
-        )
-    if did == "beaver" and not state.money:
-        raise PositionError("there are no beavers in a match")
-    if did == "beaver" and state.beavers is False:
-        raise PositionError("no beavers are played here")
-    if state.owner == "opponent" and not state.doubled:
-        raise PositionError("the side on roll may not double: the other side owns the cube")
-    if state.crawford:
-        raise PositionError("there is no doubling in the Crawford game")
+    doubling, beaver = did in ("double", "no double"), did == "beaver"
+    pending = "the identifier says that a double is pending; judge the answer, --take or --pass"
+    owned = "the side on roll may not double: the other side owns the cube"
+    for wrong, why in (
+        (doubling and state.doubled, pending), (beaver and not state.money, "there are no beavers in a match"),
+        (beaver and state.beavers is False, "no beavers are played here"),
+        (state.owner == "opponent" and not state.doubled, owned),
+        (state.crawford, "there is no doubling in the Crawford game"),
+    ):  # fmt: skip
+        if wrong:
+            raise PositionError(why)
     state = replace(state.before_roll(), doubled=not doubling)
     return Decision(0, 0, did, state.turn if doubling else 1 - state.turn, state)
-
-
-def _as_dict(judgement: Judgement) -> dict[str, Any]:
-    from bgfmt.extras.matches.annotate import text
-
-    facts = {name: value for name, value in judgement.as_dict().items() if name not in ABOUT_A_MATCH.split()}
-    return facts | {"certainty": text.certainty(judgement), "text": text.verdict(judgement)}
 
 
 def _lines(judgement: Judgement) -> list[str]:

@@ -39,6 +39,8 @@ def one_point_away(length: int, scores: tuple[int, int]) -> bool:
 
 
 Hops = tuple[tuple[int, int], ...]  # from and to of each chequer, as the player who moves counts
+Dice = tuple[int, int]
+Cube = tuple[int, int | None]  # its value, and whose it is: 0, 1 or None for centered
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Record:
     position: Position
     cube: int = 1
     owner: int | None = None
-    dice: tuple[int, int] | None = None
+    dice: Dice | None = None
     moves: tuple[Move, ...] = ()
     after: Position | None = None
     legal: bool = True
@@ -97,23 +99,12 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        out: dict[str, Any] = {
-            "kind": self.kind,
-            "player": self.player,
-            "turn": self.turn,
-            "position_id": position_id(self.position),
-            "cube": self.cube,
-            "owner": self.owner,
-            "dice": None if self.dice is None else list(self.dice),
-            "at": self.at,
-        }
-        if self.kind == "play":
-            assert self.after is not None
-            out |= {
-                "play": notation(self.moves),
-                "legal": self.legal,
-                "position_id_after": position_id(self.after),
-            }
+        out: dict[str, Any] = {"kind": self.kind, "player": self.player, "turn": self.turn}
+        out |= {"position_id": position_id(self.position), "cube": self.cube, "owner": self.owner}
+        out |= {"dice": self.dice and list(self.dice), "at": self.at}
+        if self.after is not None:
+            out |= {"play": notation(self.moves), "legal": self.legal}
+            out["position_id_after"] = position_id(self.after)
         if self.implied:
             out["implied"] = True
         if self.points:
@@ -174,15 +165,10 @@ class Game:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "number": self.number,
-            "scores": list(self.scores),
-            "crawford": self.crawford,
-            "start": position_id(self.start),
-            "result": None if self.result is None else asdict(self.result),
-            "records": [record.as_dict() for record in self.records],
-            "problems": list(self.problems),
-        }
+        out: dict[str, Any] = {"number": self.number, "scores": list(self.scores), "crawford": self.crawford}
+        out |= {"start": position_id(self.start), "result": self.result and asdict(self.result)}
+        out["records"] = [record.as_dict() for record in self.records]
+        return out | {"problems": list(self.problems)}
 
 
 @dataclass(frozen=True)
@@ -235,11 +221,9 @@ class Match:
 # -- whether results, boards, cubes and scores agree --------------------------------------------------
 
 
-Outcome = tuple[int, tuple[int, ...]]  # the winner, and the points that may be meant
-
-
-def outcome(game: Game, jacoby: bool | None = False) -> Outcome | None:
-    """Who won by the records, and what: after the last chequer borne off, a pass, or a resignation of some points.
+def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ...]] | None:
+    """Who won by the records, and the points that may be meant: after the last chequer borne off, a pass, or a
+    resignation of some points.
 
     jacoby : False where gammons count even while nobody has doubled; else either is right.
     """

@@ -256,7 +256,10 @@ def _second(source: Source, begin: int) -> Match:
         elif letters == b"GAME":
             games.append(section)
         elif letters == b"CSUM":
-            _check_sum(section, source.data[begin:at], notes)
+            fields, _, (kind, size) = section.record(2)
+            digest = fields.take(size, "a digest") if kind == 0 else b""
+            if kind == 0 and int.from_bytes(digest, "little") != zlib.crc32(source.data[begin:at]):
+                notes.append("the checksum of the file is wrong")
         elif flags & 1:
             unknown = f"a section {letters!r} that must be known, and is not"
             raise FormatError(f"{source.name}: byte {at}: {unknown}")
@@ -288,12 +291,6 @@ def _second(source: Source, begin: int) -> Match:
         walks.append(min(several, key=lambda walk: (walk.stopped, len(walk.problems))))
         scores = _after(walks[-1])
     return walked(starts[-1], walks)
-
-
-def _check_sum(section: Source, before: bytes, notes: list[str]) -> None:
-    fields, _, (kind, size) = section.record(2)
-    if kind == 0 and int.from_bytes(fields.take(size, "a digest"), "little") != zlib.crc32(before):
-        notes.append("the checksum of the file is wrong")
 
 
 def _second_game(section: Source, walk: GameWalk) -> None:

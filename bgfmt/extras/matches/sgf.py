@@ -62,7 +62,8 @@ class Node:
     def own(self) -> bool:
         """Whether its analysis is one of our records."""
         values = [value for key in ("A", "DA") for value in self.properties.get(key, [])]
-        return any(match["plies"] in _OWN_PLIES for match in map(_analysed, values) if match)
+        found = (_ANALYSED_PLAY.match(value) or _ANALYSED_CUBE.match(value) for value in values)
+        return any(match["plies"] in _OWN_PLIES for match in found if match)
 
 
 def recognise(data: bytes) -> bool:
@@ -217,10 +218,6 @@ def _tell(node: Node, walk: GameWalk) -> None:
         walk.setup(node.begin, turn=turn, board=board, cube=cube)
 
 
-def _analysed(value: bytes) -> re.Match[bytes] | None:
-    return _ANALYSED_PLAY.match(value) or _ANALYSED_CUBE.match(value)
-
-
 def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> model.Opinion | None:
     """What gnubg's analysis says of a node; None where there is none, or it is our own."""
     plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
@@ -232,10 +229,9 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
     for match in plays:
         points = [_point(letter, player) for letter in match["play"].decode()]
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
-    level = f"{levels[0]}-ply"
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    more = worth, bool(walk.match.length), tuple(several)
-    return model.Opinion("GNU Backgammon", level, f"{levels[-1]}-ply", *more)
+    level, cube_level = f"{levels[0]}-ply", f"{levels[-1]}-ply"
+    return model.Opinion("GNU Backgammon", level, cube_level, worth, bool(walk.match.length), tuple(several))
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:

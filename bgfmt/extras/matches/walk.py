@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bgfmt.extras.matches import model, plays
+from bgfmt.extras.matches.model import Cube, Dice
 from bgfmt.extras.matches.plays import Hop, WrittenPlay
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
@@ -49,14 +50,7 @@ class GameWalk:
     # -- what happened -----------------------------------------------------------------------------------
 
     def roll(
-        self,
-        player: int,
-        dice: tuple[int, int],
-        hops: list[Hop],
-        at: int,
-        *,
-        marks: int = 0,
-        board: Position | None = None,
+        self, player: int, dice: Dice, hops: list[Hop], at: int, marks: int = 0, board: Position | None = None
     ) -> None:
         """Dice and the play made with them. Without hops: a dance, or, as a game's last roll, not played.
 
@@ -91,13 +85,13 @@ class GameWalk:
         if play.legal and marks and marks != hits:
             self.problem(at, f"{marks} hits are marked where {hits} are made")
 
-    def played_to(self, player: int, dice: tuple[int, int], board: Position, at: int) -> None:
+    def played_to(self, player: int, dice: Dice, board: Position, at: int) -> None:
         """Dice and the board the file gives after the play (the player who moved first), legal or not."""
         if self._on_roll(player, dice, at):
             self._played(player, dice, plays.find_between(self.position(player), dice, board), at)
             self.sure = True
 
-    def lost(self, player: int, dice: tuple[int, int], at: int, why: str) -> None:
+    def lost(self, player: int, dice: Dice, at: int, why: str) -> None:
         """Dice, and a play that is not known: the game goes on from the board before it, which is not the game's."""
         if self._on_roll(player, dice, at):
             self.problem(at, why)
@@ -111,7 +105,7 @@ class GameWalk:
             self.sure = False
             self.problem(last.at, LOST)
 
-    def unplayed(self, player: int, dice: tuple[int, int] | None, at: int) -> None:
+    def unplayed(self, player: int, dice: Dice | None, at: int) -> None:
         """Dice, or not even dice, after which the game ended."""
         if self._on_roll(player, dice, at):
             self._add("unplayed", player, at, dice=dice)
@@ -165,29 +159,22 @@ class GameWalk:
 
     # -- what the file says about it -------------------------------------------------------------------------
 
-    def see(
-        self, turn: int, board: Position, at: int, cube: int | None = None, owner: int | None = None
-    ) -> None:
-        """The file's own board, side `turn` first, and cube: a difference is named and the file's is gone on from."""
+    def see(self, board: Position, at: int, cube: Cube) -> None:
+        """The file's own board, player 0 first, and cube: a difference is named and the file's is gone on from."""
         if self.stopped:
             return
-        ours = self.position(turn)
+        ours = self.position(0)
         if board != ours:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
-            self._put(turn, board)
+            self._put(0, board)
         self.sure = True
-        if cube is not None and not self.offers and (cube, owner) != (self.cube, self.owner):
-            before = _cube(self.cube, self.owner)
-            self.problem(at, f"the file has the cube at {_cube(cube, owner)}, not at {before}")
-            self.cube, self.owner = cube, owner
+        before = self.cube, self.owner
+        if not self.offers and cube != before:
+            self.problem(at, f"the file has the cube at {_cube(*cube)}, not at {_cube(*before)}")
+            self.cube, self.owner = cube
 
     def setup(
-        self,
-        at: int,
-        *,
-        turn: int | None = None,
-        board: Position | None = None,
-        cube: tuple[int, int | None] | None = None,
+        self, at: int, *, turn: int | None = None, board: Position | None = None, cube: Cube | None = None
     ) -> None:
         """A board (player 0 first), a turn or a cube put there by hand; the game goes on from it."""
         if turn is not None:
@@ -245,7 +232,7 @@ class GameWalk:
             model.Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more)
         )
 
-    def _played(self, player: int, dice: tuple[int, int], play: WrittenPlay, at: int) -> None:
+    def _played(self, player: int, dice: Dice, play: WrittenPlay, at: int) -> None:
         before, after = self.position(player), play.result
         self._add("play", player, at, dice=dice, moves=play.moves, after=after, legal=play.legal)
         self._put(player, after)
@@ -259,7 +246,7 @@ class GameWalk:
             self.problem(at, f"{what} after the end of the game")
         return not (self.over or self.stopped)
 
-    def _on_roll(self, player: int, dice: tuple[int, int] | None, at: int) -> bool:
+    def _on_roll(self, player: int, dice: Dice | None, at: int) -> bool:
         if dice is not None and not all(1 <= die <= 6 for die in dice):
             if not (self.over or self.stopped):
                 self.stop(at, f"dice of {dice[0]} and {dice[1]}")

@@ -156,9 +156,9 @@ def _player(number: int) -> int:
 
 def _see(walk: GameWalk, counts: list[int], cube: int, number: int) -> None:
     """Tell the walk a board, player 0 first, and a cube, a power of two that is negative for player 1."""
-    owner = None if cube == 0 else 0 if cube > 0 else 1
+    owner = None if cube == 0 else int(cube < 0)
     try:
-        walk.see(0, signed_position(counts), number, 1 << min(abs(cube), 15), owner)
+        walk.see(signed_position(counts), number, (1 << min(abs(cube), 15), owner))
     except PositionError:
         walk.problem(number, "a board that cannot be")
 

@@ -111,7 +111,7 @@ class Answers:
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
         """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
-        state = state or questions.state_of(asked.position, **asked.around)
+        state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
@@ -127,7 +127,7 @@ class Answers:
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
-        about, rolls = questions.rolls_of(text, asked.roll, asked.around)
+        about, rolls = questions.rolls_of(text, asked.roll, asked)
         return self.calculated(
             asked,
             lambda adviser: questions.play(adviser, about, rolls, **asked.own("play")),
@@ -144,7 +144,7 @@ class Answers:
             us, state = one, _state_in(asked.position) or GameState.of(Position(one, Side()))
             missing["cube"] = "the cube needs both sides"
         else:
-            us, state = one.check().us, questions.state_of(asked.position, **asked.around)
+            us, state = one.check().us, questions.state_of(asked.position, asked)
             roll = roll or (state.dice and "{}{}".format(*state.dice))
             sections = {"cube": self.cube} | sections
         if not us.chequers:

@@ -151,7 +151,6 @@ class Service:
 
     async def listed(self, request: Request) -> Response:
         from_query(request.scope["query_string"], ())
-
         features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
         entries = [held.entry(self._url(held)) for held in self.holdings]
         found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}

@@ -16,7 +16,7 @@ from bgfmt.analysis import library
 from bgfmt.cli import options
 from bgfmt.cli.asking import opened
 from bgfmt.cli.terminal import Progress, say
-from bgfmt.errors import MissingExtraError, NotCoveredError
+from bgfmt.errors import NotCoveredError, extra
 from bgfmt.extras.serve import page
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
@@ -90,11 +90,8 @@ def serve(
     Example:
       bgfmt serve gnubg_ts0.bd gnubg_os0.bd
     """
-    try:
-        from bgfmt.extras.serve import server
-    except ModuleNotFoundError as error:
-        install = "pip install '.[serve]' in a checkout of bgfmt"
-        raise MissingExtraError(f"serving needs {error.name}: {install}", install) from None
+    needed = "serving needs starlette, uvicorn and httptools"
+    server = extra("bgfmt.extras.serve.server", needed, "pip install '.[serve]' in a checkout of bgfmt")
     hosts, files = server.hosts_of(host, tuple(name.lower() for name in allow_host)), list(databases)
     if not files:
         with library.standing() as held:
@@ -170,9 +167,5 @@ def mcp(databases: tuple[str, ...]) -> None:
     """
     with opened(list(databases), None, None):  # what is wrong with them is said at once
         pass
-    try:
-        from bgfmt.extras.serve import mcp as server
-    except ModuleNotFoundError as error:
-        install = "pip install '.[mcp]' in a checkout of bgfmt"
-        raise MissingExtraError(f"this needs {error.name}: {install}", install) from None
-    server.serve(databases)
+    install = "pip install '.[mcp]' in a checkout of bgfmt"
+    extra("bgfmt.extras.serve.mcp", "this needs mcp and anyio", install).serve(databases)

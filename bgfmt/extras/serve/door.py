@@ -146,6 +146,7 @@ def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
 
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, float("inf"))
+ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})  # in a label
 #: what is counted: the type for Prometheus, and a sentence
 FAMILIES = {
     "bgfmt_build_info": ("gauge", "The version."),
@@ -203,11 +204,7 @@ class Metrics:
         for family, (kind, about) in FAMILIES.items():
             out += [f"# HELP {family} {about}", f"# TYPE {family} {kind}"]
             for (suffix, *labels), value in self._values[family].items():
-                text = ",".join(f'{name}="{_label(label)}"' for name, label in labels)
+                texts = ((name, "+Inf" if label == BOUNDS[-1] else str(label)) for name, label in labels)
+                text = ",".join(f'{name}="{said.translate(ESCAPED)}"' for name, said in texts)
                 out.append(f"{family}{suffix}{f'{{{text}}}' if text else ''} {value}")
         return "\n".join(out) + "\n"
-
-
-def _label(value: str | float) -> str:
-    text = "+Inf" if value == BOUNDS[-1] else str(value)
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -77,11 +77,8 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
     def by_name(self) -> dict[str, Holding]:
         return {one.name: one for one in self}
 
-    def close(self) -> None:
-        self._stack.close()
-
     def __exit__(self, *error: object) -> None:
-        self.close()
+        self._stack.close()
 
 
 def legible(name: str) -> str:

@@ -45,7 +45,6 @@ def shape(needed: Schema, more: Schema | None = None) -> Schema:
 
 
 def array(of: Schema) -> Schema:
-    """A list."""
     return {"type": "array", "items": of}
 
 

@@ -147,9 +147,6 @@ def write(
     """Write the folder, which appears whole or not at all; its size in bytes.
 
     part : tables of more bytes are cut into files of at most that many. met : with a match equity table.
-
-    Raises
-    ------
     OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
     """
     target, links, title = check(out, force), list(links), legible(title)

@@ -137,9 +137,7 @@ class Reader:
         parts = [(a, 16) for a in at[new].tolist()]
         unread = ~self._beside_checked[g, theirs]
         self.source.soon(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
-        for start, row, tile, k in zip(
-            at[new].tolist(), ours[new].tolist(), tiles[new].tolist(), j[new].tolist(), strict=True
-        ):
+        for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
             pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
             strip = tile // groups
             least, end = int(self._least(np.array([tile]))[0]), self.offset + self.directory.strips[strip + 1]

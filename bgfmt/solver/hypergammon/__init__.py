@@ -7,7 +7,7 @@ more than a threshold; docs/theory/hypergammon.md has the rules of both recipes 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -137,6 +137,10 @@ class HypergammonSolver(Solver):
         if self.recipe.rounded:
             return {"records": ((n, n, RECORD), np.dtype(np.uint8))}
         return {"float64": ((n, n, 10), np.dtype(np.float64))}
+
+    def table(self, arrays: Mapping[str, Any]) -> Table:
+        kind: Any = Hypergammon if self.recipe.rounded else ExactHypergammon
+        return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
 
     def sweeps(
         self, threads: int | None = None, most_sweeps: int = MOST_SWEEPS, *, begin: Iteration | None = None

@@ -9,7 +9,7 @@ iteration stops.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -119,17 +119,15 @@ class Check:
         rights: list[Array] = []
         sizes: list[Array] = []
         largest, failing = 0.0, 0
-        for step in recurrence.steps(
-            self.iteration, which, slack=2 * self.limit, progress=self.work.progress
-        ):
-            off, idle = np.nan_to_num(step.off, nan=np.inf), step.kinds <= OVER
-            wrong = (off > self.limit) | self._misfit(step.which, step.right, idle)
+        for some, right, gap in recurrence.steps(self.iteration, which, 2 * self.limit, self.work.progress):
+            off, idle = np.nan_to_num(gap, nan=np.inf), self.iteration.kinds[some] <= OVER
+            wrong = (off > self.limit) | self._misfit(some, right, idle)
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])
             failing += int(wrong.sum())
             if failing <= SETTLED or not bad:
-                bad.append(step.which[wrong])
-                rights.append(step.right[wrong])
+                bad.append(some[wrong])
+                rights.append(right[wrong])
         entries, checked = len(self.stored), len(self.stored) if which is None else len(which)
         if failing == 0:
             return Outcome(
@@ -243,9 +241,8 @@ def _spread(off: Array) -> dict[str, float]:
 
 
 class HyperProof(Proof[T]):
-    """Tables of an iteration; solved_by : the solver's recipe for them."""
+    """Tables of an iteration."""
 
-    solved_by: ClassVar[Literal["gnubg", "exact"]]
     check: ClassVar[type[Check]] = Check
 
     def prove(self, table: T, request: Request) -> Outcome:
@@ -259,7 +256,7 @@ class HyperProof(Proof[T]):
                 progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)
 
         how: dict[str, Any] = {"threads": threads, "sweeping": sweeping, "most_sweeps": MOST_SWEEPS}
-        solved = hypergammon(table.chequers, recipe=self.solved_by, **how)
+        solved = hypergammon(table.chequers, recipe=self.check.recipe, **how)
         if not same_numbers(solved.table, table):
             stops = f"which stops after {solved.sweeps} sweeps"
             raise SolverError(f"the solver's iteration, {stops}, ends elsewhere")
@@ -268,8 +265,6 @@ class HyperProof(Proof[T]):
 
 class HypergammonProof(HyperProof[Hypergammon]):
     """makehyper's iteration."""
-
-    solved_by = "gnubg"
 
     recipes = (
         KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", plain=True),
@@ -291,6 +286,5 @@ class HypergammonProof(HyperProof[Hypergammon]):
 class ExactHypergammonProof(HyperProof[ExactHypergammon]):
     """The iteration in float64."""
 
-    solved_by = "exact"
     check = ExactCheck
     recipes = (EXACT,)

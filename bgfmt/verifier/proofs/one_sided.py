@@ -96,10 +96,8 @@ class OneSidedProof(Proof[OneSided]):
         for rule in (BGSAGE,) if table.gammon_policy == "race" else (GNUBG, BGSAGE):
             rows = recurrence.rows_of(table, rule)
             fails, _ = recurrence.check(rows, threads=threads)
-            changed = recurrence.settle(rows, _from_first(fails))
-            changed[rows.idle_wrong] |= 1
+            wrong = int(_settled(rows, fails).sum())
             gammon = None if table.gammon is None else rows.gammon_rows()
-            wrong = int((changed > 0).sum())
             if best is None or wrong < best[1]:
                 best = replace(table, bearoff=rows.bearoff, gammon=gammon), wrong
             if wrong < n // 10:
@@ -275,9 +273,12 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     return ""
 
 
-def _from_first(fails: Array) -> Array:
-    """The positions from the first on that fails."""
-    return np.arange(int((fails > 0).argmax()) if fails.any() else len(fails), len(fails))
+def _settled(rows: Distributions, fails: Array) -> Array:
+    """Put the rows right in place, from the first on that fails; (n,) whether they were wrong."""
+    first = int((fails > 0).argmax()) if fails.any() else len(fails)
+    changed = recurrence.settle(rows, np.arange(first, len(fails)))
+    changed[rows.idle_wrong] |= 1
+    return np.asarray(changed > 0)
 
 
 def _counts(largest: Array) -> dict[str, float]:
@@ -292,10 +293,8 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     told_apart = told_apart and not fit.rows.rule.halves
     if told_apart:
         right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
-        changed = recurrence.settle(right, _from_first(fails))
-        changed[fit.rows.idle_wrong] |= 1
-        wrong = np.flatnonzero((changed > 0) & (fails > 0))
-        inherited = np.flatnonzero((changed > 0) & (fails == 0))
+        changed = _settled(right, fails)
+        wrong, inherited = np.flatnonzero(changed & (fails > 0)), np.flatnonzero(changed & (fails == 0))
     return Outcome(
         table.positions,
         checked,

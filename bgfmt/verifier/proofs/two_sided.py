@@ -57,6 +57,12 @@ class TwoSidedProof(Proof[StoredEquities]):
     def prove(self, table: StoredEquities, request: Request) -> Outcome:
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
+        if request.sample is not None:
+            return sampled(table, request, self.recipes[0].name)
+        return self.whole(table, request)
+
+    def whole(self, table: StoredEquities, request: Request) -> Outcome:
+        """Every entry of integers, under the usual recipe or that of another program."""
         return _rounded(table, request)
 
     def in_parts(self, table: StoredEquities) -> bool:
@@ -95,16 +101,11 @@ class GammonProof(TwoSidedProof):
         EXACT,
     )
 
-    def prove(self, table: StoredEquities, request: Request) -> Outcome:
-        recipe = self.recipes[0].name
-        if table.exact:
-            return prove_pairs(table, request, "exact", LAST_BITS)
-        if request.sample is not None:
-            return sampled(table, request, recipe)
+    def whole(self, table: StoredEquities, request: Request) -> Outcome:
         found = passed(table, request)
         if found.failing:
             return damaged(table, request, found)
-        return Outcome(found.entries, found.entries, recipe)
+        return Outcome(found.entries, found.entries, self.recipes[0].name)
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
         return None
@@ -123,8 +124,6 @@ def rule_of(table: StoredEquities) -> recurrence.PairRule:
 
 def _rounded(table: StoredEquities, request: Request) -> Outcome:
     """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
-    if request.sample is not None:
-        return sampled(table, request, "gnubg")
     if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
     found = passed(table, request)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -205,41 +204,29 @@ class CheckedIteration:
         return records.view(np.float64) if self.exact else numbers_of(records)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """One step from a file's own records: for each record looked at, what it gives and how far that is off."""
-
-    which: Array
-    right: Array
-    off: Array
-    kinds: Array
-
-
 def steps(
-    iteration: CheckedIteration,
-    which: Array | None = None,
-    *,
-    slack: float = 0.0,
-    progress: Progress | None = None,
-) -> Iterator[Steps]:
-    """One step from the records as they stand for the records `which` (all when None), some at a time.
+    iteration: CheckedIteration, which: Array | None, slack: float, progress: Progress | None
+) -> Iterator[tuple[Array, Array, Array]]:
+    """One step from the records as they stand for the records `which` (all when None), some at a time: which, what
+    the step gives for each, and how far that is off.
 
     Plays whose cubeless values are within `slack` of each other count as equally good.
     """
-    width, kinds = iteration.values.dtype.type, iteration.kinds
-    total = len(kinds) if which is None else len(which)
+    width, looked = (
+        iteration.values.dtype.type,
+        which if which is not None else np.arange(len(iteration.kinds)),
+    )
 
-    def work(start: int) -> Steps:
-        stop = min(total, start + PART)
-        some = np.arange(start, stop) if which is None else which[start:stop]
+    def work(start: int) -> tuple[Array, Array, Array]:
+        some = looked[start : start + PART]
         right, off = np.zeros((len(some), 10), width), np.zeros(len(some), width)
         kernels.residual(some, iteration.state, width(slack), right, off)
-        return Steps(some, right, off, kinds[some])
+        return some, right, off
 
     with ThreadPoolExecutor(iteration.threads) as pool:
-        for k, step in enumerate(pool.map(work, range(0, total, PART))):
+        for k, step in enumerate(pool.map(work, range(0, len(looked), PART))):
             if progress is not None:
-                progress(min(total, (k + 1) * PART), total)
+                progress(min(len(looked), (k + 1) * PART), len(looked))
             yield step
 
 

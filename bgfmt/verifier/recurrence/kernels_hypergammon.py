@@ -70,7 +70,8 @@ class Sweeping(NamedTuple):
 
 @njit()
 def list_side(board: Array, terms: Array, ends: Array) -> Any:
-    """(after, landed) of the plays of a side of 25 counts; ends (25 * 21,) takes where the plays of a roll end."""
+    """(after, landed) of the plays of a side of 25 counts, in makehyper's order, those of a roll each once; ends
+    (25 * 21,) takes where the plays of a roll end."""
     after, landed = np.empty(1 << 14, np.uint16), np.empty(1 << 14, np.uint32)
     used = at = 0
     for blocked in range(PLACES):
@@ -78,24 +79,15 @@ def list_side(board: Array, terms: Array, ends: Array) -> Any:
             for low in range(1, high + 1):
                 if used + MOST_PLAYS > len(after):
                     after, landed = np.concatenate((after, after)), np.concatenate((landed, landed))
-                used += list_roll(board, blocked, high, low, terms, after[used:], landed[used:])
+                state, double = np.zeros(3, np.int64), high == low
+                for order in range(1 if double else 2):
+                    dice = np.full(4 if double else 2, high)
+                    dice[1 - order] = low
+                    list_order(board, blocked, dice, terms, state, after[used:], landed[used:])
+                used += state[0]
                 ends[at] = used
                 at += 1
     return after[:used].copy(), landed[:used].copy()
-
-
-@njit()
-def list_roll(
-    board: Array, blocked: int, high: int, low: int, terms: Array, after: Array, landed: Array
-) -> int:
-    """Every legal play of a roll, each once, in makehyper's order; returns how many."""
-    state = np.zeros(3, np.int64)
-    if high == low:
-        list_order(board, blocked, np.array([high, high, high, high]), terms, state, after, landed)
-    else:
-        list_order(board, blocked, np.array([high, low]), terms, state, after, landed)
-        list_order(board, blocked, np.array([low, high]), terms, state, after, landed)
-    return state[0]  # type: ignore[no-any-return]
 
 
 @njit()

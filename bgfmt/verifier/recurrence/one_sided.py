@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +29,6 @@ BLOCK = 1 << 14  # positions looked at together, at most
 
 
 # -- any rows ----------------------------------------------------------------------------------------------------
-
-
-class Part(NamedTuple):
-    """An array of a table and some positions: which of these have a row, and where it is."""
-
-    rows: Array
-    here: Array
-    at: Array
 
 
 @dataclass(frozen=True)
@@ -84,10 +76,10 @@ class FollowingRows:
         best_plays(numbering(self.points), some, keys, self.full, best)
         return best
 
-    def parts(self, some: Array) -> list[Part]:
-        """The arrays, and the rows of the positions `some` in them."""
+    def parts(self, some: Array) -> list[tuple[Array, Array, Array]]:
+        """Each array, which of the positions `some` have a row in it, and where it is."""
         held = [(rows, first, np.flatnonzero(some >= first)) for rows, first in self.arrays]
-        return [Part(rows, here, some[here] - first) for rows, first, here in held]
+        return [(rows, here, some[here] - first) for rows, first, here in held]
 
     def apart(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Of each array: the positions of `some`, which rows do not follow, and by how much their numbers differ."""

@@ -19,8 +19,9 @@ import pytest
 
 import bgfmt
 from bgfmt.analysis import Advisor
+from bgfmt.extras.hosts import server
 from bgfmt.extras.hosts.external import Player
-from bgfmt.extras.hosts.server import Limits, Server
+from bgfmt.extras.hosts.server import Server
 from tests.support.answering import running
 
 ROLL = (
@@ -32,15 +33,16 @@ TAKE = (
     "board:root:gnubg:5:1:3:0:1:1:0:1:0:0:0:0:0:0:0:0:0:0:0:0:0:0:-1:0:0:-1:0:-2:0:1:0:0:0:0:1:1:1:1:1:-1:0:25:"
     "12:11:0:0:0:0:0:1"
 )
-LIMITS = Limits(connections=8, line=4096, unfinished=1.0, sending=1.0)
 
 
 @pytest.fixture
-def port(tables: list[Path]) -> Iterator[int]:
+def port(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    monkeypatch.setattr(server, "UNFINISHED", 1.0)
+    monkeypatch.setattr(server, "SENDING", 1.0)
     with (
         bgfmt.open(tables[0]) as two,
         bgfmt.open(tables[1]) as one,
-        running(Server(Player(Advisor([two, one], outside="rule")), limits=LIMITS)) as number,
+        running(Server(Player(Advisor([two, one], outside="rule")), connections=8)) as number,
     ):
         yield number
 

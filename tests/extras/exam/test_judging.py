@@ -18,7 +18,7 @@ import pytest
 from bgfmt import met
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, FormatError, NotCoveredError
-from bgfmt.extras.exam import candidates, findings, judging, making, report, sets
+from bgfmt.extras.exam import candidates, judging, making, report, sets
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import GameState
@@ -57,7 +57,7 @@ def test_nothing_is_lost_by_who_knows(standard: sets.Exam) -> None:
     assert not judged.wrong.any()
     assert judged.loss[judged.decided].max() == 0
     assert np.nanmax(np.abs(judged.off[0])) == 0
-    assert [one.name for one in findings.findings(judged) if "slow" not in one.name] == []
+    assert [one.name for one in judging.findings(judged) if "slow" not in one.name] == []
 
 
 # -- from fractions -------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
         [*np.random.default_rng(2).permutation(len(standard))[:3000], *np.flatnonzero(fifteen)]
     )
     judged = sat(standard.part(numbers), answer)
-    found = {one.name: one for one in findings.findings(judged)}
+    found = {one.name: one for one in judging.findings(judged)}
     assert found["illegal"].questions == np.sum(np.arange(len(numbers)) % 500 == 3)
     assert "1 in " in found["illegal"].words
     assert {"always takes", "slow", "wrong with fifteen chequers"} <= set(found)
@@ -195,7 +195,7 @@ def test_equities_in_other_units_are_named(standard: sets.Exam) -> None:
         "chances to win in place of equities": lambda x: (1 + x) / 2,
     }.items():
         judged = sat(money, lambda q, change=change: change(q.exam.of(q.number)[0]))
-        assert words in [one.name for one in findings.findings(judged)]
+        assert words in [one.name for one in judging.findings(judged)]
 
 
 # -- answers --------------------------------------------------------------------------------------------------------
@@ -427,7 +427,7 @@ def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path
         exam, judging.sit(candidates.maker(f"lines:{sys.executable} {engine}"), exam, timeout=0.02), "x"
     )
     assert (judged.count("late"), judged.count("died")) == (judging.DEATHS, 20)
-    assert "flush" in next(one.words for one in findings.findings(judged) if one.name == "late")
+    assert "flush" in next(one.words for one in judging.findings(judged) if one.name == "late")
 
 
 def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
@@ -444,4 +444,4 @@ def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
     stuck.set()
     judged = judging.judge(exam, made, "toy")
     assert (judged.count("late"), judged.count("answered")) == (3, 27)
-    assert next(one.words for one in findings.findings(judged) if one.name == "late")
+    assert next(one.words for one in judging.findings(judged) if one.name == "late")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.extras.exam import candidates, findings, judging, making, programs, sets
+from bgfmt.extras.exam import candidates, judging, making, programs, sets
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from tests.conftest import FIXTURES
@@ -150,7 +150,7 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     one, three = sat(name, exam), sat(name, exam, threads=3)
     assert (one.answers.status == three.answers.status).all()
     assert one.count("answered") > 300
-    assert "illegal" in [found.name for found in findings.findings(one)]
+    assert "illegal" in [found.name for found in judging.findings(one)]
 
 
 def test_lines_too_many_are_no_answers_to_later_questions(few: sets.Exam, tmp_path: Path) -> None:

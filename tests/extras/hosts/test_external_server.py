@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from bgfmt.extras.hosts.external import Player, Reply, Session
-from bgfmt.extras.hosts.server import Limits, Server
+from bgfmt.extras.hosts.server import Server
 from tests.extras.hosts.test_external import CAPTURED
 from tests.support.answering import running
 
@@ -91,7 +91,7 @@ def test_who_leaves_in_the_middle_of_an_answer_stops_nothing() -> None:
 
 
 def test_no_number_of_clients_that_asked_once_locks_out_the_next() -> None:
-    with serving(Deliberate(), limits=Limits(connections=8)) as port, ExitStack() as stack:
+    with serving(Deliberate(), connections=8) as port, ExitStack() as stack:
         for _ in range(30):
             sock = stack.enter_context(connected(port))
             assert ask(sock, CAPTURED) == "6/off"

@@ -221,13 +221,7 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def write_folder(
-    each: Iterable[Annotated],
-    folder: PathLike,
-    form: str,
-    worst: int = WORST,
-    *,
-    force: bool = False,
-    page: str = "",
+    each: Iterable[Annotated], folder: PathLike, form: str, worst: int, *, force: bool = False, page: str = ""
 ) -> int:
     """Write each file's reports under its name into a folder, made when the first is written; how many there are.
 

@@ -184,41 +184,31 @@ class Judgement:
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """The judgement as plain values."""
         decision, state = self.decision, self.decision.state
-        return {
+
+        def own(names: str) -> dict[str, Any]:
+            return {name: plain(getattr(self, name)) for name in names.split()}
+
+        out: dict[str, Any] = {
             "game": decision.game + 1,
             "record": decision.record + 1,
             "move": decision.move,
-            "player": decision.player,
-            "name": state.names[decision.player],
-            "decision": decision.kind,
-            "kind": "play" if decision.kind == "play" else "cube",
-            "position_id": position_id(state.position),
-            "gnubg_id": gnubg_id(state),
-            "position": str(state.position),
-            "dice": plain(state.dice),
-            "cube": state.cube_value,
-            "cube_owner": decision.cube,
-            "away": plain(state.away),
-            "crawford": state.crawford,
-            **self._values("did best verdict equity best_equity"),
-            "equity_lost": self.loss,
-            **self._values("mwc best_mwc loss_mwc"),
-            "loss_emg": None if state.money else self.loss,
-            "points_lost": self.points,
-            "cubeless_equity_lost": self.cubeless_loss,
-            **self._values("choices forced error close approximate measure source table max_error gammons"),
-            **self._values("note method"),
-            "millipoints": None if self.loss is None else 1000 * self.loss,
-            "class_gnubg": self.class_of("gnubg"),
-            "class_xg": self.class_of("xg"),
-            **self._values("luck luck_mwc action advice insight"),
-            "file_analysis": None if self.file is None else asdict(self.file),
         }
-
-    def _values(self, names: str) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in names.split()}
+        out |= {"player": decision.player, "name": state.names[decision.player], "decision": decision.kind}
+        out |= {"kind": "play" if self.play else "cube", "position_id": position_id(state.position)}
+        out |= {"gnubg_id": gnubg_id(state), "position": str(state.position), "dice": plain(state.dice)}
+        out |= {"cube": state.cube_value, "cube_owner": decision.cube, "away": plain(state.away)}
+        out |= {"crawford": state.crawford} | own("did best verdict equity best_equity")
+        out |= {"equity_lost": self.loss} | own("mwc best_mwc loss_mwc")
+        out |= {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
+        out |= {"cubeless_equity_lost": self.cubeless_loss}
+        out |= own(
+            "choices forced error close approximate measure source table max_error gammons note method"
+        )
+        out |= {"millipoints": None if self.loss is None else 1000 * self.loss}
+        out |= {f"class_{program}": self.class_of(program) for program in CLASSES}
+        out |= own("luck luck_mwc action advice insight")
+        return out | {"file_analysis": None if self.file is None else asdict(self.file)}
 
 
 #: most pairs of boards times cube states calculated for one question, a third of a second; what comes up later in
@@ -262,7 +252,6 @@ class Judge(AbstractContextManager["Judge"]):
 
     @property
     def met(self) -> Met:
-        """The match equity table."""
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:
@@ -379,13 +368,9 @@ def _origin(
     gammons = "ignored" if answer.source == TwoSided.kind else "counted"
     if answer.source != HYPERGAMMON and not state.position.gammons:
         gammons = "none"
-    return {
-        "approximate": answer.approximate,
-        "source": answer.source,
-        "table": answer.table,
-        "gammons": gammons,
-        "ends": ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0]),
-    }
+    ends = ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0])
+    origin = {"approximate": answer.approximate, "source": answer.source, "table": answer.table}
+    return origin | {"gammons": gammons, "ends": ends}
 
 
 # -- the cube --------------------------------------------------------------------------------------------

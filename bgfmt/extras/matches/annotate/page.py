@@ -101,14 +101,15 @@ def _cards(judgements: list[tuple[MatchReport, Judgement]], base: str, *, named:
 def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str:
     file = f"{escaped(report.file)}, " if named else ""
     lines = "".join(f"<p>{escaped(words)}</p>" for words in text.behind(one))
-    best = f"best {escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}"
+    best, decision = f"best {escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}", one.decision
+    anchor = f"d{id(report):x}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
     return (
-        f'<article class="card" id="{_anchor(report, one)}"><h3>{file}{escaped(text.where(one))}</h3>'
-        f'<p class="soft">{escaped(text.score(one))}</p>{board(one.decision.state)}'
+        f'<article class="card" id="{anchor}"><h3>{file}{escaped(text.where(one))}</h3>'
+        f'<p class="soft">{escaped(text.score(one))}</p>{board(decision.state)}'
         f"<p>{escaped(one.did)} {text.worth(one.equity, one.mwc)} "
         f'<span class="loss">{escape(text.lost(one))}</span></p>'
         f"<p>{best}</p>{lines}<p>"
-        f"{_link(f'<code>{escape(gnubg_id(one.decision.state))}</code>', report, one, base)}</p></article>"
+        f"{_link(f'<code>{escape(gnubg_id(decision.state))}</code>', report, one, base)}</p></article>"
     )
 
 
@@ -119,10 +120,6 @@ def _link(words: str, report: MatchReport, one: Judgement, base: str) -> str:
     asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
     asked += f"&met={quote(report.met.name)}" if report.met else ""
     return f'<a href="{escape(base + asked)}">{words}</a>'
-
-
-def _anchor(report: MatchReport, one: Judgement) -> str:
-    return f"d{id(report):x}-{one.decision.game}-{one.decision.record}-{one.decision.kind.replace(' ', '-')}"
 
 
 def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> Iterator[str]:

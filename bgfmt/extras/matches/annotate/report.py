@@ -18,6 +18,7 @@ from bgfmt.met import Met
 WORST = 10
 
 
+@dataclass(eq=False)
 class Figure:
     """One number of a `Total`, its name that in JSON and CSV.
 
@@ -25,18 +26,12 @@ class Figure:
     heading : on the page, empty for what the page leaves out. form, factor : how it is printed, multiplied by what.
     """
 
-    name: str
-
-    def __init__(
-        self,
-        of: Callable[[Any], float | None],
-        heading: str = "",
-        form: str = "d",
-        factor: float = 1.0,
-        *,
-        whole: bool = False,
-    ) -> None:
-        self.of, self.heading, self.form, self.factor, self.whole = of, heading, form, factor, whole
+    of: Callable[[Any], float | None]
+    heading: str = ""
+    form: str = "d"
+    factor: float = 1.0
+    whole: bool = False
+    name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -122,7 +117,6 @@ class Total:
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
-        """The sums as plain values."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
 
 
@@ -189,26 +183,18 @@ class MatchReport:
     def as_dict(self) -> dict[str, Any]:
         """The match without its decisions."""
         met, match = self.met, self.match
-        return {
-            "file": self.file,
-            "number": self.number,
-            "players": list(match.players),
-            "match_length": match.length,
-            "games": len(match.games),
-            "judged": "money" if met is None else "match",
-            "met": None if met is None else {"name": met.name, "digest": met.digest},
-            "decisions_met": self.decisions,
-            "races": self.races,
-            "decisions_covered": len(self.judgements),
-            "beyond": self.beyond,
-            "totals": [total.as_dict() for total in self.totals],
-            "problems": self.problems,
-            "folder": self.folder,
-            **{name: getattr(match, name) for name in ("date", "event", "round", "place")},
-            "by_game": [
-                {"game": game.number, "scores": list(game.scores), "totals": [t.as_dict() for t in totals]}
-                for game, totals in self.games
-            ],
+        out: dict[str, Any] = {"file": self.file, "number": self.number, "players": list(match.players)}
+        out |= {"match_length": match.length, "games": len(match.games)}
+        out["judged"] = "money" if met is None else "match"
+        out["met"] = None if met is None else {"name": met.name, "digest": met.digest}
+        out |= {"decisions_met": self.decisions, "races": self.races}
+        out |= {"decisions_covered": len(self.judgements), "beyond": self.beyond}
+        out |= {"totals": [total.as_dict() for total in self.totals], "problems": self.problems}
+        out |= {"folder": self.folder, "date": match.date, "event": match.event}
+        out |= {"round": match.round, "place": match.place}
+        games = (({"game": game.number, "scores": list(game.scores)}, totals) for game, totals in self.games)
+        return out | {
+            "by_game": [facts | {"totals": [t.as_dict() for t in totals]} for facts, totals in games]
         }
 
 
@@ -220,7 +206,6 @@ class Unread(NamedTuple):
     kind: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, the error as commands give it."""
         return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
 
 
@@ -264,6 +249,7 @@ class Report:
         ]
         listed = [{"file": report.file, "match": place} | one.as_dict() for place, report, one in every]
         at = {id(one): place for place, (_, _, one) in enumerate(every)}
+        folders = {name: [total.as_dict() for total in totals] for name, totals in self.folders.items()}
         return {
             "matches": [report.as_dict() for report in self.matches],
             "decisions_met": sum(report.decisions for report in self.matches),
@@ -274,10 +260,7 @@ class Report:
             "worst": [at[id(one)] for _, one in self.worst(most)],
             "problems": [problem for report in self.matches for problem in report.problems],
             "unread": [one.as_dict() for one in self.unread],
-            "by_folder": [
-                {"folder": name, "totals": [total.as_dict() for total in totals]}
-                for name, totals in self.folders.items()
-            ],
+            "by_folder": [{"folder": name, "totals": totals} for name, totals in folders.items()],
         }
 
 
