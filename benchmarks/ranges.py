@@ -22,7 +22,7 @@ import numpy as np
 import bgfmt
 from bgfmt.extras.serve import page
 
-SCRIPT = Path(__file__).resolve().parents[1] / "plugins" / "js" / "ranges.mjs"
+SCRIPT = Path(__file__).resolve().parents[1] / "plugins" / "js" / "tests" / "ranges.mjs"
 
 
 def row(what: str, found: dict[str, list[float]], right: int) -> str:

@@ -128,6 +128,8 @@ class Advisor:
         points, and beyond that estimated.
         """
         side = Side.parse(side) if isinstance(side, str) else side
+        if not isinstance(side, Side):
+            raise PositionError(f"a side or text is asked about, not {type(side).__name__}")
         table = choose.one_sided_for(self.library.tables, side)
         if table is not None:
             return races.side_race(table, side, self.library.name(table))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-# mypy: implicit-reexport
 from bgfmt.game.kernels_results import _may_move, _number, _shift
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls, turned

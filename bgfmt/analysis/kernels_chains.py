@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgfmt.analysis.kernels import _number, _plays, _slot, _unrank
+from bgfmt.analysis.kernels import _plays, _slot, _unrank
+from bgfmt.game.kernels_results import _number
 from bgfmt.jit import njit
 
 HOME = 6

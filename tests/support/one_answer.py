@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,8 @@ class World:
         self.met = met.load(met.DEFAULT, extend=True)
         self.advisor = Advisor(TABLES, met=self.met, limit=LIMIT)
         self.expected = [through(self.advisor, one) for one in self.states]
-        self.holdings = Holdings.open(TABLES)
+        self.open = ExitStack()
+        self.holdings = self.open.enter_context(Holdings.open(TABLES))
         self.service = Service(self.holdings, Settings(settle=PAIRS))
         self.app = self.service.app()
 
@@ -141,7 +142,7 @@ class World:
     def close(self) -> None:
         self.advisor.close()
         self.service.close()
-        self.holdings.close()
+        self.open.close()
 
 
 def _text(value: Any) -> str:

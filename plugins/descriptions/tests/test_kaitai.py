@@ -202,7 +202,7 @@ def same_file(theirs: Any, ours: Container | None) -> None:
     if head.free[1]:
         free = theirs.free_blocks.noun
         assert (free.integers if free.kind == 4 else free.floats) == [
-            x for row in ours.free_rows for x in row
+            x for row in ours.free_list[0] for x in row
         ]
 
 

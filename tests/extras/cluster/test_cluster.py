@@ -381,7 +381,7 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
     chunk_files(copied)[0].write_bytes(content)
     here = bgfmt.verify(copied)
     with pytest.MonkeyPatch.context() as patch:  # the workers add up, not this process
-        patch.delattr("bgfmt.formats.zarr.chunk_fault")
+        patch.delattr("bgfmt.formats.zarr.Fault")
         there = bgfmt.verify(copied, cluster=address)
     assert there.exit_code == 1
     assert "c.0.0.0" in str(there.as_dict())

@@ -184,6 +184,7 @@ class Judgement:
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
+        """The judgement as plain values."""
         decision, state = self.decision, self.decision.state
 
         def own(names: str) -> dict[str, Any]:
@@ -252,6 +253,7 @@ class Judge(AbstractContextManager["Judge"]):
 
     @property
     def met(self) -> Met:
+        """The match equity table."""
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:

@@ -117,6 +117,7 @@ class Total:
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
+        """The sums as plain values."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
 
 
@@ -206,6 +207,7 @@ class Unread(NamedTuple):
     kind: str
 
     def as_dict(self) -> dict[str, Any]:
+        """As plain values, the error as commands give it."""
         return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
 
 

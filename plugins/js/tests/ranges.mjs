@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 
-import { open } from "./bgfmt.js";
+import { open } from "../bgfmt.js";
 
 const [folder, delay] = [process.argv[2], Number(process.argv[3])];
 const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json: "application/json", svg: "image/svg+xml" };
@@ -74,7 +74,7 @@ const report = (what, { opening, found }) => {
 touched = new Set();
 report("node", await ask(open, url, entry, asked));
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const modules = new URL("../../tests/web/node_modules/playwright-core/", import.meta.url);
+const modules = new URL("../../../tests/web/node_modules/playwright-core/", import.meta.url);
 if (existsSync(chromium) && existsSync(modules)) {
   const { chromium: browsers } = createRequire(import.meta.url)(modules.pathname);
   const browser = await browsers.launch({ executablePath: chromium, args: ["--no-sandbox"] });
