@@ -58,7 +58,7 @@ def _ignored(text: str) -> None:
     left = [("dice", state.dice), ("cube", turned), ("score", state.length)]
     named = [name for name, there in left if there]
     if named:
-        asking.note(f"a race is of the chequers; of the identifier the {' and '.join(named)} does not matter")
+        asking.note(f"a race is of the chequers; it does not look at {' and '.join(named)} of the identifier")
 
 
 def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
