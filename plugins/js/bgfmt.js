@@ -301,6 +301,7 @@ function fromXgid(text) {
   const wrong = (why) => new PositionError(`'${text}': ${why}`);
   if (fields[0].length !== 26) throw wrong(`the board has ${fields[0].length} of 26 characters`);
   if (fields.length < 8 || fields.length > 10) throw wrong(`it has ${fields.length} of 10 fields`);
+  if (fields.length === 8 && (fields[5] !== "0" || fields[6] !== "0")) throw wrong("it has a score without the length of the match");
   fields.push(...["0", "10"].slice(fields.length - 8));
   const counts = Array.from(fields[0], (letter) => {
     if (letter === "-") return 0;

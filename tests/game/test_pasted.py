@@ -129,6 +129,7 @@ def test_a_line_of_fibs_itself(up: bool, color: int, roller: int) -> None:
         ("XGID=-BCBB---------------abbc-:0:0:1:00:0:0:0:0:10", "the board has 25 of 26 characters"),
         (f"What now?\n{XGID.replace('abbc-', 'abbc')}\n" + "x" * 500, "the board has 25 of 26 characters"),
         ("XGID=-BCBB----------------abbc-:0:0:1", "4 of 10 fields"),
+        ("XGID=-BCBB----------------abbc-:0:0:1:35:2:1:0", "a score without the length of the match"),
         ("Position ID: dwMAAN4FAAAAA", "13 of 14 characters"),
         ("Match ID: cAkAAAAAAAA", "11 of 12 characters"),
         ("GNUBGID dwMAAN4FAAAAA:cAkAAAAAAAAE", "13 of 14 characters"),

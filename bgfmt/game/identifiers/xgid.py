@@ -44,6 +44,8 @@ def from_xgid(text: str) -> GameState:
         raise PositionError(f"XGID {board[:30]!r}: the board has {len(board)} of 26 characters")
     if not 8 <= len(fields) <= 10:
         raise PositionError(f"XGID {board!r}: it has {len(fields)} of 10 fields")
+    if len(fields) == 8 and fields[5:7] != ["0", "0"]:  # cut behind its rules, perhaps: no game for money
+        raise PositionError(f"XGID {board!r}: it has a score without the length of the match")
     fields += ["0", "10"][len(fields) - 8 :]
     sides = sides_of([_count(letter) for letter in board], f"XGID {board!r}")
     cube, owner, turn, score_one, score_zero, rules, length, limit = (
