@@ -1,7 +1,7 @@
 """A flipped bit of a small file of every kind and format: no verdict is good without a word about it.
 
-The quick run flips every third bit of a file of up to 120 bytes, so some of each byte, and forty of a larger one, spread
-over all of it; BGFMT_EVERY_BIT=1 flips every one.
+The quick run flips every third bit of a file of up to 120 bytes, so some of each byte, and some forty of a larger
+one, spread over all of it; BGFMT_EVERY_BIT=1 flips every one.
 """
 
 from __future__ import annotations
