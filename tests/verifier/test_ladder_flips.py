@@ -1,7 +1,7 @@
 """A flipped bit of a small file of every kind and format: no verdict is good without a word about it.
 
-The quick run flips every bit of a file of up to 800 bytes (npz 1,200, bgfmt-ts 2,400) of one table of a kind, and some two
-dozen of others, spread over all of it; BGFMT_EVERY_BIT=1 flips every one, for hours.
+The quick run flips every bit of a file of up to 800 bytes (npz 1,200, bgfmt-ts 2,400) of one table of a kind, and
+some two dozen of others, spread over all of it; BGFMT_EVERY_BIT=1 flips every one, for hours.
 """
 
 from __future__ import annotations
