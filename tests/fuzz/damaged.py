@@ -55,6 +55,8 @@ MADE = {
     "bkg": ("bkg", 6, 8, None),
     "bkg-exact": ("bkg", 6, 8, "exact"),
     "hyper-exact": ("hypergammon", 25, 1, "exact"),
+    "gammons": ("two-sided-gammons", 1, 15, None),
+    "jacoby": ("two-sided-jacoby", 1, 15, None),
 }
 
 
@@ -93,8 +95,8 @@ def seeds(folder: Path) -> Iterator[Seed]:
     }
     tables["os-bgsage"] = solver.one_sided(3, recipe="bgsage")
     for name, (what, points, chequers, recipe) in MADE.items():
-        bgfmt.solve(what, points, chequers, folder / name, recipe=recipe)
-        tables[name] = bgfmt.load(folder / name)
+        bgfmt.solve(what, points, chequers, folder / f"{name}.npz", recipe=recipe)
+        tables[name] = bgfmt.load(folder / f"{name}.npz")
     fine = [way.make() for way in bgfmt.load(GOLDEN / "gnubg" / "ts_06x02.bd").coarser() if not way.lost]
     tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
     yield from stored(folder / "store")
