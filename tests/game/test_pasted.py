@@ -330,3 +330,10 @@ def test_an_identifier_that_a_line_breaks_is_whole_or_refused(text: str, end: st
             read += 1
     assert read > len(text) / 2
     assert ids.parse(f"On this page\n{text}") == ids.parse(text)
+
+
+def test_an_ogid_of_fourteen_and_twelve_chequers_is_no_gnubg_id() -> None:
+    """Its first fields are as long as a Position ID and a Match ID."""
+    ogid = "iiijjllmmmmnno:123344566788:N0N::B::0:0:0:0"
+    for text in (ogid, f"BGBlitz: {ogid}", f"> {ogid}\nwhat now?"):
+        assert ids.parse(text) == ids.from_ogid(ogid)

@@ -171,6 +171,7 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
         yield from_xgid, (match[1] or match[2]).rstrip(":")
     for match in OGID.finditer(text):
         yield from_ogid, match[0]
+    text = OGID.sub(" ", text)  # whose first two fields may be as long as gnubg's
     pairs = [":".join(match.groups()) for match in _PAIR.finditer(text)]
     for pair in pairs:
         with suppress(PositionError):
