@@ -92,7 +92,7 @@ def follows(name: str, value: Any, where: str = "") -> None:
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with files of all kinds."""
     folder = tmp_path_factory.mktemp("json")
-    for name in ("os_p06", "ts_06x04", "os_p04_nd", "hyper1"):
+    for name in ("os_p06", "ts_06x04", "ts_03x03", "os_p04_nd", "hyper1"):
         shutil.copy(GOLDEN / f"gnubg/{name}.bd", folder / f"{name}.bd")
     shutil.copy(GOLDEN / "jfile/bgns.ijf", folder)
     data = bytearray((folder / "ts_06x04.bd").read_bytes())
@@ -147,7 +147,7 @@ CASES = [
     ("Met shown", "met g11"),
     ("Met shown", "met g11 mec26"),
     ("Report", "verify ts_06x04.bd"),
-    ("Report", "verify --exact ts_06x04.bd os_p06.bd"),
+    ("Report", "verify --exact ts_03x03.bd os_p06.bd"),
     ("Report", "verify bad.bd two.bd"),
     ("Report", "repair bad.bd -o mended.bd"),
     ("Diff", "diff ts_06x04.bd bad.bd"),

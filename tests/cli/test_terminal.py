@@ -18,14 +18,14 @@ import pytest
 from bgfmt.cli import options
 from tests.conftest import GOLDEN, ROOT
 
-ONE, TWO = GOLDEN / "gnubg/os_p06.bd", GOLDEN / "gnubg/ts_06x04.bd"
+ONE, TWO, SMALL = (GOLDEN / f"gnubg/{name}.bd" for name in ("os_p06", "ts_06x04", "ts_03x03"))
 HERE = "0 1 0 0 1 / 0 1 1"
 #: the commands of README and docs, on small files
 COMMANDS = (
     f"info {ONE}", f"info --digest {TWO}", f"lookup {ONE} '0 2 2 2 0 4'", f"lookup {TWO} '{HERE}' JgAAkAgAAAAAAA",
     f"dump {TWO} --start 7000 --count 3", "formats", f"race {ONE} '0 2 2 2 0 4 / 15'", f"cube {TWO} '{HERE}'",
     f"cube {TWO} '{HERE}' --away 3-5", "cube '0 0 0 0 2 / 0 0 1 1'", f"play {TWO} '{HERE}' 21", f"verify {TWO}",
-    f"verify bad.bd {ONE}", "verify --quick nowhere.bd", f"verify --exact {TWO}", "repair bad.bd -o mended.bd",
+    f"verify bad.bd {ONE}", "verify --quick nowhere.bd", f"verify --exact {SMALL}", "repair bad.bd -o mended.bd",
     f"convert {ONE} small.npz --points 4", f"convert {ONE} nd.bd --to gnubg-nd --lossy", f"diff {TWO} bad.bd",
     "solve one-sided 6 -o gnubg_os0.bd", "solve two-sided 6x6 -o gnubg_ts0.bd", "solve hypergammon 1 -o hyper1.bd",
     "solve two-sided 4x3 --store 4x3.store", "solve two-sided 6x15 --plan", "solve match 6x6 --away 5-9 --plan",
@@ -86,10 +86,16 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return on_a_terminal(tmp_path_factory.mktemp("narrow"), 80)
 
 
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What each command writes to a terminal of 120 columns, without colour."""
+    return on_a_terminal(tmp_path_factory.mktemp("wide"), 120, NO_COLOR="1")
+
+
 @pytest.mark.parametrize("columns", [80, 120])
-def test_lines_on_a_terminal(columns: int, narrow: list[str], tmp_path: Path) -> None:
+def test_lines_on_a_terminal(columns: int, narrow: list[str], wide: list[str]) -> None:
     wrong, bars = [], 0
-    texts = narrow if columns == 80 else on_a_terminal(tmp_path, columns)
+    texts = narrow if columns == 80 else wide
     for command, text in zip(COMMANDS, texts, strict=True):
         assert "Traceback" not in text, command
         assert not text or text.endswith("\n"), command
@@ -107,8 +113,8 @@ def test_lines_on_a_terminal(columns: int, narrow: list[str], tmp_path: Path) ->
     assert bars
 
 
-def test_colour(narrow: list[str], tmp_path: Path) -> None:
-    for command, one, two in zip(COMMANDS, on_a_terminal(tmp_path, 80, NO_COLOR="1"), narrow, strict=True):
+def test_colour(narrow: list[str], wide: list[str]) -> None:
+    for command, one, two in zip(COMMANDS, wide, narrow, strict=True):
         assert "\x1b[3" not in one, command
         if command.startswith(("verify bad", "verify /")):
             assert "\x1b[3" in two, command

@@ -320,8 +320,8 @@ def test_the_default_tables_are_quick(tmp_path: Path) -> None:
         f"bgfmt.solve('two-sided', 6, 6, {str(tmp_path / 'ts.bd')!r}, force=True)\n"
         "print(time.process_time())"
     )
-    taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3)]
-    assert min(taken) < 8  # seconds of the processor; about one where it is idle
+    tries = (float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    assert any(taken < 8 for taken in tries)  # seconds of the processor; about one where it is idle
     one, two = (tmp_path / name for name in ("os.bd", "ts.bd"))
     assert one.read_bytes() == (GOLDEN / "gnubg/os_p06.bd").read_bytes()
     assert hashlib.sha256(two.read_bytes()).hexdigest() == SIX_BY_SIX

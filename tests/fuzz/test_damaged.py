@@ -49,7 +49,7 @@ def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, c
 
 
 def test_no_damaged_copy_is_called_good(folder: Path, corpus: list[Seed], bkg_once: None) -> None:
-    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "100")), seed=3, folder=folder, corpus=corpus)
+    outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "60")), seed=3, folder=folder, corpus=corpus)
     assert outcomes["ESCAPE"] == 0
-    assert outcomes["damaged"] > 50
-    assert outcomes.total() - outcomes[UNCHANGED] > 85
+    assert outcomes["damaged"] > 30
+    assert outcomes.total() - outcomes[UNCHANGED] > 50

@@ -24,6 +24,7 @@ FORMATS = formats.known()
 SAMPLES = samples()
 every = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
 TRIES = 80
+FEW = 24  # changes of a file whose every change takes reading or writing all of it
 
 
 def numbers_equal(a: Table, b: Table) -> bool:
@@ -166,9 +167,9 @@ def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> Non
     rng = np.random.default_rng(3)
     places = [r.offset + k for r in layout.regions if not r.numbers for k in range(r.size)]
     if not sample.options.get("compressed", True) or len(places) > TRIES:
-        places = rng.permutation(places)[:TRIES].tolist()
+        places = rng.permutation(places)[:FEW].tolist()
     if not any(r.numbers for r in layout.regions):  # every try writes the whole file again
-        places = rng.permutation(places)[: max(4, 2_000_000 // len(sample.data))].tolist()
+        places = rng.permutation(places)[: min(FEW, max(4, 2_000_000 // len(sample.data)))].tolist()
     tries = places if len(sample.data) < 100_000 else places[:25]
     for at in tries:
         changed = bytearray(sample.data)

@@ -83,7 +83,7 @@ def test_as_the_real_makehyper(oracle: Callable[[str], str], tmp_path: Path, thr
 
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
 def test_threads_change_nothing(recipe: str) -> None:
-    one, four = (hypergammon(2, recipe=recipe, threshold=0.001, threads=n) for n in (1, 4))  # type: ignore[arg-type]
+    one, four = (hypergammon(2, recipe=recipe, threshold=0.05, threads=n) for n in (1, 4))  # type: ignore[arg-type]
     assert one.sweeps == four.sweeps
     assert np.array_equal(one.values, four.values)
 
@@ -143,7 +143,7 @@ def expected(table: ExactHypergammon, position: Position) -> np.ndarray:
     return total / 36
 
 
-@pytest.mark.parametrize(("chequers", "sample"), [(1, 300), (2, 200)])
+@pytest.mark.parametrize(("chequers", "sample"), [(1, 150), (2, 60)])
 def test_exact_numbers_follow_from_their_successors(chequers: int, sample: int) -> None:
     solved = exact(chequers)
     assert solved.converged

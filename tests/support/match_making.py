@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bgfmt import met
@@ -70,21 +71,24 @@ class MoneyPrices:
         return -max(rolling, min(1.0, 2 * opponent))
 
 
+@cache
+def table_at(points: int, chequers: int, away: tuple[int, int]) -> Any:
+    """The table of a score, made once for all matches."""
+    return match_score(points, chequers, away, met.load())
+
+
 class MatchPrices:
     """Losses in EMG from tables of the scores, made when they come up."""
 
     def __init__(self, points: int = 6, chequers: int = 3) -> None:
         self.points, self.chequers = points, chequers
-        self.tables: dict[tuple[int, int], Any] = {}
 
     def score(self, now: Now) -> tuple[Any, Score]:
         assert now.away is not None
         cube = (1, "centered") if now.crawford else (now.cube, now.lies)
         score = Score(now.away, met.load(), now.crawford, *cube)
         low, high = sorted(now.away)
-        if (low, high) not in self.tables:
-            self.tables[low, high] = match_score(self.points, self.chequers, (low, high), met.load())
-        return self.tables[low, high], score
+        return table_at(self.points, self.chequers, (low, high)), score
 
     def cube(self, position: Position, now: Now) -> dict[str, float]:
         table, score = self.score(now)

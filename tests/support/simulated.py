@@ -25,7 +25,7 @@ def same(points: int, chequers: int, columns: int, side: int | None, path: str) 
 if __name__ == "__main__":
     import tempfile
 
-    sizes = [(p, c, 4, None) for p in range(1, 5) for c in range(1, 5) if p + c < 8]
+    sizes = [(p, c, 4, None) for p in range(1, 5) for c in range(1, 5) if p + c < 7]
     sizes += [(3, 3, 4, 8), (2, 4, 4, 8), (4, 2, 1, 8), (3, 2, 1, None)]
     with tempfile.TemporaryDirectory() as folder:
         for k, size in enumerate(sizes):

@@ -38,7 +38,7 @@ def test_larger_tables_are_given_larger_bounds() -> None:
             assert bounds.float64_error(points, chequers) <= bounds.float64_error(points, chequers + 1)
 
 
-@pytest.mark.parametrize("size", [(6, 4), (5, 5), (4, 4), (9, 3), (6, 5), (3, 7)])
+@pytest.mark.parametrize("size", [(6, 4), (4, 4), (9, 3), (3, 7)])
 def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
     found = measured.of_equities(solver.two_sided(*size), None)
     greatest = tuple(found["greatest_error"].values())

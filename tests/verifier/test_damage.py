@@ -37,14 +37,11 @@ def foreign_of(golden: Path, name: str) -> bytes:
 def test_no_damaged_copy_is_called_good(golden: Path, tmp_path: Path, name: str, kind: str) -> None:
     original = (golden / "gnubg" / name).read_bytes()
     path = tmp_path / "damaged.bd"
-    for seed in range(1 if kind in damage.ONCE else 2):
-        path.write_bytes(damage.damaged(original, kind, seed, foreign_of(golden, name)))
-        report = bgfmt.verify(path)
-        assert report.exit_code in (1, 2), (name, kind, seed, report.verdict)
-        assert "\n" not in report.verdict
-        assert report.verdict.startswith(
-            ("damaged: ", "not what it claims: ", "not readable: ", "differs from ")
-        )
+    path.write_bytes(damage.damaged(original, kind, FILES.index(name), foreign_of(golden, name)))
+    report = bgfmt.verify(path)
+    assert report.exit_code in (1, 2), report.verdict
+    assert "\n" not in report.verdict
+    assert report.verdict.startswith(("damaged: ", "not what it claims: ", "not readable: ", "differs from "))
 
 
 @pytest.mark.parametrize("name", ["ts_06x02.bd", "ts_05x04.bd", "ts_06x04_cubeless.bd", "ts_12x02.bd"])
@@ -52,7 +49,7 @@ def test_a_single_altered_entry_is_named_first(golden: Path, tmp_path: Path, nam
     original = (golden / "gnubg" / name).read_bytes()
     width = 2 if "cubeless" in name else 8
     path = tmp_path / "altered.bd"
-    for seed in range(20):
+    for seed in range(8):
         data = damage.damaged(original, "unit", seed, b"")
         at = next(k for k in range(len(data)) if data[k] != original[k])
         path.write_bytes(data)
@@ -74,7 +71,7 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
         table = bgfmt.load(golden / "gnubg" / name)
         compressed = db.format.info(db.reading)["compressed"]
     rng = np.random.default_rng(5)
-    for _ in range(10):
+    for _ in range(6):
         x = int(rng.integers(1, table.positions))
         row = table.bearoff[x].copy()  # type: ignore[attr-defined]
         two = np.flatnonzero(row)[:2]

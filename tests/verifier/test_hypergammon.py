@@ -124,7 +124,7 @@ def test_plays_are_those_of_the_game() -> None:
 def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
     """Of which they share nothing."""
     iteration = recurrence.CheckedIteration(2, exact=recipe == "exact", threads=2)
-    for state in HypergammonSolver(25, 2, recipe=recipe).sweeps(most_sweeps=9):
+    for state in HypergammonSolver(25, 2, recipe=recipe).sweeps(most_sweeps=5):
         iteration.sweep()
         assert np.array_equal(state.values.reshape(-1, 10), iteration.values)
 
@@ -132,17 +132,17 @@ def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
 # -- sound files -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threshold", [0.9, 0.01])
+@pytest.mark.parametrize("threshold", [0.9, 0.1])
 def test_states_at_other_thresholds_are_proved(threshold: float) -> None:
     made = hypergammon(2, threshold=threshold)
     found = outcome(made.table, np.asarray(made.table.arrays()["records"]))  # type: ignore[arg-type]
     assert (found.recipe, found.facts["sweeps"]) == ("gnubg", made.sweeps)
 
 
-RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.1, 0.001), (0.03, 1e-4), (0.01, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
+RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.1, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
 
 
-@pytest.mark.parametrize(("chequers", "first", "then"), [*((1, *some) for some in RESTARTS), (2, 0.01, 5e-4)])
+@pytest.mark.parametrize(("chequers", "first", "then"), [*((1, *some) for some in RESTARTS), (2, 0.5, 0.1)])
 def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(
     chequers: int, first: float, then: float
 ) -> None:
@@ -206,7 +206,7 @@ def scaled(records: Array, rng: np.random.Generator) -> Array:
     return out
 
 
-@pytest.mark.parametrize("damage", [thirds, stuck, zeros, shuffled, transposed, scaled])
+@pytest.mark.parametrize("damage", [thirds, shuffled, scaled])
 def test_damage_everywhere_is_told_without_a_sweep_over_contact(
     two: Hypergammon, sweeps: list[int], damage: Callable[[Array, np.random.Generator], Array]
 ) -> None:
@@ -223,10 +223,13 @@ def test_damage_everywhere_is_told_without_a_sweep_over_contact(
         assert finding.expected == recurrence.numbers_of(right.reshape(-1, 28)[finding.entry]).tolist()
 
 
-def test_damage_to_the_half_of_one_chequer(golden: Path, sweeps: list[int]) -> None:
+@pytest.mark.parametrize("damage", [stuck, zeros, transposed])
+def test_damage_to_the_half_of_one_chequer(
+    golden: Path, sweeps: list[int], damage: Callable[[Array, np.random.Generator], Array]
+) -> None:
     table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
     assert isinstance(table, Hypergammon)
-    found = outcome(table, stuck(np.asarray(table.records), np.random.default_rng(1)))
+    found = outcome(table, damage(np.asarray(table.records), np.random.default_rng(1)))
     assert (found.recipe, sweeps) == ("", [])
     assert found.failing > 100
 

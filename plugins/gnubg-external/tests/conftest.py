@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -35,7 +36,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def play_games(gnubg: str, commands: list[str], folder: Path) -> str:
-    """Give gnubg commands on its standard input and return what it printed."""
+    """Give gnubg commands on its standard input and return what it printed; it plays by its nets, without search."""
     first = [
         "set automatic game off",
         "set automatic roll on",
@@ -44,9 +45,11 @@ def play_games(gnubg: str, commands: list[str], folder: Path) -> str:
         "set confirm save off",
         "set rng mersenne",
     ]
+    for seat, decision in itertools.product((0, 1), ("chequerplay", "cubedecision")):
+        first += [f"set player {seat} gnubg", f"set player {seat} {decision} evaluation plies 0"]
     done = subprocess.run(
         [gnubg, "-t", "-q", "-r"],
-        input="\n".join([*first, *commands, ""]),
+        input="\n".join([*first, "set player 1 human", *commands, ""]),
         capture_output=True,
         text=True,
         cwd=folder,

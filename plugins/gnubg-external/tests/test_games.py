@@ -35,11 +35,14 @@ sys.modules["external_conftest"] = common
 spec.loader.exec_module(common)
 
 
+LIMIT = 300_000  # pairs of boards for one question; all that the two-sided table covers is below it
+
+
 class Recorder(Player):
     """A player that keeps what it was asked and what it answered."""
 
     def __init__(self, databases: Any, **more: Any) -> None:
-        super().__init__(Advisor(databases, outside="rule"), **more)
+        super().__init__(Advisor(databases, outside="rule", limit=LIMIT), **more)
         self.asked: list[tuple[GameState, Reply]] = []
 
     def answer(self, state: GameState) -> Reply:

@@ -46,7 +46,7 @@ from tests.support.j_nouns import (
 
 SAID = contents()
 E1 = FORMS[0xE1]
-FUZZ = int(os.environ.get("BGFMT_FUZZ", "1500"))
+FUZZ = int(os.environ.get("BGFMT_FUZZ", "900"))
 
 
 def test_a_film_is_no_component_file() -> None:
@@ -190,7 +190,7 @@ def some_noun(random: np.random.Generator) -> jn.Noun:
     return [text, numbers, boxed][int(random.integers(3))]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_every_history_of_the_library_is_sound(seed: int) -> None:
     """Created by a 32-bit J or a 64-bit one, changed by both: what was left behind is noted, nothing is damage."""
     random, store = np.random.default_rng(seed), MemorySink()
@@ -345,7 +345,7 @@ def use(data: bytes) -> None:
 def test_every_truncation_is_refused(path: Path) -> None:
     data = path.read_bytes()
     end = len(data) if path.name != "longer.ijf" else len(data) - 100  # the length it should have
-    for size in range(end):
+    for size in {*range(0, end, 1 if path.name == "small.ijf" else 11), *range(end - 20, end)}:
         with pytest.raises(FormatError):
             JFile().read(Source.from_bytes(data[:size], path.name))
 

@@ -100,9 +100,8 @@ def gnubg_says(program: str, folder: Path, *commands: str) -> str:
 # -- what is found, and its price ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [39, RICH])
-def test_planted_errors_for_money(table: Any, judge: Judge, seed: int) -> None:
-    maker = Maker(MoneyPrices(table), seed)
+def test_planted_errors_for_money(table: Any, judge: Judge) -> None:
+    maker = Maker(MoneyPrices(table), RICH)
     match = first(maker.mat(2))
     assert match.players == ("Ann", "Bob")
     report = judge_match(match, judge)
@@ -111,7 +110,7 @@ def test_planted_errors_for_money(table: Any, judge: Judge, seed: int) -> None:
     assert all(one.mwc is None and one.loss_mwc is None for one in report.judgements)
 
 
-@pytest.mark.parametrize(("seed", "length"), [(RICH_AT_SCORE, 7), (21, 9), (4, 3), (5, 1)])
+@pytest.mark.parametrize(("seed", "length"), [(RICH_AT_SCORE, 7), (4, 3), (5, 1)])
 def test_planted_errors_at_a_score(judge: Judge, at_scores: MatchPrices, seed: int, length: int) -> None:
     """Exact by another road: whole tables of the scores, whose numbers are rounded to float32."""
     maker = Maker(at_scores, seed, length)
@@ -134,18 +133,15 @@ def test_forced_close_and_approximate_are_kept_apart(golden: Path, table: Any) -
     assert report.judgements
     assert all(one.approximate for one in report.judgements)
     assert {one.verdict for one in report.judgements} == {"right", "close", "error", "forced"}
-    with Judge([table]) as truth:
-        losses = {
-            one.decision: one.loss for one in judge_match(match, truth).judgements if not one.approximate
-        }
+    with Judge([table]) as settled:
+        exact = judge_match(match, settled)
+    losses = {one.decision: one.loss for one in exact.judgements if not one.approximate}
     assert losses
     for one in report.judgements:
         if one.verdict == "error" and one.decision in losses:
             assert losses[one.decision], "what lies beyond the estimate's error is an error by exact numbers"
     with Judge([table], calculate=False) as unsettled:
         stored = judge_match(match, unsettled)
-    with Judge([table]) as settled:
-        exact = judge_match(match, settled)
     near = [one for one in stored.judgements if one.verdict == "close" and not one.approximate]
     assert all(0 < (one.loss or 0) < 6e-4 for one in near)
     assert not [one for one in exact.judgements if one.verdict == "close" and not one.approximate]
@@ -262,7 +258,7 @@ def test_mat_becomes_sgf(
     """A .mat match written as .sgf with comments: gnubg opens it and exports the match we began with."""
     program = oracle("gnubg")
     maker = Maker(MoneyPrices(table), RICH)
-    (tmp_path / "m.mat").write_text(maker.mat(2))
+    (tmp_path / "m.mat").write_text(maker.mat(1))
     invoke("annotate", tmp_path / "m.mat", path, "-o", tmp_path / "m.sgf")
     (report,) = annotate_file(tmp_path / "m.sgf", judge).reports
     assert_same(report, maker)
@@ -338,13 +334,13 @@ def test_report_in_words(table: Any, path: Path, tmp_path: Path) -> None:
 def test_several_files_and_folders(
     table: Any, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A hundred files, three of them bad, and what is no match at all."""
+    """Twenty files, three of them bad, and what is no match at all."""
     folder, inner = tmp_path / "matches", tmp_path / "matches" / "2026"
     inner.mkdir(parents=True)
-    makers = [Maker(MoneyPrices(table), RICH + k) for k in range(6)]
+    makers = [Maker(MoneyPrices(table), RICH + k) for k in range(3)]
     texts = [maker.mat(1) for maker in makers]
-    for k in range(97):
-        (folder if k % 2 else inner).joinpath(f"m{k:02d}.mat").write_text(texts[k % 6])
+    for k in range(17):
+        (folder if k % 2 else inner).joinpath(f"m{k:02d}.mat").write_text(texts[k % 3])
     (folder / "empty.mat").write_bytes(b"")
     (folder / "broken.xg").write_bytes(b"RGMH" + bytes(40))
     (inner / "cut.sgf").write_bytes(b"(;FF[4]GM[6]PW[a")
@@ -355,18 +351,18 @@ def test_several_files_and_folders(
     captured = capsys.readouterr()
     answer = json.loads(captured.out)
     assert code == 2
-    assert len(answer["matches"]) == 97
+    assert len(answer["matches"]) == 17
     assert sorted(Path(one["file"]).name for one in answer["unread"]) == ["broken.xg", "cut.sgf", "empty.mat"]
     assert all(set(one["error"]) == {"kind", "message"} for one in answer["unread"])
     assert len(captured.err.splitlines()) == 3
-    expected = sum(len(makers[k % 6].expected) for k in range(97))
+    expected = sum(len(makers[k % 3].expected) for k in range(17))
     assert answer["decisions_covered"] >= expected
     assert len(answer["totals"]) == 2
     code = run([*asked, "-o", str(tmp_path / "judged") + "/"])
     captured = capsys.readouterr()
     assert code == 2
-    assert "written: 97 files" in captured.out
-    assert len(list((tmp_path / "judged").iterdir())) == 97
+    assert "written: 17 files" in captured.out
+    assert len(list((tmp_path / "judged").iterdir())) == 17
     done = read(tmp_path / "judged" / "m01.sgf")[0]
     assert done.players == ("Ann", "Bob")
     assert run([*asked, "-o", str(tmp_path / "all.sgf")]) == 2
@@ -477,7 +473,7 @@ def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path)
     mat = Maker(MoneyPrices(table), RICH, 0).mat(1).encode()
     sgf = b"(;FF[4]GM[6]MI[length:3][ws:0][bs:0]PW[a]PB[b]\n;PL[B]AE[a:y]AW[a][b]AB[x][w]\n;CV[2]CP[w]\n;B[21wzxz])"
     target = tmp_path / "x"
-    for _ in range(80):
+    for _ in range(40):
         data = bytearray(source.choice([mat, sgf]))
         for _ in range(source.randint(1, 6)):
             data[source.randrange(len(data))] = source.choice([source.randrange(256), *b"();[]: 0123456789z"])

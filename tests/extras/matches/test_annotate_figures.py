@@ -51,7 +51,7 @@ def report(request: pytest.FixtureRequest, table: Any, judge: Judge) -> MatchRep
 def test_luck_is_what_a_roll_gains_over_the_mean_of_all(report: MatchReport, judge: Judge) -> None:
     plays = [one for one in report.judgements if one.decision.kind == "play" and one.method == "exact"]
     assert len(plays) > 5
-    for one in plays[::5]:
+    for one in plays[::10]:
         state = one.decision.state
         judge.advisor.met_player = state.turn
         mean = 0.0
@@ -266,10 +266,9 @@ def compare_with_gnubg(program: str, folder: Path, source: Path, judge: Judge) -
     return pairs
 
 
-@pytest.mark.parametrize("name", ["bglab-match10611856", "lazybg-match1"])
-def test_the_figures_are_those_of_gnubg(oracle: Any, tmp_path: Path, judge: Judge, name: str) -> None:
-    """Real matches as if for money: gnubg's own exact table gives the same errors, rates and luck."""
-    pairs = compare_with_gnubg(oracle("gnubg"), tmp_path, ROOT / MATCHES / f"{name}.mat", judge)
+def test_the_figures_are_those_of_gnubg(oracle: Any, tmp_path: Path, judge: Judge) -> None:
+    """A real match as if for money: gnubg's own exact table gives the same errors, rates and luck."""
+    pairs = compare_with_gnubg(oracle("gnubg"), tmp_path, ROOT / MATCHES / "lazybg-match1.mat", judge)
     assert any(abs(ours) > 0.01 for _, ours in pairs)
     for theirs, ours in pairs:
         assert theirs == pytest.approx(ours, abs=8e-4)

@@ -42,7 +42,7 @@ def test_damaged_files(name: str) -> None:
     data = (FOLDER / name).read_bytes()
     source = random.Random(7)
     ends = set()
-    for _ in range(int(os.environ.get("BGFMT_FUZZ", "150"))):
+    for _ in range(int(os.environ.get("BGFMT_FUZZ", "80"))):
         copy = repacked(data, source)
         begin = time.process_time()
         ends.add(one(copy))
@@ -59,7 +59,7 @@ ANY = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(ANY)
 def test_any_bytes(data: bytes) -> None:
     one(data)
