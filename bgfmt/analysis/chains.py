@@ -208,7 +208,11 @@ class GameColumns:
         doubling = tuple(tuple(single(a[side]) for a in self.columns.doubling) for side in (0, 1))
         won = tuple(single(self.columns.won[side]) for side in (0, 1))
         cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
-        exact = _ending(self.columns, self.ending) if self.ending else np.zeros((1, len(self.columns)), np.float32)
+        exact = (
+            _ending(self.columns, self.ending)
+            if self.ending
+            else np.zeros((1, len(self.columns)), np.float32)
+        )
         return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
 
 

@@ -86,7 +86,7 @@ def _distributions(
     table, terms, _, sums, of_sums = tables
     rolls, held, points, wide = within.shape[1], table.shape[1], terms.shape[0], of_sums.shape[0]
     n = end - begin
-    brought, pips, wider, far = np.empty(n, np.int64), np.zeros(n), np.zeros(n, np.int64), np.zeros(n)
+    brought, pips, wider = np.empty(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
     for x in range(n):
         brought[x] = numbers[begin + x]
         if boards.shape[1] != points:
@@ -94,25 +94,24 @@ def _distributions(
             pips[x] = scratch[points]
         if pips[x] and wide > points:
             wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
-            far[x] = scratch[wide]
+            pips[x] = scratch[wide]
     for x in range(n):  # by themselves, so that memory is asked for many rows at once
         for k in range(held):
             within[begin + x, k] = table[brought[x], k]
-    if wide > points:
-        for x in range(n):
-            wider[x] = sums[wider[x]]
+    for x in range(n):
+        wider[x] = sums[wider[x]]
     within[begin:end, held:] = NONE
     for x in range(begin, end):
-        number, left = brought[x - begin], pips[x - begin] * 6 / 49
+        left = pips[x - begin] * 6 / 49
         low, high = 0, held - 1  # rolls that have a chance
         while low < high and within[x, low] == NONE:
             low += 1
         while high > low and within[x, high] == NONE:
             high -= 1
-        if left > 0 and wide > points:
-            left = wider[x - begin] / 65535.0 + far[x - begin] * 6 / 49
+        if wider[x - begin]:
+            left += wider[x - begin] / 65535.0
             for k in range(low, high + 1):
-                left -= k * table[number, k] / 65535.0
+                left -= k * table[brought[x - begin], k] / 65535.0
         while left > 0:
             more = min(left, 0.72)
             left -= more
@@ -289,19 +288,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 @njit()
 def _exact(t: int, space: Any) -> bool:
     """Whether all boards found after t rolls are in the exact table."""
-    for x in range(space.layers[t], space.layers[t + 1]):
-        if space.small[x] < 0:
-            return False
-    return True
-
-
-@njit()
-def _settled(t: int, space: Any) -> bool:
-    """Whether all boards chosen after t rolls are in the exact table."""
-    for c in range(space.nexts[t], space.nexts[t + 1]):
-        if space.small[space.chosen[c]] < 0:
-            return False
-    return True
+    return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
 
 
 @njit()

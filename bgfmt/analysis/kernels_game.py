@@ -15,7 +15,6 @@ from bgfmt.analysis.kernels_chains import (
     _between,
     _grow,
     _mix,
-    _settled,
     _throw,
     race,
 )
@@ -327,7 +326,9 @@ def estimates(
     how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
     lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
     for n in range(len(boards)):
-        starts = race(boards[n], 3 * out.shape[1], False, most, most_first, few, terms, tables, root, kept, spaces)
+        starts = race(
+            boards[n], 3 * out.shape[1], False, most, most_first, few, terms, tables, root, kept, spaces
+        )
         if starts.size == 0:
             return n
         if lines.size < starts[-1]:
@@ -395,8 +396,6 @@ def play_outs(
                 worth[h, i, :lanes] = held[at[h, i]]
                 reached[h, i, :lanes] = here[to[h, i]]
         h += 1
-        if _settled(t + 1, mine) and _settled(u, other):
-            break
     last = h
     wrong, later_wrong = np.zeros((many, k, many)), np.zeros((many, k, many))
     for h in range(last - 1, first - 1, -1):
