@@ -124,8 +124,8 @@ class Estimator:
         gammons = (both.sum(axis=2) == MAX_CHEQUERS).any(axis=1)
         return np.where(gammons[:, None], out, _single(out, columns))
 
-    def race(self, position: Position, columns: Columns) -> ChainGame:
-        """The chains of both sides, and the game that they play."""
+    def race(self, position: Position, columns: Columns, whole: bool = False) -> ChainGame:
+        """The chains of both sides, `whole` or as far as values are not exact, and the game that they play."""
         from bgfmt.analysis import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
@@ -133,7 +133,7 @@ class Estimator:
         points = HOME if farthest <= HOME else max(farthest, last)
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
         game, spaces, rules = self._prepared(points, columns)
-        starts = kernels.race(boards, 3 * len(columns), *rules, spaces)
+        starts = kernels.race(boards, 3 * len(columns), whole, *rules, spaces)
         _check_room(starts.size, position)
         return ChainGame(spaces, starts, rules[2:5], game)
 
@@ -208,7 +208,11 @@ class GameColumns:
         doubling = tuple(tuple(single(a[side]) for a in self.columns.doubling) for side in (0, 1))
         won = tuple(single(self.columns.won[side]) for side in (0, 1))
         cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
-        exact = _ending(self.columns, self.ending) if self.ending else np.zeros(1, np.float32)
+        exact = (
+            _ending(self.columns, self.ending)
+            if self.ending
+            else np.zeros((1, len(self.columns)), np.float32)
+        )
         return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
 
 
@@ -216,7 +220,7 @@ _endings: dict[tuple[bytes, int], Array] = {}
 
 
 def _ending(columns: Columns, chequers: int) -> Array:
-    """Exact values of all pairs of home boards of few chequers, flat: see `kernels_game.solve`; a few are kept."""
+    """Exact values of all pairs of home boards of few chequers: see `kernels_game.solve`; a few are kept."""
     key = b"".join(np.ascontiguousarray(a).tobytes() for a in (*columns.doubling, columns.won)), chequers
     found = _endings.get(key)
     if found is None:
@@ -230,7 +234,7 @@ def _ending(columns: Columns, chequers: int) -> Array:
             solve_pairs(solver, columns, np.arange(2 * k).reshape(2, k), out, team, None)
         while len(_endings) >= 4:
             _endings.pop(next(iter(_endings)), None)
-        _endings[key] = found = out.reshape(-1)
+        _endings[key] = found = out.reshape(-1, k)
     return found
 
 

@@ -85,35 +85,50 @@ def _distributions(
     """
     table, terms, _, sums, of_sums = tables
     rolls, held, points, wide = within.shape[1], table.shape[1], terms.shape[0], of_sums.shape[0]
-    for x in range(begin, end):
-        number, left = numbers[x], 0.0
+    n = end - begin
+    brought, pips, wider = np.empty(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
+    for x in range(n):
+        brought[x] = numbers[begin + x]
         if boards.shape[1] != points:
-            number = _table_number(boards[x], points, terms, scratch)
-            left = scratch[points] * 6 / 49
+            brought[x] = _table_number(boards[begin + x], points, terms, scratch)
+            pips[x] = scratch[points]
+        if pips[x] and wide > points:
+            wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
+            pips[x] = scratch[wide]
+    for x in range(n):  # by themselves, so that memory is asked for many rows at once
         for k in range(held):
-            within[x, k] = table[number, k]
-        for k in range(held, rolls):
-            within[x, k] = NONE
-        if left > 0 and wide > points:
-            total = sums[_table_number(boards[x], wide, of_sums, scratch)] / 65535.0
-            left = total + scratch[wide] * 6 / 49
-            for k in range(1, held):
-                left -= k * table[number, k] / 65535.0
+            within[begin + x, k] = table[brought[x], k]
+    for x in range(n):
+        wider[x] = sums[wider[x]]
+    within[begin:end, held:] = NONE
+    for x in range(begin, end):
+        left = pips[x - begin] * 6 / 49
+        low, high = 0, held - 1  # rolls that have a chance
+        while low < high and within[x, low] == NONE:
+            low += 1
+        while high > low and within[x, high] == NONE:
+            high -= 1
+        if wider[x - begin]:
+            left += wider[x - begin] / 65535.0
+            for k in range(low, high + 1):
+                left -= k * table[brought[x - begin], k] / 65535.0
         while left > 0:
             more = min(left, 0.72)
             left -= more
+            high = min(high + 2, rolls - 1)
             twice = np.float32((SPREAD * more + more * more - more) / 2 if wide > points else 0.0)
             once = np.float32(more) - twice - twice
-            for k in range(rolls - 1, 0, -1):
-                here, before = within[x, k], within[x, k - 2] if k > 1 else NONE
+            for k in range(high, low - 1, -1):  # low is at least 1: the chance of no roll is 0
+                here, before = within[x, k], within[x, max(k - 2, 0)]
                 within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
-            within[x, 0] -= (once + twice) * within[x, 0]
         total = NONE
-        for k in range(rolls):
+        for k in range(low, high + 1):
             total += within[x, k]
             within[x, k] = total
-        for k in range(rolls):
+        for k in range(low, high + 1):
             within[x, k] /= total
+        for k in range(high + 1, rolls):
+            within[x, k] = ONE
 
 
 @njit()
@@ -271,56 +286,48 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 
 
 @njit()
-def _chain(
-    start: Any, most: int, most_first: int, depth: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
-    space: Any,
-) -> int:  # fmt: skip
-    """The chain of a side: what its rolls make of it when it plays for few rolls, a layer of boards after each roll.
-
-    start (points,) int64. Of the boards after roll t at most `most` are played on (`most_first` after the first):
-    those whose distributions differ most, weighted by how often they come up. At most `depth` rolls are made.
-    few : boards of the exact table. tables : of `_distributions`. root, kept : of `_expand`, for the first roll and
-    others. space : `Boards`, filled. Returns the number of layers, -1 for no room.
-    """
-    room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
-    _begin(0, start, few, terms, tables, space, room[0])
-    layers, nexts = space.layers, space.nexts
-    t = 0
-    while t < depth and nexts[t + 1] > nexts[t]:
-        if not _grow(t, few, terms, tables, kept if t else root, space, room):
-            return -1
-        _choose(t + 1, most if t else most_first, space)
-        t += 1
-    layers[t + 2 :] = layers[t + 1]
-    nexts[t + 1 :] = nexts[t]
-    return t
+def _exact(t: int, space: Any) -> bool:
+    """Whether all boards found after t rolls are in the exact table."""
+    return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
 
 
 @njit()
 def race(
-    boards: Any, lanes: int, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
-    spaces: Any,
+    boards: Any, lanes: int, whole: bool, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any,
+    kept: Any, spaces: Any,
 ) -> Any:  # fmt: skip
-    """The chains of both sides of a race (2, points), see `_chain`; the game ends with the shorter one.
+    """The chains of both sides of a race (2, points): what its rolls make of a side that plays for few rolls.
+
+    Of the boards after roll t at most `most` are played on (`most_first` after the first): those whose distributions
+    differ most, weighted by how often they come up. The chains end where a side is off or, unless they are wanted
+    `whole`, where all boards have exact values. few : boards of the exact table. tables : of `_distributions`.
+    root, kept : of `_expand`, for the first roll and others. spaces : `Boards` of the sides, filled.
 
     Returns where the numbers of each half roll begin, `lanes` for each pair of boards, see `kernels_game.solve`;
     nothing where there is no room.
     """
-    ahead = 0
-    for k in range(boards.shape[1]):
-        ahead += (k + 1) * (boards[1, k] - boards[0, k])
-    shorter = 0 if ahead >= 0 else 1
-    depth = spaces[0].layers.size - 2
-    for side in (shorter, 1 - shorter):
-        depth = 1 + _chain(
-            boards[side], most, most_first, depth, few, terms, tables, root, kept, spaces[side]
-        )
-        if depth == 0:
-            return np.empty(0, np.int64)
-    starts = np.zeros(2 * depth + 2, np.int64)
-    for h in range(2 * depth):
-        ours, theirs, t, u = spaces[h % 2].nexts, spaces[1 - h % 2].nexts, h // 2, h // 2 + h % 2
-        starts[h + 1] = starts[h] + (ours[t + 1] - ours[t]) * (theirs[u + 1] - theirs[u]) * lanes
+    room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
+    ours, theirs = spaces
+    for side in range(2):
+        _begin(0, boards[side], few, terms, tables, spaces[side], room[0])
+    t: Any = np.int64(0)
+    more = 2  # half rolls beyond t turns: dice may take longer than the chains
+    while ours.nexts[t + 1] > ours.nexts[t] and theirs.nexts[t + 1] > theirs.nexts[t]:
+        for side in range(2):
+            if not _grow(t, few, terms, tables, kept if t else root, spaces[side], room):
+                return np.empty(0, np.int64)
+            _choose(t + 1, most if t else most_first, spaces[side])
+        t += 1
+        if not whole and _exact(t, ours) and _exact(t, theirs):
+            more = -1 if _exact(t - 1, theirs) else 0
+            break
+    for side in range(2):
+        spaces[side].layers[t + 2 :] = spaces[side].layers[t + 1]
+        spaces[side].nexts[t + 2 :] = spaces[side].nexts[t + 1]
+    starts = np.zeros(2 * t + more + 2, np.int64)
+    for h in range(starts.size - 2):
+        mine, other, u = spaces[h % 2].nexts, spaces[1 - h % 2].nexts, h // 2 + h % 2
+        starts[h + 1] = starts[h] + (mine[h // 2 + 1] - mine[h // 2]) * (other[u + 1] - other[u]) * lanes
     starts[-1] = starts[-2]
     return starts
 

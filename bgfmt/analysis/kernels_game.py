@@ -194,10 +194,9 @@ def _half(
     still = np.zeros((mine.within.shape[1], wide), np.float32)
     low, highs = np.empty(lanes, np.float32), np.empty((4, lanes), np.float32)
     counts, lone = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
-    exact = False
+    exact = np.zeros(lanes, np.bool_)
     for b in range(many):
         y = others[b]
-        exact = exact or their_small[y] >= 0
         for j in range(still.shape[0]):
             still[j, b] = ONE - their_within[y, j]
         for c in range(k):
@@ -211,9 +210,18 @@ def _half(
     chances = np.empty(wide, np.float32)
     numbers, within, gains, small = mine.numbers, mine.within, mine.gains, mine.small
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
-    begin = mine.layers[t + 1]
+    begin, end = mine.layers[t + 1], mine.layers[t + 2]
+    for b in range(many):  # by itself, so that the memory is asked for many values at once
+        other_small = their_small[others[b]]
+        if other_small >= 0:
+            exact[b::many] = True
+            for x in range(begin, end):
+                if small[x] >= 0:
+                    at = (other_small * few + small[x]) * 2 + 1 - side
+                    for c in range(k):
+                        rows[x - begin, c * many + b] = ending[at, c]
     two = 2 * lanes
-    for x in range(begin, mine.layers[t + 2]):
+    for x in range(begin, end):
         if not numbers[x]:
             for i in range(lanes):
                 rows[x - begin, i] = -low[i]
@@ -245,13 +253,9 @@ def _half(
             else:
                 value = wins[i] * counts[i] - lone[i]
             values[i] = max(low[i], min(highs[gain, i], value))
-        if exact and small[x] >= 0:
-            for b in range(many):
-                other_small = their_small[others[b]]
-                if other_small >= 0:
-                    at = ((other_small * few + small[x]) * 2 + 1 - side) * k
-                    for c in range(k):
-                        values[c * many + b] = ending[at + c]
+        if small[x] >= 0:
+            for i in range(lanes):
+                values[i] = rows[x - begin, i] if exact[i] else values[i]
         for i in range(lanes):
             rows[x - begin, i] = -values[i]
         for c in range(k):
@@ -285,7 +289,7 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     its m x n pairs of boards stand from starts[h] on, see `_line`; after the last one there are none.
     game : (doubling, won, wholes, cubeless, ending, few); doubling of each side (may, passed, source, add, times);
     won of each side (K, 4): value to it of winning; wholes (K,): what winning instead of losing counts; cubeless: the
-    column without a cube, -1 for none; ending : exact values, (few, few, 2, K) flat, by the numbers of the board on
+    column without a cube, -1 for none; ending : exact values, (few few 2, K), by the numbers of the board on
     roll and the other, and by which side is on roll.
     """
     k = on_roll.size
@@ -322,7 +326,9 @@ def estimates(
     how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
     lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
     for n in range(len(boards)):
-        starts = race(boards[n], 3 * out.shape[1], most, most_first, few, terms, tables, root, kept, spaces)
+        starts = race(
+            boards[n], 3 * out.shape[1], False, most, most_first, few, terms, tables, root, kept, spaces
+        )
         if starts.size == 0:
             return n
         if lines.size < starts[-1]:

@@ -227,7 +227,7 @@ class Oracle:
 
     def prepared(self, position: Position, kept: Columns) -> ChainGame:
         """A race with its values."""
-        race = self.estimator.race(position, kept)
+        race = self.estimator.race(position, kept, whole=True)
         race.solve(np.empty((0, len(kept))))
         return race
 
