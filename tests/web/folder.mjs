@@ -7,8 +7,8 @@ import { join } from "node:path";
 const FOLDER = process.env.BGFMT_SITE;
 const TYPES = { js: "text/javascript", html: "text/html", css: "text/css", json: "application/json", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
 
-/** The folder by byte range; `tag` is its ETag, which says what version a table is of. */
-export async function serve(port, tag) {
+/** The folder, by byte range unless the server knows no `ranges`; `tag` is its ETag, which says what version a table is of. */
+export async function serve(port, tag, ranges = true) {
   const [asked, cached] = [[], []];
   const server = createServer((request, response) => {
     const name = new URL(request.url, "http://x").pathname.slice(1) || "index.html";
@@ -16,7 +16,7 @@ export async function serve(port, tag) {
     if (!existsSync(join(FOLDER, name))) return response.writeHead(404, { "Content-Type": "text/html" }).end("<!doctype html>not found");
     const body = readFileSync(join(FOLDER, name));
     if (request.headers.range && request.headers["cache-control"] !== "no-cache") cached.push(name);
-    const found = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
+    const found = ranges && /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
     const [first, last] = found ? [Number(found[1]), Math.min(Number(found[2]), body.length - 1)] : [0, body.length - 1];
     const headers = { "Content-Type": TYPES[name.split(".").pop()] ?? "application/octet-stream", "Cache-Control": "no-store" };
     if (name.startsWith("tables/")) headers.ETag = tag;

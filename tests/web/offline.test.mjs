@@ -64,3 +64,16 @@ test("a site without its server", async (t) => {
   await server.close();
   assert.match(await answer("0,0,0,0,2,2/0,0,1,0,1,1"), /^Answered by/); // read by nobody before
 });
+
+test("a server without ranges: what no table can say is calculated", async (t) => {
+  const server = await serve(0, '"one"', false);
+  const browser = await chromium.launch({ executablePath: process.env.BGFMT_CHROMIUM, args: ["--no-sandbox"] });
+  t.after(async () => {
+    await browser.close();
+    await server.close();
+  });
+  const page = await browser.newPage();
+  await page.goto(`http://127.0.0.1:${server.port}/?p=0,1,0,0,1/0,1,1`);
+  await page.waitForSelector("main[aria-busy=false]", { timeout: 60000 });
+  assert.match(await page.textContent("#status"), /^Answered by calculation, .* Not read: .* no byte ranges/);
+});

@@ -202,7 +202,8 @@ async function site() {
     for (;;) {
       const [there, before] = [tables.filter((t) => t.kind && !broken.has(t)).map(lazy), broken.size];
       const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
-      if (!there.length) throw new AskError("network", failed ?? "this page has no tables");
+      const lost = ![...broken.values()].some(({ code }) => code === "no_ranges"); // else asking again is no help
+      if (!there.length && lost) throw new AskError("network", failed ?? "this page has no tables");
       try {
         const found = await both(questions(there).map((one) => one && named(one, signal)), signal, early);
         if (broken.size === before) return found;
