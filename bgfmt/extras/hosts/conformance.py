@@ -20,7 +20,7 @@ from bgfmt.game.identifiers import from_gnubg_id, position_id
 from bgfmt.game.moves import BAR, OFF, legal_plays
 from bgfmt.game.state import GameState
 
-START, ANSWER = 30.0, 10.0  # seconds that a program may take to begin, and to answer
+START, ANSWER = 30.0, 10.0  # seconds that a program may take to begin and to its first play, and to answer
 LONGEST = 1 << 20
 REFUSALS = ("not_covered", "unsupported_feature")
 TOLD = 400  # bytes of what a program has said on standard error that are kept
@@ -234,11 +234,11 @@ def check(command: str) -> list[Outcome]:
     words = shlex.split(command)
     if not words:
         raise CapabilityError("--check: which command?")
-    outcomes, talk = list[Outcome](), Talk(words)
+    outcomes, talk, limit = list[Outcome](), Talk(words), START
     try:
         for case in corpus():
             try:
-                outcomes.append(_outcome(case, _asked(talk, case)))
+                outcomes.append(_outcome(case, _asked(talk, case, limit)))
             except (TimeoutError, EOFError) as error:
                 if not outcomes:
                     raise CapabilityError(f"{command}: does not answer ubgi and isready ({error})") from None
@@ -246,7 +246,8 @@ def check(command: str) -> list[Outcome]:
                 talk.close()
                 talk = Talk(words)
                 with contextlib.suppress(TimeoutError, EOFError):
-                    _asked(talk, Case(0, "", "ubgi", _handshake))
+                    _asked(talk, Case(0, "", "ubgi", _handshake), START)
+            limit = ANSWER if "go " in case.said else limit
         talk.say("quit")
         with contextlib.suppress(subprocess.TimeoutExpired):
             talk.process.wait(ANSWER)
@@ -268,9 +269,9 @@ def _outcome(case: Case, answers: list[str]) -> Outcome:
     return Outcome(case, "refused" if why and allowed else "failed" if why else "ok", why)
 
 
-def _asked(talk: Talk, case: Case) -> list[str]:
-    """The answers to a case: all lines up to the answer of an `isready` that is said after it."""
-    answers, until = list[str](), time.monotonic() + (START if case.name == "handshake" else ANSWER)
+def _asked(talk: Talk, case: Case, limit: float) -> list[str]:
+    """The answers to a case within `limit` seconds: all lines up to the answer of an `isready` said after it."""
+    answers, until = list[str](), time.monotonic() + limit
     said = [*case.said.split(";"), "isready"]
     for line in said:
         talk.say(line)

@@ -53,6 +53,22 @@ def test_faults_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "refused cube: " in text
 
 
+def test_the_first_play_may_take_longer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program may load what it needs, or compile it, when it is first asked for a play."""
+    monkeypatch.setattr(conformance, "ANSWER", 0.5)
+    path = tmp_path / "slow.py"
+    slow = 'if line.startswith("go role chequer"):\n        time.sleep(1.5 * first)\n        first = 0'
+    path.write_text(
+        "import time\nfirst = 1\n" + OTHER.replace('if line.startswith("go role chequer"):', slow)
+    )
+    run(["ubgi", "--check", f"{sys.executable} {path}"])
+    first = next(case.name for case in conformance.corpus() if "go role chequer" in case.said)
+    line = next(line for line in capsys.readouterr().out.splitlines() if f" {first}" in line)
+    assert "is no legal play" in line or line.startswith("ok")
+
+
 def test_programs_that_are_none(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conformance, "START", 0.5)
     for command in ("no-such-program", "", "false", "cat"):
