@@ -196,7 +196,7 @@ class GameColumns:
     @property
     def few(self) -> int:
         """How many boards have an exact value."""
-        return board.count(HOME, self.ending) if self.ending else 0
+        return board.count(HOME, self.ending)
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
@@ -208,11 +208,7 @@ class GameColumns:
         doubling = tuple(tuple(single(a[side]) for a in self.columns.doubling) for side in (0, 1))
         won = tuple(single(self.columns.won[side]) for side in (0, 1))
         cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
-        exact = (
-            _ending(self.columns, self.ending)
-            if self.ending
-            else np.zeros((1, len(self.columns)), np.float32)
-        )
+        exact = _ending(self.columns, self.ending)
         return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
 
 

@@ -219,7 +219,7 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
                 highest = k
         gains[x] = 1 if chequers < MAX_CHEQUERS else 3 if highest >= 18 else 2
         small[x] = -1
-        if few and highest < HOME and home[HOME - 1, chequers] < few:
+        if highest < HOME and home[HOME - 1, chequers] < few:
             number = _table_number(counts, HOME, home, scratch)
             if number < few:
                 small[x] = number

@@ -93,6 +93,20 @@ def test_many_of_every_length_are_as_each_alone() -> None:
     assert estimate_many(us[:0], them[:0]).shape == (0, 4)
 
 
+def test_a_race_ends_where_all_boards_have_exact_values() -> None:
+    """The rest of it changes no number."""
+    estimator, rules, shorter = Estimator(), for_money(), 0
+    for position in (*some(6, 6, 8, seed=5), *some(10, 6, 8, seed=6), *some(6, 15, 3, seed=7)):
+        found = []
+        for whole in (False, True):
+            race = estimator.race(position, rules, whole)
+            after = np.zeros((int(race.chains[0].layers[2]) - 1, len(rules)))
+            found.append((race.starts.size, race.solve(after).tolist(), after.tolist()))
+        assert found[0][1:] == found[1][1:]
+        shorter += found[0][0] < found[1][0]
+    assert shorter > 10
+
+
 def test_a_race_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "space", partial(chains.space, room=64))
     small = Estimator()

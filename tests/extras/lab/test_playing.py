@@ -393,9 +393,8 @@ def test_an_engine_behind_the_external_player() -> None:
 
 def test_a_guests_engine(tmp_path: Path) -> None:
     """A module of 31 lines and an entry point: at the command line, in a series, behind UBGI."""
-    assert (
-        run(["engine", "bkg", "self", "--seed", "1", "--quiet", "-o", str(tmp_path / "own.mat")]) == 0
-    )  # compiles
+    own = str(tmp_path / "own.mat")
+    assert run(["engine", "bkg", "self", "--seed", "1", "--quiet", "-o", own]) == 0  # compiles for all others
     done = guests("engine", "random", "series", "--games", "3", "--seed", "1", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["games"] == 3
