@@ -265,7 +265,7 @@ def foreign(head: Any) -> str | None:
 
 
 def returns_lost(source: Source, missing: int) -> bool:
-    """Whether a file that lacks some bytes has no carriage return, or hardly one before a line feed, where there were some.
+    """Whether a file that lacks bytes has lost carriage returns: hardly one is left, or none before a line feed.
 
     missing : how many bytes it lacks; more than it has where an index that has itself moved promised them.
     """

@@ -78,7 +78,9 @@ def test_carriage_returns_taken_away_are_named(tmp_path: Path, capsys: pytest.Ca
         assert ("took carriage returns away" in capsys.readouterr().out) is wanted
 
 
-@pytest.mark.parametrize("name", ["gnubg/os_p06.bd", "gnubg/ts_06x04.bd", "gnubg/h1_restart.bd", "jfile/bgns.ijf"])
+@pytest.mark.parametrize(
+    "name", ["gnubg/os_p06.bd", "gnubg/ts_06x04.bd", "gnubg/h1_restart.bd", "jfile/bgns.ijf"]
+)
 def test_every_command_names_line_ends_that_were_converted(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
