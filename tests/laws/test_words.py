@@ -26,7 +26,7 @@ ALLOWED = {
     ("docs/formats/points-text.md", "checker"): "the same field",
     ("bgfmt/extras/hosts/boards.py", "checker"): "a name of bgsage's",
     ("bgfmt/extras/hosts/ubgi.py", "checker"): "a word of UBGI",
-    ("bgfmt/extras/exam/packages.py", "checker"): "a name of bgsage's",
+    ("bgfmt/extras/exam/programs.py", "checker"): "a name of bgsage's",
     ("bgfmt/extras/exam/programs.py", "probabilities"): "a field of wildbg's answers",
     ("plugins/bgsage", "checker"): "a name of bgsage's",
     ("plugins/pygnubg", "checker"): "the same name",
