@@ -22,7 +22,7 @@ ALLOWED = {
     ("bgfmt/extras/serve/server.py", "algorithm"): "Nagle's",
     ("bgfmt/extras/lab/articles", "probability"): "a name of an article",
     ("bgfmt/extras/lab/articles", "checker"): "a field of the blog's files",
-    ("bgfmt/extras/lab/formats/expected_points.py", "checker"): "the same field",
+    ("bgfmt/extras/lab/formats/decimals.py", "checker"): "the same field",
     ("docs/formats/points-text.md", "checker"): "the same field",
     ("bgfmt/extras/hosts/boards.py", "checker"): "a name of bgsage's",
     ("bgfmt/extras/hosts/ubgi.py", "checker"): "a word of UBGI",
