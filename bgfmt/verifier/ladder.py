@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
@@ -279,7 +279,8 @@ class Spread:
         """
         opening = (self.path, self.part, self.asked, self.when)
         found: list[R] = []
-        for result in self.workers.run(partial(_elsewhere, function, opening, of_source), parts):
+        named = update_wrapper(partial(_elsewhere, function, opening, of_source), function, ("__name__",), ())
+        for result in self.workers.run(named, parts):
             found.append(result)
             if self.progress is not None:
                 self.progress(len(found), len(parts))
