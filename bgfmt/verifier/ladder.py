@@ -85,7 +85,10 @@ def verify(
         try:
             db = read_source(source, **asked)
         except errors.FormatError as error:
-            best = _best_reading(source, error, climb, same)
+            # of a file without header the reading that proves best
+            readings = rungs.readings(source, error)
+            read = (climb.table(db, source.name, (note, *same)) for db, note in readings)
+            best = min(read, key=lambda r: (r.exit_code, r.wrong), default=None)
             return best or _unreadable(source, error, climb, same)
         more = same if against is None else (*same, _against(db, against, tolerance))
         measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.NOTHING
@@ -133,14 +136,6 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
         Rule.SAME_AGAINST if same else Rule.AGAINST, field=os.fspath(other), found=str(result),
         count=max(1, result.different),
     )  # fmt: skip
-
-
-def _best_reading(
-    source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]
-) -> Report | None:
-    """The report on a file without header under the reading that proves best."""
-    reports = (climb.table(db, source.name, (note, *same)) for db, note in rungs.readings(source, error))
-    return min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
 
 
 def _unreadable(source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
