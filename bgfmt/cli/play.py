@@ -68,8 +68,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
-    more = asking.title(answer.state) if answer.state else ""
-    lines += [more] if more else []
+    lines += filter(None, [asking.title(answer.state) if answer.state else ""])
     for (high, low), one in answer.ranked.items():
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
