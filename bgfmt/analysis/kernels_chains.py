@@ -96,8 +96,9 @@ def _distributions(
             wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
             pips[x] = scratch[wide]
     for x in range(n):  # by themselves, so that memory is asked for many rows at once
+        row, place = brought[x], begin + x
         for k in range(held):
-            within[begin + x, k] = table[brought[x], k]
+            within[place, k] = table[row, k]
     for x in range(n):
         wider[x] = sums[wider[x]]
     within[begin:end, held:] = NONE

@@ -19,6 +19,7 @@ from bgfmt.analysis.kernels_chains import (
     race,
 )
 from bgfmt.jit import njit
+from bgfmt.jit.lanes import fetch_line
 from bgfmt.solver.kernels.maxima import best_rolls
 
 HALF = np.float32(0.5)
@@ -186,6 +187,12 @@ def _half(
     their_within, their_gains, their_small = other.within, other.gains, other.small
     many = others.size
     lanes = k * many
+    begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
+    for b in range(many):  # well before they are read
+        first = ((1 - side) * few + their_small[others[b]]) * few
+        for x in range(begin, end if their_small[others[b]] >= 0 else begin):
+            if small[x] >= 0:
+                fetch_line(ending.ctypes.data + (first + small[x]) * k * ending.itemsize)
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
     if known:
@@ -208,16 +215,16 @@ def _half(
         counts[one], lone[one] = wholes[c], won[c, 1]
     values, wins = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     chances = np.empty(wide, np.float32)
-    numbers, within, gains, small = mine.numbers, mine.within, mine.gains, mine.small
+    numbers, within, gains = mine.numbers, mine.within, mine.gains
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
-    begin, end = mine.layers[t + 1], mine.layers[t + 2]
     for b in range(many):  # by itself, so that the memory is asked for many values at once
         other_small = their_small[others[b]]
         if other_small >= 0:
             exact[b::many] = True
+            first = ((1 - side) * few + other_small) * few
             for x in range(begin, end):
                 if small[x] >= 0:
-                    at = (other_small * few + small[x]) * 2 + 1 - side
+                    at = first + small[x]
                     for c in range(k):
                         rows[x - begin, c * many + b] = ending[at, c]
     two = 2 * lanes
@@ -289,8 +296,8 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     its m x n pairs of boards stand from starts[h] on, see `_line`; after the last one there are none.
     game : (doubling, won, wholes, cubeless, ending, few); doubling of each side (may, passed, source, add, times);
     won of each side (K, 4): value to it of winning; wholes (K,): what winning instead of losing counts; cubeless: the
-    column without a cube, -1 for none; ending : exact values, (few few 2, K), by the numbers of the board on
-    roll and the other, and by which side is on roll.
+    column without a cube, -1 for none; ending : exact values, (2 few few, K), by which side is on roll, and by the
+    numbers of the board on roll and of the other.
     """
     k = on_roll.size
     wholes, cubeless = game[2], game[3]
