@@ -15,7 +15,7 @@ MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
-LAYER_PLACES = 1 << 12  # of a hash table, twice as many once half are taken; the MOST_PLAYS of a roll fit
+LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
@@ -263,7 +263,8 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
             if 2 * (n + end - begin - first) > met.size:
-                met = keys[: 2 * met.size]
+                while 2 * (n + end - begin - first) > met.size:
+                    met = keys[: 2 * met.size]
                 met[:] = 0
                 for x in range(first, n):
                     at = _slot(met, numbers[x])
