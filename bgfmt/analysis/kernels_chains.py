@@ -104,15 +104,17 @@ def _distributions(
     within[begin:end, held:] = NONE
     for x in range(begin, end):
         left = pips[x - begin] * 6 / 49
-        low, high = 0, held - 1  # rolls that have a chance
-        while low < high and within[x, low] == NONE:
-            low += 1
-        while high > low and within[x, high] == NONE:
-            high -= 1
-        if wider[x - begin]:
-            left += wider[x - begin] / 65535.0
-            for k in range(low, high + 1):
-                left -= k * table[brought[x - begin], k] / 65535.0
+        if left > 0 or wider[x - begin]:
+            row = brought[x - begin]
+            low, high = 0, held - 1  # rolls that have a chance
+            while low < high and within[x, low] == NONE:
+                low += 1
+            while high > low and within[x, high] == NONE:
+                high -= 1
+            if wider[x - begin]:
+                left += wider[x - begin] / 65535.0
+                for k in range(low, high + 1):
+                    left -= k * table[row, k] / 65535.0
         while left > 0:
             more = min(left, 0.72)
             left -= more
@@ -123,13 +125,11 @@ def _distributions(
                 here, before = within[x, k], within[x, max(k - 2, 0)]
                 within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
         total = NONE
-        for k in range(low, high + 1):
+        for k in range(rolls):
             total += within[x, k]
             within[x, k] = total
-        for k in range(low, high + 1):
+        for k in range(rolls):
             within[x, k] /= total
-        for k in range(high + 1, rolls):
-            within[x, k] = ONE
 
 
 @njit()
