@@ -157,8 +157,9 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
 
 @njit()
 def _expand(
-    counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any, worth: Any
-) -> int:
+    number: int, counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any,
+    worth: Any,
+) -> int:  # fmt: skip
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
     kept : (keys, slots, ends, numbers, means, used) of the boards met so far: results of roll r of slot s are at
@@ -167,7 +168,6 @@ def _expand(
     """
     keys, slots, ends, numbers, means, used = kept
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
-    number = _number(counts, terms)
     at = _slot(keys, number)
     if keys[at]:
         return slots[at]  # type: ignore[no-any-return]
@@ -257,18 +257,19 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
         share = shares[chosen[c], 1] / np.float32(36)
-        slot = _expand(counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+        slot = _expand(numbers[chosen[c]], counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+        most = n - first + spans[slot, 21] - spans[slot, 0]
+        if 2 * most > met.size:
+            while 2 * most > met.size:
+                met = keys[: 2 * met.size]
+            met[:] = 0
+            for x in range(first, n):
+                at = _slot(met, numbers[x])
+                met[at], places[at] = numbers[x] + 1, x
         for roll in range(21):
             begin, end = spans[slot, roll], spans[slot, roll + 1]
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
-            if 2 * (n + end - begin - first) > met.size:
-                while 2 * (n + end - begin - first) > met.size:
-                    met = keys[: 2 * met.size]
-                met[:] = 0
-                for x in range(first, n):
-                    at = _slot(met, numbers[x])
-                    met[at], places[at] = numbers[x] + 1, x
             for x in range(begin, end):
                 at = _slot(met, those[x])
                 if met[at] == 0:
@@ -453,44 +454,48 @@ def _meet(
 
 
 @njit()
-def _share(
-    begin: int, x: int, least: Any, near: Any, apart: Any, first: int, shared: Any, gram: Any, weights: Any
-) -> None:
-    """shared[begin + x]: the shares in which the boards near make up board x of a layer, those that come nearest.
+def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, shared: Any) -> None:
+    """shared[begin : begin + n]: the shares in which the boards near make up those of a layer, that come nearest.
 
-    apart : squared distances of the boards near, from row `first` on. gram (NEAR, NEAR), weights (NEAR,): scratch.
+    apart : squared distances of the boards near, from row `first` on. All boards are taken together, in vectors; where
+    fewer than NEAR are near, equations are added that leave the others as they are.
     """
+    lanes = least.shape[1]
+    gram, total = np.zeros((NEAR, NEAR + 1, lanes), np.float32), np.zeros(lanes, np.float32)
+    trace, many = np.zeros(lanes, np.float32), np.zeros(lanes, np.float32)
     for i in range(NEAR):
-        shared[begin + x, i] = NONE if i else ONE
-    many = 1
-    while many < NEAR and near[many, x] >= 0 and least[many, x] < least[0, x] + APART:
-        many += 1
-    if least[0, x] < SAME or many == 1:
-        return
-    trace = NONE
-    for i in range(many):
-        trace += least[i, x]
-    trace *= STIFF / np.float32(many)
-    for i in range(many):
+        for x in range(lanes):
+            used = near[i, x] >= 0 and least[i, x] < least[0, x] + APART
+            gram[i, NEAR, x] = ONE if used else NONE
+            trace[x] += least[i, x] if used else NONE
+            many[x] += gram[i, NEAR, x]
+    for i in range(NEAR):
         for j in range(i):
-            squares = apart[first + near[i, x], near[j, x]]
-            gram[i, j] = gram[j, i] = (least[i, x] + least[j, x] - squares) / np.float32(2)
-        gram[i, i] = least[i, x] + trace
-        weights[i] = ONE
-    for i in range(many):
-        for j in range(i + 1, many):
-            factor = gram[j, i] / gram[i, i]
-            for k in range(i, many):
-                gram[j, k] -= factor * gram[i, k]
-            weights[j] -= factor * weights[i]
-    total = NONE
-    for i in range(many - 1, -1, -1):
-        for j in range(i + 1, many):
-            weights[i] -= gram[i, j] * weights[j]
-        weights[i] /= gram[i, i]
-        total += weights[i]
-    for i in range(many):
-        shared[begin + x, i] = weights[i] / total
+            for x in range(n):
+                if gram[i, NEAR, x] == ONE:
+                    squares = apart[first + near[i, x], near[j, x]]
+                    gram[i, j, x] = gram[j, i, x] = (least[i, x] + least[j, x] - squares) / np.float32(2)
+        for x in range(lanes):
+            one = least[i, x] + trace[x] * np.true_divide(STIFF, many[x])
+            gram[i, i, x] = one if gram[i, NEAR, x] == ONE else ONE
+    for i in range(NEAR):
+        for j in range(i + 1, NEAR):
+            for x in range(lanes):
+                gram[j, i, x] = np.true_divide(gram[j, i, x], gram[i, i, x])
+            for k in range(i + 1, NEAR + 1):
+                for x in range(lanes):
+                    gram[j, k, x] -= gram[j, i, x] * gram[i, k, x]
+    for i in range(NEAR - 1, -1, -1):
+        for j in range(i + 1, NEAR):
+            for x in range(lanes):
+                gram[i, NEAR, x] -= gram[i, j, x] * gram[j, NEAR, x]
+        for x in range(lanes):
+            gram[i, NEAR, x] = np.true_divide(gram[i, NEAR, x], gram[i, i, x])
+            total[x] += gram[i, NEAR, x]
+    for x in range(n):
+        for i in range(NEAR):
+            alone = NONE if i else ONE
+            shared[begin + x, i] = alone if least[0, x] < SAME else np.true_divide(gram[i, NEAR, x], total[x])
 
 
 @njit()
@@ -504,9 +509,12 @@ def _choose(t: int, most: int, space: Any) -> None:
     distance = np.empty(_padded(n), np.float32)
     apart, together = np.empty((most, most), np.float32), space.apart
     best = -1
+    often = np.zeros(n, np.float32)
     for x in range(begin, end):
-        if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
-            best = x
+        if numbers[x]:
+            often[x - begin] = shares[x, 0] + np.float32(1e-6)
+            if best < 0 or shares[x, 0] > shares[best, 0]:
+                best = x
     many: Any = np.int64(0)
     while best >= 0 and many < most:
         chosen[first + many] = best
@@ -517,8 +525,8 @@ def _choose(t: int, most: int, space: Any) -> None:
         best = -1
         farthest = NONE
         for x in range(n):
-            weighted = least[0, x] * (shares[begin + x, 0] + np.float32(1e-6))
-            if weighted > farthest and least[0, x] > SAME and numbers[begin + x]:
+            weighted = least[0, x] * often[x]
+            if weighted > farthest and least[0, x] > SAME:
                 farthest, best = weighted, begin + x
     space.nexts[t + 1] = first + many
     order = np.argsort(means[chosen[first : first + many]])  # by rising means
@@ -530,11 +538,10 @@ def _choose(t: int, most: int, space: Any) -> None:
     for i in range(many):
         for j in range(many):
             together[first + places[i], places[j]] = apart[i, j]
-    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
     zero: Any = np.int64(0)
+    _share(begin, n, least, near, apart, zero, weights)
     for x in range(n):
         if numbers[begin + x]:
-            _share(begin, x, least, near, apart, zero, weights, gram, own)
             for i in range(NEAR):
                 beside[begin + x, i] = places[max(near[i, x], 0)]
             shares[chosen[first + beside[begin + x, 0]], 1] += shares[begin + x, 0]
@@ -555,9 +562,8 @@ def _between(t: int, chain: Any, space: Any) -> None:
     for c in range(many):
         x = chosen[first + c]
         _meet(c, x, within, theirs[x], gains, begin, columns, low, distance, least, near)
-    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
+    _share(begin, n, least, near, apart, first, weights)
     for x in range(n):
         if numbers[begin + x]:
-            _share(begin, x, least, near, apart, first, weights, gram, own)
             for i in range(NEAR):
                 beside[begin + x, i] = max(near[i, x], 0)

@@ -74,7 +74,7 @@ def _rises(values: Any, wins: Any, by: int, up: Any, along: Any) -> None:
 @njit()
 def _ratio(up: Any, along: Any, least: Any, out: Any) -> None:
     for i in range(out.size):
-        out[i] = min(STEEPEST * least[i], max(NONE, up[i] / along[i]))
+        out[i] = min(STEEPEST * least[i], max(NONE, np.true_divide(up[i], along[i])))
 
 
 @njit()
