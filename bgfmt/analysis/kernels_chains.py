@@ -509,7 +509,8 @@ def _choose(t: int, most: int, space: Any) -> None:
     distance = np.empty(_padded(n), np.float32)
     apart, together = np.empty((most, most), np.float32), space.apart
     best = -1
-    often = np.zeros(n, np.float32)
+    often, weighted = np.zeros(_padded(n), np.float32), np.empty(_padded(n), np.float32)
+    bits = weighted.view(np.int32)  # of floats that are not negative: they order like the floats
     for x in range(begin, end):
         if numbers[x]:
             often[x - begin] = shares[x, 0] + np.float32(1e-6)
@@ -522,12 +523,14 @@ def _choose(t: int, most: int, space: Any) -> None:
         for c in range(many + 1):
             apart[c, many] = apart[many, c] = distance[chosen[first + c] - begin]
         many += 1
-        best = -1
-        farthest = NONE
-        for x in range(n):
-            weighted = least[0, x] * often[x]
-            if weighted > farthest and least[0, x] > SAME:
-                farthest, best = weighted, begin + x
+        best, top = -1, np.int32(0)
+        for x in range(often.size):
+            weighted[x] = least[0, x] * often[x] if least[0, x] > SAME else NONE
+            top = max(top, bits[x])
+        if top:
+            best = begin
+            while bits[best - begin] != top:
+                best += 1
     space.nexts[t + 1] = first + many
     order = np.argsort(means[chosen[first : first + many]])  # by rising means
     places = np.empty(many, np.int64)
