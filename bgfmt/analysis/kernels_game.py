@@ -188,11 +188,13 @@ def _half(
     many = others.size
     lanes = k * many
     begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
-    for b in range(many):  # well before they are read
-        first = ((1 - side) * few + their_small[others[b]]) * few
-        for x in range(begin, end if their_small[others[b]] >= 0 else begin):
-            if small[x] >= 0:
-                fetch_line(ending.ctypes.data + (first + small[x]) * k * ending.itemsize)
+    rests = np.empty(many, np.int64)  # where the exact values against each of the others begin; negative: there are none
+    for b in range(many):
+        rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
+        for x in range(begin, end if rests[b] >= 0 else begin):
+            if small[x] >= 0:  # asked for well before they are read
+                fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
+    all_exact = (rests >= 0).all()
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
     if known:
@@ -201,7 +203,6 @@ def _half(
     still = np.zeros((mine.within.shape[1], wide), np.float32)
     low, highs = np.empty(lanes, np.float32), np.empty((4, lanes), np.float32)
     counts, lone = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
-    exact = np.zeros(lanes, np.bool_)
     for b in range(many):
         y = others[b]
         for j in range(still.shape[0]):
@@ -217,52 +218,45 @@ def _half(
     chances = np.empty(wide, np.float32)
     numbers, within, gains = mine.numbers, mine.within, mine.gains
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
-    for b in range(many):  # by itself, so that the memory is asked for many values at once
-        other_small = their_small[others[b]]
-        if other_small >= 0:
-            exact[b::many] = True
-            first = ((1 - side) * few + other_small) * few
-            for x in range(begin, end):
-                if small[x] >= 0:
-                    at = first + small[x]
-                    for c in range(k):
-                        rows[x - begin, c * many + b] = ending[at, c]
     two = 2 * lanes
     for x in range(begin, end):
         if not numbers[x]:
             for i in range(lanes):
                 rows[x - begin, i] = -low[i]
             continue
-        for b in range(wide):
-            chances[b] = ONE
-        before = NONE
-        for j in range(still.shape[0]):
-            here = within[x, j] - before
-            if here != NONE:
-                before = within[x, j]
-                for b in range(wide):
-                    chances[b] -= here * still[j, b]
-                if before == ONE:
-                    break
-        for c in range(k):
-            for b in range(many):
-                wins[c * many + b] = chances[b]
-        p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
-        v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
-        gain = gains[x]
-        for i in range(lanes):
-            if known:
-                value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
-                j, m = lanes + i, two + i
-                steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
-                middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
-                value += steep * (wins[i] - HALF * middle)
-            else:
-                value = wins[i] * counts[i] - lone[i]
-            values[i] = max(low[i], min(highs[gain, i], value))
-        if small[x] >= 0:
+        if small[x] < 0 or not all_exact:
+            for b in range(wide):
+                chances[b] = ONE
+            before = NONE
+            for j in range(still.shape[0]):
+                here = within[x, j] - before
+                if here != NONE:
+                    before = within[x, j]
+                    for b in range(wide):
+                        chances[b] -= here * still[j, b]
+                    if before == ONE:
+                        break
+            for c in range(k):
+                for b in range(many):
+                    wins[c * many + b] = chances[b]
+            p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
+            v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
+            gain = gains[x]
             for i in range(lanes):
-                values[i] = rows[x - begin, i] if exact[i] else values[i]
+                if known:
+                    value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
+                    j, m = lanes + i, two + i
+                    steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
+                    middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
+                    value += steep * (wins[i] - HALF * middle)
+                else:
+                    value = wins[i] * counts[i] - lone[i]
+                values[i] = max(low[i], min(highs[gain, i], value))
+        if small[x] >= 0:
+            for c in range(k):
+                for b in range(many):
+                    if rests[b] >= 0:
+                        values[c * many + b] = ending[rests[b] + small[x], c]
         for i in range(lanes):
             rows[x - begin, i] = -values[i]
         for c in range(k):
