@@ -257,7 +257,9 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
         share = shares[chosen[c], 1] / np.float32(36)
-        slot = _expand(numbers[chosen[c]], counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+        slot = _expand(
+            numbers[chosen[c]], counts, source[6][0], terms, tables, source[:6], scratch, found, worth
+        )
         most = n - first + spans[slot, 21] - spans[slot, 0]
         if 2 * most > met.size:
             while 2 * most > met.size:
@@ -457,8 +459,8 @@ def _meet(
 def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, shared: Any) -> None:
     """shared[begin : begin + n]: the shares in which the boards near make up those of a layer, that come nearest.
 
-    apart : squared distances of the boards near, from row `first` on. All boards are taken together, in vectors; where
-    fewer than NEAR are near, equations are added that leave the others as they are.
+    apart : squared distances of the boards near, from row `first` on. All boards of the layer are taken together, in
+    vectors; where fewer than NEAR are near, the equations of the others say nothing.
     """
     lanes = least.shape[1]
     gram, total = np.zeros((NEAR, NEAR + 1, lanes), np.float32), np.zeros(lanes, np.float32)

@@ -188,7 +188,7 @@ def _half(
     many = others.size
     lanes = k * many
     begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
-    rests = np.empty(many, np.int64)  # where the exact values against each of the others begin; negative: there are none
+    rests = np.empty(many, np.int64)  # where exact values against each of the others begin, if there are any
     for b in range(many):
         rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
         for x in range(begin, end if rests[b] >= 0 else begin):
