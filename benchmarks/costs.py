@@ -23,8 +23,7 @@ from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
 from bgfmt.solver.machine import LANES, Plan, in_mapped_files, results_a_position
-from bgfmt.solver.stored import plays_bytes
-from bgfmt.solver.tiles import WORK_BYTES, TileGrid, grid_of
+from bgfmt.solver.stored import WORK_BYTES, TileGrid, grid_of, plays_bytes
 
 Array = NDArray[Any]
 GB = 1e9

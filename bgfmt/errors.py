@@ -80,7 +80,10 @@ class HeaderError(FormatError):
 
 
 class TruncatedError(FormatError):
-    """The file is shorter than its header promises; `expected_size` is 0 where nothing says by how much."""
+    """The file is shorter than its header promises; `expected_size` is 0 where nothing says by how much.
+
+    `cause` is the likely cause in words, "" where nothing points at one.
+    """
 
     def __init__(self, name: str, expected_size: int, found_size: int, what: str = "file") -> None:
         needs = f"{expected_size:,} bytes" if expected_size else "more bytes"
@@ -88,6 +91,10 @@ class TruncatedError(FormatError):
             f"{name}: cut short at byte {found_size:,}: the {what} needs {needs}, found {found_size:,}"
         )
         self.expected_size, self.found_size = expected_size, found_size
+        self.cause = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; likely cause: {self.cause}" if self.cause else super().__str__()
 
 
 class CorruptError(FormatError):

@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +32,7 @@ from bgfmt.analysis.answers import (
 from bgfmt.analysis.choose import Asked, Databases
 from bgfmt.analysis.cube import CubeAction, turned
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources
+from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
@@ -179,22 +179,10 @@ class Advisor:
             raise choose.not_covered(tables, *sides, wanted="what one side needs")
         numbers = np.array([side.number(table.points) for side in sides], np.int64)
         values = np.asarray(bulk.side_values(table, numbers, rolls), np.float64)
-        return RankedPlays(
-            source="one-sided",
-            table=self.library.name(table),
-            max_error={"value": table.rolls_error},
-            asked=asked,
-            dice=dice,
-            measure=measure,
-            plays=_ranked(
-                plays,
-                values,
-                np.argsort(values if rolls is None else -values, kind="stable"),
-                measure,
-                table.rolls_error,
-                sides if isinstance(asked, Side) else None,
-            ),
-        )
+        worths = Worths(values, values, table.rolls_error, "one-sided", self.library.name(table))
+        order = np.argsort(values if rolls is None else -values, kind="stable").tolist()
+        results = sides if isinstance(asked, Side) else None
+        return _ranked(plays, worths, order, results, asked=asked, dice=dice, measure=measure)
 
     # -- both sides --------------------------------------------------------------------------------------
 
@@ -299,14 +287,7 @@ class Advisor:
             for v, w in zip(worths.values, worths.cubeless, strict=True)
         ]
         order = sorted(range(len(plays)), key=lambda k: (near[k], engines.untidiness(results[k])))
-        return RankedPlays(
-            **common,
-            source=worths.source,
-            table=worths.table,
-            max_error=None if worths.error is None else {"value": worths.error},
-            usual_error=None if worths.usual is None else {"value": worths.usual},
-            plays=_ranked(plays, worths.values, order, measure, worths.error, about=worths.usual is not None),
-        )
+        return _ranked(plays, worths, order, **common)
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
         """What a play loses for money against another by exact calculation, None where that is beyond the limit."""
@@ -439,30 +420,20 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
 
 
 def _ranked(
-    plays: list[Play],
-    values: Any,
-    order: Iterable[int],
-    measure: str,
-    error: float | None,
-    results: Sequence[Side] | None = None,
-    *,
-    about: bool = False,
-) -> tuple[RankedPlay, ...]:
-    """Plays in this order, `about` of estimated worth; `results` are those where only one side is asked about."""
-    order = list(order)
+    plays: list[Play], worths: Worths, order: list[int], results: Sequence[Side] | None = None, **asked: Any
+) -> RankedPlays:
+    """Plays of these worths in this order; `results` are those where only one side is asked about."""
+    values, error, usual = worths.values, worths.error, worths.usual
     lost = [abs(float(value - values[order[0]])) for value in values]
-    return tuple(
-        RankedPlay.of(
-            plays[k],
-            float(values[k]),
-            lost[k] if lost[k] > EQUAL else 0.0,
-            measure,
-            error,
-            about,
-            result=results[k] if results else plays[k].result,
-        )
-        for k in order
-    )
+    how = (asked["measure"], error, usual is not None)
+    rows = []
+    for k in order:
+        result = results[k] if results else plays[k].result
+        loss = lost[k] if lost[k] > EQUAL else 0.0
+        rows.append(RankedPlay.of(plays[k], float(values[k]), loss, *how, result=result))
+    errors: dict[str, Any] = {"max_error": error, "usual_error": usual}
+    errors = {name: None if size is None else {"value": size} for name, size in errors.items()}
+    return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))
 
 
 # -- single questions as functions of the databases ------------------------------------------------------

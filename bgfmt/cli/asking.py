@@ -367,7 +367,6 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    from bgfmt.analysis import at_score
     from bgfmt.tables import MatchScore
 
     library, lines, position = advisor.library, [], state.position
@@ -375,6 +374,8 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
         name = library.name(table)
         reason: object = "it is of hypergammon, another game; name it alone to play that"
         if isinstance(table, MatchScore) and not state.money:
+            from bgfmt.analysis import at_score
+
             reason = at_score.refusal(table, position, advisor.score(state))
         elif not isinstance(table, HyperSides):
             reason = used is None and choose.not_covered([table], position.us, position.them, wanted=wanted)

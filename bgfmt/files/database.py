@@ -20,6 +20,7 @@ from bgfmt.errors import (
     FormatError,
     NotCoveredError,
     PositionError,
+    TruncatedError,
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
@@ -30,6 +31,9 @@ from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
 from bgfmt.tables import Answer, Table
 
 MANY = 64  # letters of more than one byte that no table begins with by chance
+LOOKED = 1 << 22  # bytes in which line feeds are counted
+FEEDS = 32  # that tell of carriage returns
+RETURNS_LOST = "a transfer as text, which took carriage returns away; copy the file as binary"
 MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
@@ -228,9 +232,11 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
     try:
         db = _read(source, format, part, described)
-    except FormatError:
+    except FormatError as error:
         reason = foreign(source.buffer[: min(source.size, 1 << 16)])
         if reason is None:
+            if isinstance(error, TruncatedError) and returns_lost(source, error.expected_size - source.size):
+                error.cause = RETURNS_LOST
             raise
         raise UnknownFormatError(f"{source.name}: {reason}") from None
     reason = foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
@@ -256,6 +262,19 @@ def foreign(head: Any) -> str | None:
     if b"\0" in head and len(letters) + MANY < len(head) < len(letters.encode()) + 4:
         return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
+
+
+def returns_lost(source: Source, missing: int) -> bool:
+    """Whether a file that lacks bytes has lost carriage returns: hardly one is left, or none before a line feed.
+
+    missing : how many bytes it lacks; more than it has where an index that has itself moved promised them.
+    """
+    some = bytes(source.buffer[: min(source.size, LOOKED)])
+    feeds, pairs = some.count(b"\n"), some.count(b"\r\n")  # those that are left had two carriage returns
+    if feeds < FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
+        return False
+    most = 1 + feeds // 8 if b"\r" in some else 2 * feeds
+    return 0 < missing * len(some) <= most * source.size or (missing > source.size and feeds >= 64 * FEEDS)
 
 
 def _read(source: Source, format: str | None, part: int, described: dict[str, Any]) -> Database:

@@ -28,8 +28,7 @@ from bgfmt.game.board import in_pips
 from bgfmt.solver.layers import Array, Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
-from bgfmt.solver.stored import Made, Making, plays_bytes, room, solve_layers
-from bgfmt.solver.tiles import WORK_BYTES, TileGrid, grid_of
+from bgfmt.solver.stored import WORK_BYTES, Made, Making, TileGrid, grid_of, plays_bytes, room, solve_layers
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
 from bgfmt.storage import PathLike, check_output, create, open_source
 from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, crc32c, is_address

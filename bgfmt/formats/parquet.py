@@ -30,6 +30,7 @@ from bgfmt.storage import Source
 from bgfmt.storage.sink import Tail
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
+from bgfmt.tables.base import no_column
 from bgfmt.tables.flat import ID_LENGTH, Flat
 
 MAGIC = b"PAR1"
@@ -92,7 +93,7 @@ class Parquet(AnyTable):
             return f"parquet: compression is {' or '.join(COMPRESSIONS)}, not {settings.compression!r}"
         unknown = [name for name in settings.columns if name not in names]
         if unknown:
-            return f"a {table.kind} table has no column {unknown[0]!r} (it has: {', '.join(names)})"
+            return no_column(table.kind, unknown[0], names)
         return super().refusal(table, options)
 
     def losses(self, table: Table, options: Options) -> list[str]:

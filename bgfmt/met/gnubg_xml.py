@@ -121,14 +121,16 @@ def _posts(source: str, root: Element, posts: list[Element], length: int) -> tup
             raise CorruptError(source, row.offset, f"a row of 1 to {length} numbers", len(numbers))
         player = table.attributes.get("player", "both").strip()
         if player not in ("both", "0", "1") or player in rows:
-            raise CorruptError(source, table.offset, "player both, or 0 and 1 once each", repr(player[:40]))
+            found = f"{'another' if player in rows else 'a'} {POSTS} of player {player[:40]!r}"
+            raise CorruptError(source, table.offset, "player both, or 0 and 1 once each", found)
         rows[player] = numbers
     if set(rows) == {"both"}:
         return rows["both"], rows["both"]
     if set(rows) == {"0", "1"}:
         return rows["0"], rows["1"]
-    players = ", ".join(sorted(rows)) or "none"
-    raise CorruptError(source, root.offset, f"a {POSTS} of both players or of 0 and 1", f"of {players}")
+    expected = f'{POSTS} player="both", or one of player="0" and one of player="1"'
+    found = " and ".join(f'player="{player}"' for player in sorted(rows))
+    raise CorruptError(source, root.offset, expected, f"only {found}" if len(rows) == 1 else found or "none")
 
 
 def _one(source: str, parent: Element, tag: str) -> Element:

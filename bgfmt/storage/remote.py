@@ -83,7 +83,8 @@ def open_url(
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
     cache_pages = CACHE_BYTES // page_bytes if cache_pages is None else cache_pages
-    kept = KeptPages.of(cache, web.name, page_bytes)
+    folder = os.environ.get(VARIABLE) if cache is None else cache
+    kept = KeptPages(folder, web.name, page_bytes) if folder else None
     try:
         if kept is not None and kept.fresh():
             web.size, web.seen = kept.size, kept.mark
@@ -235,12 +236,6 @@ class KeptPages:
         self._files = Folder(self.folder)
         self.size, self.mark = 0, ""
 
-    @classmethod
-    def of(cls, folder: PathLike | None, url: str, page_bytes: int) -> KeptPages | None:
-        """The pages of an address in a folder, by default that of the environment variable BGFMT_CACHE, else none."""
-        chosen = os.environ.get(VARIABLE) if folder is None else folder
-        return cls(chosen, url, page_bytes) if chosen else None
-
     def fresh(self) -> bool:
         """Whether size and mark are known, and were looked at not long ago."""
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -319,6 +314,22 @@ class _Again(Exception):
         self.error, self.delay = error, delay
 
 
+def tried(ask: Callable[..., T]) -> Callable[..., T]:
+    """A question to a server that is tried again after failures of the network."""
+
+    def asking(web: Web, *numbers: int) -> T:
+        for tries in range(web.retries + 1):
+            try:
+                return ask(web, *numbers)
+            except _Again as again:
+                if tries == web.retries or again.delay > web.timeout:
+                    raise again.error from None
+                time.sleep(max(0.25 * 2**tries, again.delay))
+        raise AssertionError
+
+    return asking
+
+
 class Web:
     """Byte ranges of one address, its `name`, over connections that stay open."""
 
@@ -356,15 +367,9 @@ class Web:
 
     # -- what is asked -----------------------------------------------------------------------------------
 
+    @tried
     def first(self, size: int) -> tuple[bytes, bytes | None]:
         """The first page, and the whole file where the server knows no ranges."""
-        return self._tried(self._first, size)
-
-    def fetch(self, offset: int, size: int) -> bytes:
-        """Exactly this range."""
-        return self._tried(self._range, offset, size)
-
-    def _first(self, size: int) -> tuple[bytes, bytes | None]:
         response = self._get(0, size)
         try:
             if response.status == 200:
@@ -379,7 +384,9 @@ class Web:
         finally:
             response.release_conn()
 
-    def _range(self, offset: int, size: int) -> bytes:
+    @tried
+    def fetch(self, offset: int, size: int) -> bytes:
+        """Exactly this range."""
         response = self._get(offset, size)
         try:
             same = response.status == 206 and mark(response) == self.seen
@@ -391,17 +398,6 @@ class Web:
             response.release_conn()
 
     # -- one request -------------------------------------------------------------------------------------
-
-    def _tried(self, ask: Callable[..., T], *numbers: int) -> T:
-        """What `ask` gives, tried again after failures of the network."""
-        for tries in range(self.retries + 1):
-            try:
-                return ask(*numbers)
-            except _Again as again:
-                if tries == self.retries or again.delay > self.timeout:
-                    raise again.error from None
-                time.sleep(max(0.25 * 2**tries, again.delay))
-        raise AssertionError
 
     def _get(self, offset: int, size: int) -> Any:
         headers = {**self._headers, "Range": f"bytes={offset}-{offset + size - 1}"}

@@ -338,9 +338,22 @@ class RangeSource(Source):
         return data
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        rows = RangeRows(self, np.dtype(dtype), shape, offset)
-        self.need(offset + rows.nbytes, what)
-        return np.asarray(rows) if rows.nbytes <= self.at_once else cast(NDArray[Any], rows)
+        kind: np.dtype[Any] = np.dtype(dtype)
+        whole, row, record = (prod(shape[axis:]) * kind.itemsize for axis in range(3))
+        self.need(offset + whole, what)
+
+        def fetch(start: int, stop: int) -> NDArray[Any]:
+            data = self.read(offset + start * row, (stop - start) * row)
+            return np.frombuffer(data, kind).reshape(stop - start, *shape[1:])
+
+        def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
+            return self.pick(offset, row, numbers).view(kind).reshape(len(numbers), *shape[1:])
+
+        def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
+            return self.pick(offset, record, us * shape[1] + them).view(kind)
+
+        rows = LazyRows(shape, kind, fetch, pick, pairs)
+        return np.asarray(rows) if whole <= self.at_once else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""
@@ -356,32 +369,6 @@ class RangeSource(Source):
 
     def close(self) -> None:
         self._read = None
-
-
-class RangeRows(LazyRows):
-    """An array of a source that is asked for ranges: rows and records are read when they are asked for."""
-
-    def __init__(
-        self, source: RangeSource, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int
-    ) -> None:
-        row, record = (prod(shape[axis:]) * dtype.itemsize for axis in (1, 2))
-
-        def fetch(start: int, stop: int) -> NDArray[Any]:
-            data = source.read(offset + start * row, (stop - start) * row)
-            return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
-
-        def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-            return source.pick(offset, row, numbers).view(dtype).reshape(len(numbers), *shape[1:])
-
-        def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> NDArray[Any]:
-            return source.pick(offset, record, us * shape[1] + them).view(dtype)
-
-        super().__init__(shape, dtype, fetch, pick, pairs)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes it takes in the file."""
-        return prod(self.shape) * self.dtype.itemsize
 
 
 class GuardedSource(RangeSource):

@@ -31,8 +31,16 @@ from bgfmt.tables.base import (
 )
 from bgfmt.tables.hypergammon import HYPER_EQUITIES, OUTCOMES, ExactHypergammon, Hypergammon, HyperOutcome
 from bgfmt.tables.match_score import MatchEntry, MatchScore
-from bgfmt.tables.one_sided import OneSided, Race
-from bgfmt.tables.rolls import Estimate, MeanRolls, NormalOneSided, OfRolls, OneSideAnswer, Rolls
+from bgfmt.tables.rolls import (
+    Estimate,
+    MeanRolls,
+    NormalOneSided,
+    OfRolls,
+    OneSideAnswer,
+    OneSided,
+    Race,
+    Rolls,
+)
 from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
 from bgfmt.tables.two_sided import (
     EQUITY_COLUMNS,

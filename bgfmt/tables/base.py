@@ -26,6 +26,7 @@ from bgfmt.tables.rows import Array, Rows, at_random, corner_of_pairs, corner_of
 
 SHOWN = 5  # entries that a notebook shows
 
+FEW_NAMES = 12  # that a message lists
 BLOCK_BYTES = 8 << 20
 CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
 R = TypeVar("R")
@@ -112,6 +113,17 @@ class Coarser(NamedTuple):
     def losses(self) -> list[str]:
         """What is lost of this very table, a line each."""
         return [self.lost] if self.lost and not (self.spared and self.spared()) else []
+
+
+def no_column(kind: str, column: str, offered: list[str]) -> str:
+    """That a table has no such column, with all it has or, of many, those whose names come nearest."""
+    from difflib import get_close_matches
+
+    has = f": {', '.join(offered)}"
+    if len(offered) > FEW_NAMES:
+        near = get_close_matches(column, offered, 6, 0.4) or offered[:6]
+        has = f" {len(offered)}, such as {', '.join(near)}"
+    return f"a {kind} table has no column {column!r} (it has{has})"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -362,8 +374,7 @@ class Table:
         """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
         offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
         if column is not None and column not in offered:
-            known = ", ".join(offered)
-            raise CapabilityError(f"a {self.kind} table has no column {column!r} (it has: {known})")
+            raise CapabilityError(no_column(self.kind, column, list(offered)))
         return list(self.names) if column is None else [column]
 
     @abstractmethod

@@ -157,7 +157,8 @@ class MatchScore(OfRaces):
     def check(self) -> str | None:
         reason, columns = super().check(), len(self.score.states)
         if reason is None and self.balance.shape[2] != columns:
-            return f"balance needs {columns} columns at this score, not {self.balance.shape[2]}"
+            named = f"{columns} columns at this score ({', '.join(self.names)})"
+            return f"balance needs {named}, not {self.balance.shape[2]}"
         return reason
 
     def told(self) -> dict[str, str | int | bool]:

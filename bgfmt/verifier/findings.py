@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from bgfmt.files.database import RETURNS_LOST
 from bgfmt.game.board import Side
 
 RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
@@ -83,7 +84,7 @@ class Cause(Enum):
     ZEROS = "nothing but zeros"
     ONES = "nothing but ones"
     BARE_HEADER = "a bare header"
-    TEXT = "a transfer as text, which took carriage returns away; copy the file as binary"
+    TEXT = RETURNS_LOST
     CUT = "cut short, or a header of other points or chequers"
     ROUNDED = "rounding where gnubg truncates"
     ROUNDED_DOWN = "rounding down where gnubg truncates towards zero"

@@ -24,7 +24,6 @@ from bgfmt.verifier.proofs import Locate, nowhere, proof_of
 
 LEAST = 4  # rows below which a table may well be one number
 LITTLE = 64  # bytes of which a file is hardly more than a header
-MANY = 1024  # line feeds of which some follow a carriage return by chance
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
 
 
@@ -159,9 +158,7 @@ def unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, Like
     if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
         likely = Likely(Cause.CUT, likely.detail)
     if isinstance(error, errors.TruncatedError):
-        some = bytes(source.buffer[:LOOKED])
-        feeds, missing = some.count(b"\n"), error.expected_size - source.size
-        if feeds >= MANY and b"\r\n" not in some and 0 < missing * len(some) <= 2 * feeds * source.size:
+        if error.cause:
             likely = Likely(Cause.TEXT)
     elif (
         likely is not None and finding.offset == 0
@@ -177,8 +174,9 @@ def broken(error: errors.FormatError, name: str) -> Finding:
 
 
 def plain(error: errors.BgfmtError, name: str) -> str:
-    """An error in one line, without the file's name."""
-    return " ".join(str(error).split()).removeprefix(f"{name}: ")
+    """An error in one line, without the file's name and the likely cause, which a report has apart."""
+    text = str(error).removesuffix(f"; likely cause: {getattr(error, 'cause', '')}")
+    return " ".join(text.split()).removeprefix(f"{name}: ")
 
 
 # -- causes --------------------------------------------------------------------------------------------------

@@ -78,6 +78,22 @@ def test_carriage_returns_taken_away_are_named(tmp_path: Path, capsys: pytest.Ca
         assert ("took carriage returns away" in capsys.readouterr().out) is wanted
 
 
+@pytest.mark.parametrize(
+    "name", ["gnubg/os_p06.bd", "gnubg/ts_06x04.bd", "gnubg/h1_restart.bd", "jfile/bgns.ijf"]
+)
+def test_every_command_names_line_ends_that_were_converted(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A small table and one whose index has moved are known too; what was cut in the middle is not taken for it."""
+    data, path = (GOLDEN / name).read_bytes(), tmp_path / "a.bin"
+    for wanted, text in ((True, data.replace(b"\r\n", b"\n")), (False, data[: len(data) // 2])):
+        path.write_bytes(text)
+        for words in (["info"], ["lookup", "0 1"], ["convert", str(tmp_path / "o.npz")], ["verify"]):
+            assert run([words[0], str(path), *words[1:]]) == (1 if words == ["verify"] else 2)
+            out, err = capsys.readouterr()
+            assert ((out + err).count("took carriage returns away") == 1) is wanted, (words, out, err)
+
+
 def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The verdict of what is not read is there once; a folder, a name and published bytes are spoken of."""
     path, named = tmp_path / "a.bd", tmp_path / "b.parquet"

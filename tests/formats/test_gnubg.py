@@ -17,7 +17,7 @@ import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.errors import CapabilityError, FormatError, HeaderError, TruncatedError, UnknownFormatError
 from bgfmt.formats.gnubg.family import FEW, one_roll
-from bgfmt.formats.gnubg.two_sided import GnubgTwoSided
+from bgfmt.formats.gnubg.pairs import GnubgTwoSided
 from bgfmt.storage import Source, open_source
 from tests.conftest import GOLDEN
 

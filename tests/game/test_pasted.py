@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -197,6 +198,10 @@ Rolled 61
         XGID.replace("-", "&#45;").replace("=", "&#61;"),
         f"_{XGID}_ is the position",
         f"https://example.org/board?{XGID.replace(':', '%3a')}",
+        f'<a href="https://example.org/?xgid={quote(XGID)}&theme=2">my position</a>',
+        f'<a href="https://example.org/board?{XGID}">what now?</a>',
+        f"<img src='https://example.org/board.png?id={XGID}' alt='a board'/> and text",
+        f"https://example.org/login?next=%2Fboard%3F{quote(quote(XGID))}",
         f"`{XGID}`",
         f"\u201c{XGID}\u201d",
         f"<b>{XGID}</b><br>",
@@ -246,6 +251,11 @@ def test_what_mail_forums_and_browsers_make_of_it(text: str) -> None:
         "The position ID is dwMAAN4FAAAAAA and the match ID is cAkAAAAAAAAE",
         '{"position_id": "dwMAAN4FAAAAAA", "match_id": "cAkAAAAAAAAE"}',
         "pos=dwMAAN4FAAAAAA&match=cAkAAAAAAAAE",
+        "Position : dwMAAN4FAAAAAA",
+        "Position dwMAAN4FAAAAAA",
+        "https://example.org/?posid=dwMAAN4FAAAAAA",
+        "Stellung: dwMAAN4FAAAAAA, Zug?",
+        'he had <a href="https://example.org/?position=dwMAAN4FAAAAAA">this</a>',
     ],
 )
 def test_the_ids_of_gnubg_in_their_many_shapes(text: str) -> None:

@@ -201,6 +201,19 @@ def test_refused_in_one_line(name: str, tmp_path: Path) -> None:
     assert isinstance(refusal.value, CorruptError)
 
 
+def test_what_a_table_lacks_after_the_crawford_game_is_said() -> None:
+    for name, words in (
+        (
+            "no post",
+            'expected post-crawford-table player="both", or one of player="0" and one of player="1", found none',
+        ),
+        ("one player", 'player="1", found only player="0"'),
+        ("player", "found a post-crawford-table of player '2'"),
+    ):
+        with pytest.raises(CorruptError, match=re.escape(words)):
+            met.read(BROKEN[name], "x.xml")
+
+
 def test_no_such_table(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match="'nix': neither a file nor one of Kazaross-XG2"):
         met.load("nix")

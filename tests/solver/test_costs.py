@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bgfmt.solver.tiles import grid_of
+from bgfmt.solver.stored import grid_of
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 

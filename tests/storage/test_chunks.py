@@ -18,7 +18,7 @@ from bgfmt import solver
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, ScratchError, TruncatedError
 from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Position
-from bgfmt.solver.tiles import grid_of
+from bgfmt.solver.stored import grid_of
 from bgfmt.storage import chunks
 from tests.support import store_making
 from tests.support.store_making import chunk_files, digest, reseal

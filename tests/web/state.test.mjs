@@ -52,6 +52,16 @@ test("identifiers survive an address", () => {
   assert.equal(fromAddress("?p=XGID=-DCA------------------bcc-:1:1:1:52:0:0:0:0:10&cube=centered&roll=66").state.cube, "centered");
 });
 
+test("an identifier in a link, and a Position ID under another name or none", () => {
+  const xgid = "XGID=-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10";
+  const whole = textOf(read(xgid));
+  for (const text of [`<a href="https://example.org/?xgid=${encodeURIComponent(xgid)}&theme=2">my position</a>`, `<a href="https://example.org/${xgid}">what now?</a>`,
+    `<img src='https://example.org/board.png?id=${xgid}' alt='a board'/> and text`, encodeURIComponent(encodeURIComponent(xgid))]) assert.equal(textOf(read(text)), whole, text);
+  for (const text of ["Position : 4HPwATDgc/ABMA", "Position 4HPwATDgc/ABMA", "Stellung: 4HPwATDgc/ABMA, Zug?", '<a href="https://example.org/?position=4HPwATDgc/ABMA">this</a>'])
+    assert.equal(textOf(read(text)), textOf(read("4HPwATDgc/ABMA")), text);
+  for (const text of ["Position : understandings", "Backgammon2048", "positionally speaking"]) assert.throws(() => read(text));
+});
+
 test("a bare Position ID forgets dice, cube and score; counts do not", () => {
   const before = { ...of("0,1/1"), dice: [6, 1], cube: "owned", away: [3, 5] };
   const { dice, cube, away } = read("CgAAEAEAAAAAAA", before);

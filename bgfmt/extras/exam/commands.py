@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import redirect_stdout
+from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+from bgfmt import storage
+from bgfmt.analysis.questions import parse_away
 from bgfmt.cli import options
-
-if TYPE_CHECKING:
-    from bgfmt.extras.exam.sets import Exam
+from bgfmt.cli.terminal import Progress
+from bgfmt.errors import UnknownFormatError
+from bgfmt.extras.exam import candidates, judging, labels, making, report
+from bgfmt.extras.exam.sets import KINDS, Exam
+from bgfmt.files.database import open_database
 
 #: what only those look at who sit an exam
 SITTING = "against timeout worst least threads as_json"
@@ -31,9 +37,7 @@ SITTING = "against timeout worst least threads as_json"
     "--score", "scores", multiple=True, metavar="A-B|money",
     help="Only at this score, by points to go; may be repeated.",
 )  # fmt: skip
-@options.choice(
-    "--kind", "kinds", among=("play", "double", "take", "equity"), multiple=True, help="Only these."
-)
+@options.choice("--kind", "kinds", among=KINDS, multiple=True, help="Only these.")
 @options.number("--sample", least=1, metavar="N", help="N of the questions, drawn at random.")
 @options.number("--seed", least=0, default=1, help="Of the draw.")
 @options.number("--timeout", least=0.001, default=10.0, help="Seconds after which an answer is late.")
@@ -78,8 +82,6 @@ def exam(
       bgfmt exam pygnubg --set money --against my_engine.py:answer
       bgfmt exam --make gnubg_ts0.bd --count 5000 -o my.npz
     """
-    from bgfmt.extras.exam import making
-
     if listing:
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
@@ -107,10 +109,6 @@ def _sit(
     exam: Exam, engines: list[str], *, timeout: float, least: float, worst: int, output: str | None,
     threads: int | None, force: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    from bgfmt import storage
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.exam import candidates, judging, report
-
     if output is not None:
         storage.check_output(output, force=force)
     with redirect_stdout(sys.stderr):  # the report has standard output to itself
@@ -141,11 +139,6 @@ def _chosen(
     exam: Exam, scores: tuple[str, ...], kinds: tuple[str, ...], sample: int | None, seed: int
 ) -> Exam:
     """The questions that options leave."""
-    import numpy as np
-
-    from bgfmt.analysis.questions import parse_away
-    from bgfmt.extras.exam.sets import KINDS
-
     keep = np.ones(len(exam), np.bool_)
     if scores:
         pairs = [(0, 0) if score == "money" else parse_away(score) for score in scores]
@@ -164,13 +157,6 @@ def _make(
     what: tuple[str, ...], output: str | None, count: int | None, seed: int, cubeless: bool, kinds: tuple[str, ...],
     error: float, force: bool, say: Any,
 ) -> int:  # fmt: skip
-    from dataclasses import replace
-
-    from bgfmt.errors import UnknownFormatError
-    from bgfmt.extras.exam import making
-    from bgfmt.extras.exam.sets import KINDS
-    from bgfmt.files.database import open_database
-
     if output is None:
         raise click.UsageError("--make writes a file: name it with -o")
     by = f"--make {what[0]}"
@@ -234,11 +220,6 @@ def check_labels(
       bgfmt check-labels races.parquet
       bgfmt check-labels train.csv --column position=xgid --column win=p_win
     """
-    from dataclasses import asdict
-
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.exam import labels
-
     if not tolerance >= 0:
         raise click.UsageError("--tolerance is a number, not nan")
     bad = next((one for one in mapped if "=" not in one), None)
@@ -246,13 +227,13 @@ def check_labels(
         raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
     with Progress("checking", " rows", quiet=quiet) as progress:
         pairs = dict(one.split("=", 1) for one in mapped)
-        report = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
-    code = int(bool(report.findings))
+        found = labels.check(file, mapped=pairs, tolerance=tolerance, limit=limit, progress=progress)
+    code = int(bool(found.findings))
     if as_json:
-        options.echo_json(asdict(report) | {"findings": [one.as_dict() for one in report.findings]})
+        options.echo_json(asdict(found) | {"findings": [one.as_dict() for one in found.findings]})
         return code
-    click.echo(f"{file}: {report.rows:,} rows, {report.compared:,} beside exact numbers")
-    click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in report.columns.items()))
-    for words in [str(one) for one in report.findings] or ["no fault was found"]:
+    click.echo(f"{file}: {found.rows:,} rows, {found.compared:,} beside exact numbers")
+    click.echo("  columns: " + ", ".join(f"{what} ({name})" for what, name in found.columns.items()))
+    for words in [str(one) for one in found.findings] or ["no fault was found"]:
         click.echo(f"  {words}")
     return code

@@ -15,7 +15,7 @@ from bgfmt.game.results import Array
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, of_floats
-from bgfmt.verifier.recurrence import floats, means, plays
+from bgfmt.verifier.recurrence import floats, one_sided, plays
 
 LONGEST = 16  # rolls of the longest bear-off in BKG's table
 MAKER = "bgfmt solve expected-points"
@@ -80,7 +80,7 @@ def rows_of(ids: Array) -> Array:
 
     Every number is the double nearest to the exact one: ways are counted in whole numbers, divided once.
     """
-    mean = means.means_among(POINTS, board.MAX_CHEQUERS, ids)
+    mean = one_sided.means_among(POINTS, board.MAX_CHEQUERS, ids)
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
 
     def best(roll: int) -> int:

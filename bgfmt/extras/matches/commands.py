@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,13 +17,13 @@ from bgfmt.cli import asking, options
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.matches import each, plays, printable, read
+from bgfmt.extras.matches.annotate import Judge, Judgement, Report, annotate_all, annotate_file, find, text
+from bgfmt.extras.matches.annotate import judge as judged
+from bgfmt.extras.matches.annotate.files import SUFFIXES, content, form_of, write_folder
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.files.database import parts_of
 from bgfmt.game.moves import Play, parse_roll
-
-if TYPE_CHECKING:
-    from bgfmt.extras.matches.annotate import Judgement, Report
-    from bgfmt.game.state import GameState
+from bgfmt.game.state import GameState
 
 FORMS = ("sgf", "html", "json", "text", "csv", "sums")
 
@@ -82,9 +82,6 @@ def annotate(
       bgfmt annotate evening.mat -o evening.html
       bgfmt annotate matches/ -o judged/ --to html
     """
-    from bgfmt.extras.matches.annotate import Judge, Report, annotate_all, annotate_file, find
-    from bgfmt.extras.matches.annotate.files import content, form_of, write_folder
-
     more = [path for path in files if _is_database(path)]
     paths = [path for path in files if path not in more]
     if not paths:
@@ -148,8 +145,6 @@ def annotate(
 
 
 def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
-    from bgfmt.extras.matches.annotate import text
-
     if full:
         click.echo(text.text(report, most=worst), nl=False)
     elif len(report.matches) == 1 and not drawn:
@@ -164,8 +159,6 @@ def _is_database(path: str) -> bool:
     """Whether a file is a database by its ending, or a folder one by what it holds."""
     if not os.path.isdir(path):
         return asking.suffixed(path)
-    from bgfmt.extras.matches.annotate.files import SUFFIXES
-
     if parts_of(path):
         return True
     with os.scandir(path) as entries:
@@ -204,9 +197,6 @@ def judge(
       bgfmt judge "1 0 1 0 0 2 / 2 2" --roll 61 --played "6/5 6/off"
       bgfmt judge "1 0 0 1 1 0 / 0 0 1 1" --away 2-4 --double
     """
-    from bgfmt.extras.matches.annotate import judge as judged
-    from bgfmt.extras.matches.annotate import text
-
     did = [name.replace("_", " ") for name, yes in done.items() if yes]
     if (played is not None) + len(did) != 1:
         one_of = "one of --played PLAY, --double, --no-double, --take, --pass and --beaver"
@@ -271,8 +261,6 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    from bgfmt.extras.matches.annotate import text
-
     decision, state = judgement.decision, judgement.decision.state
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = asking.title(state)

@@ -1,4 +1,4 @@
-"""GNU Backgammon's databases: one module a kind, and in `family` the header they share.
+"""GNU Backgammon's databases: those of one side, those of both, and in `family` the header they share.
 
 What is named here is for hosts that must know what gnubg would make of a file.
 """

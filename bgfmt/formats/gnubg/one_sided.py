@@ -1,4 +1,4 @@
-"""GNU Backgammon one-sided database, exact distributions.
+"""GNU Backgammon one-sided databases, exact distributions and normal ones.
 
 offset  size        meaning                                               source
 0       40          header `gnubg-OS-PP-15-G-K-0`, see family             files of makebearoff 1.07
@@ -21,6 +21,10 @@ offset  type  content
 
 Gammonless files made before March 2009 have 8-byte entries as well, the last two bytes zero. Values are stored from
 the first to the last that is not zero.
+
+normal distributions, header `gnubg-OS-PP-15-1-0-1`                       files of makebearoff -n 1.07
+40      16*n        four float32, little-endian: mean rolls to bear off, its standard deviation, mean rolls to
+                    save the gammon, its standard deviation (0 with fewer than 15 chequers)
 """
 
 from __future__ import annotations
@@ -40,7 +44,7 @@ from bgfmt.formats.gnubg.family import GnubgFormat, GnubgHeader, GnubgRows, Head
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.tables import LazyRows, OneSided, Rows, Table
+from bgfmt.tables import LazyRows, NormalOneSided, OneSided, Rows, Table
 
 
 class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
@@ -396,3 +400,48 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
     if count.shape[1] == 2:
         index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
     return index, stored, end
+
+
+# -- normal distributions --------------------------------------------------------------------------------
+
+FIRST_MOMENTS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
+
+
+class GnubgNormal(GnubgFormat[NormalOneSided]):
+    kind = "ND"
+    array, dtype = "moments", "<f4"
+    name = "gnubg-nd"
+    title = "GNU Backgammon one-sided, normal distributions"
+    carries = (NormalOneSided,)
+    headerless: ClassVar[Mapping[str, type]] = family.SIZED
+    defaults: ClassVar[Mapping[str, Any]] = {"chequers": 15, "gammon": True}
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def guess(self, source: Source) -> list[dict[str, Any]]:
+        every = (HeaderFacts("ND", points, 15) for points in range(1, 24))
+        return [{"points": facts.points, "chequers": 15} for facts in every if self.fits(source, facts)]
+
+    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+        return facts.size == source.size and source.bytes(0, 32) == FIRST_MOMENTS
+
+    def host_facts(self, reading: Reading[NormalOneSided]) -> dict[str, Any]:
+        crash = "gnubg 1.07 crashes when this is installed as gnubg_os.bd; bearoffdump reads it"
+        notes = super().host_facts(reading)["notes"]
+        return {"gnubg_name": None, "gnubg_reads": False, "notes": [crash, *notes]}
+
+    # -- writing ----------------------------------------------------------------------------------------
+
+    def home_of(self, table: NormalOneSided) -> bool:
+        return True
+
+    def facts_of(self, table: NormalOneSided, options: Options) -> HeaderFacts:
+        return HeaderFacts("ND", table.points, table.chequers, gammon=True)
+
+    # -- damaged files ----------------------------------------------------------------------------------
+
+    def every(self) -> Iterator[HeaderFacts]:
+        return (HeaderFacts("ND", points, 15, gammon=True) for points in range(1, 19))
+
+    def in_words(self, facts: HeaderFacts) -> str:
+        return f"{facts.points} points of normal distributions"

@@ -71,6 +71,9 @@ _BARE_GNUBG_ID = re.compile(r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(
 _PAIR = re.compile(
     r"(?<![\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])"
 )
+#: under any name or none: what has the form of a Position ID and can be one
+_UNNAMED = re.compile(r"(?<![\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)")
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _FIBS_LINE = re.compile(r"(?<!\w)(board:[^\r\n]*)")
 _DRAWN = re.compile(r"\+-?1[23]-1[14]-|\+2?24-23-")
 #: signs that mail, browsers and word processors put in the place of others
@@ -103,6 +106,8 @@ def parse(text: str) -> GameState:
     joined = _joined(text)
     names, wrapped = list(_named_inside(text)), list(_named_inside(joined))
     if not names and not wrapped:
+        names = list(_unnamed_inside(text))
+    if not names and not wrapped:
         raise _nothing(text)
     if len(names) == len(wrapped) == 1 and _part(*names[0], wrapped[0][1], joined):
         with suppress(PositionError):
@@ -117,9 +122,14 @@ def parse(text: str) -> GameState:
 
 def _mended(text: str) -> str:
     """A text with plain signs, without what stands around it or has got into it on its way."""
-    text = re.sub(r"</?[a-z][^<>]*>", " ", text.translate(_SIGNS), flags=re.I).strip(_QUOTES)
-    text = re.sub("%(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text, flags=re.I)
+    text = re.sub(
+        "%(?:25)*(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text.translate(_SIGNS), flags=re.I
+    )
     text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
+    plain, tags = _TAG.sub(" ", text), "\n".join(_TAG.findall(text))  # such as the address of a link
+    inside = tags and not any(_named_inside(plain)) and not any(_named_inside(_joined(plain)))
+    inside = inside and (any(_named_inside(tags)) or any(_unnamed_inside(tags)) > any(_unnamed_inside(plain)))
+    text = (tags if inside else plain).strip(_QUOTES)
     return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)
 
 
@@ -150,6 +160,8 @@ def _agreed(names: list[tuple[Callable[[str], GameState], str]]) -> GameState:
 def _nothing(text: str) -> PositionError:
     """What is wrong with a text in which no identifier stands."""
     start = " ".join(text[:30].split())
+    named = re.search(r"\bposition\W+(?=\S*[\d+/])([A-Za-z0-9+/]{10,18})(?![\w+/])", text, re.I)
+    text = named[1] if named else text
     if re.fullmatch(r"(?=.*[A-Z])(?=.*[a-z0-9+/])[A-Za-z0-9+/]{10,18}", text):
         what = f"{text!r}: a Position ID has 14 characters and a Match ID 12, not {len(text)}"
     elif _DRAWN.search(text):
@@ -188,12 +200,20 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
             yield from_match_id, match[1]
 
 
+def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
+    """Every Position ID in a text that calls it something else, as `Position : ...`, or nothing."""
+    for match in _UNNAMED.finditer(text):
+        with suppress(PositionError):
+            from_position_id(match[1])
+            yield from_gnubg_id, match[1]
+
+
 def says_cube(text: str) -> bool:
     """Whether a text that `parse` reads says where the cube lies: counts and a Position ID alone do not."""
     text = _mended(text)
     if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
         return False
-    names = list(_named_inside(text))
+    names = list(_named_inside(text)) or list(_named_inside(_joined(text))) or list(_unnamed_inside(text))
     return not names or any(read is not from_gnubg_id or ":" in name for read, name in names)
 
 

@@ -1,4 +1,4 @@
-"""Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one (`bgfmt.solver.tiles`).
+"""Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one (`bgfmt.solver.stored`).
 
 Positions are numbers in pip order throughout. "Turned" values are what a record is worth to the player who moved
 into it: negated, with the opponent's best cube action taken. Lanes of a tile are the numbers of `block` sides t side

@@ -239,8 +239,7 @@ def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: 
 
 def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:
     """Else each would fill one of its own."""
-    from bgfmt.solver.stored import Making
-    from bgfmt.solver.tiles import grid_of
+    from bgfmt.solver.stored import Making, grid_of
 
     making = Making(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
     with pytest.raises(ClusterError, match="a worker's machine, does not see /"):

@@ -17,9 +17,14 @@ from typing import Any
 
 import click
 
+from bgfmt import formats as registry
 from bgfmt.cli import options
+from bgfmt.cli.terminal import Progress, echo_made
+from bgfmt.errors import OutputExistsError
+from bgfmt.extras.lab import labels
 from bgfmt.extras.lab.articles import orders, systems
 from bgfmt.game.board import Side
+from bgfmt.solver.machine import thread_count
 
 _GAMES = "games length position seed dice cube output force quiet"
 #: the modes, and which options they look at
@@ -227,10 +232,6 @@ def label(
       bgfmt label races.txt -o labels.jsonl
       bgfmt label races.csv -o labels.parquet --error 0.0002 --seed 7
     """
-    from bgfmt.cli.terminal import Progress, echo_made
-    from bgfmt.extras.lab import labels
-    from bgfmt.solver.machine import thread_count
-
     if any(number is not None and math.isnan(number) for number in (error, seconds)):
         raise click.UsageError("--error and --seconds are numbers, not nan")
     if os.path.splitext(output)[1] not in labels.FORMS:
@@ -269,9 +270,6 @@ def new_format(name: str, folder: Path | None) -> None:
     Example:
       bgfmt new-format my-format
     """
-    from bgfmt import formats as registry
-    from bgfmt.errors import OutputExistsError
-
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > 16:
         raise click.BadParameter(
             f"{name[:40]!r}: small letters, digits and single hyphens, 16 at most", param_hint="NAME"

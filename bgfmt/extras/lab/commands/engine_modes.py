@@ -21,7 +21,7 @@ from bgfmt.extras.lab import engine
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.engine.bkg import Bkg
 from bgfmt.extras.lab.engine.bkg.measures import Racing, measure, racing
-from bgfmt.extras.lab.playing import Quit, referee, series
+from bgfmt.extras.lab.playing import Quit, quality, referee, series
 from bgfmt.extras.lab.playing import dice as rolls
 from bgfmt.extras.lab.playing.person import Person
 from bgfmt.extras.matches.mat import write_mat
@@ -206,8 +206,6 @@ def _replay(request: Request, main: engine.Engine) -> None:
 def _bearoff(request: Request, main: engine.Engine) -> None:
     if not isinstance(main, Bkg):
         raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
-    from bgfmt.extras.lab.playing import quality
-
     qualities = quality.measured(threads=request.threads)
     if request.as_json:
         options.echo_json({"rules": [one.as_dict() for one in qualities]})

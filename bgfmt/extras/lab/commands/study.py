@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+from bgfmt.analysis.choose import check_race
+from bgfmt.analysis.questions import parse_away, state_of
 from bgfmt.cli import asking, options
-
-if TYPE_CHECKING:
-    from bgfmt.extras.lab.study.measuring import Section, Tally
-    from bgfmt.met.score import Score
+from bgfmt.cli.terminal import Progress
+from bgfmt.errors import NotCoveredError
+from bgfmt.extras.lab.study import best_count as counting
+from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
+from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
+from bgfmt.met import DEFAULT, load
+from bgfmt.met.score import Score
+from bgfmt.tables import TwoSided, of_kind
 
 #: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
 KINDS = {
@@ -60,9 +67,6 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
       bgfmt study rules --chequers 6 --rule keith --rule isight
       bgfmt study rules --away 3-5 --plot rules.svg
     """
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.extras.lab.study.measuring import rule_quality
-
     described = asked.pop("described")
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
@@ -83,10 +87,6 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
 
 def _score(asked: dict[str, Any]) -> Score | None:
     """The score asked about, None for money; its options are taken out of what is asked."""
-    from bgfmt.analysis.questions import parse_away
-    from bgfmt.met import DEFAULT, load
-    from bgfmt.met.score import Score
-
     away, met, extend, player = (
         asked.pop(name, None) for name in ("away", "met", "extend_met", "met_player")
     )
@@ -217,12 +217,6 @@ def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> No
     Example:
       bgfmt study counts "2 2 2 3 3 3 / 1 2 3 3 3 3"
     """
-    import numpy as np
-
-    from bgfmt.analysis.choose import check_race
-    from bgfmt.analysis.questions import state_of
-    from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
-
     said = asking.split(words)
     position = state_of(said.position).position
     check_race(position)
@@ -282,11 +276,6 @@ def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json:
       bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
       bgfmt study best-count --away 5-7 matches/*.xg
     """
-    from bgfmt.cli.terminal import Progress
-    from bgfmt.errors import NotCoveredError
-    from bgfmt.extras.lab.study import best_count
-    from bgfmt.tables import TwoSided, of_kind
-
     away, score = asked["away"], _score(asked)
     with ExitStack() as stack:
         judge = None
@@ -295,11 +284,11 @@ def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json:
             if not fitting:
                 raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
             judge = fitting[0]
-        sample = best_count.sample(best_count.starts(files), **asked)
+        sample = counting.sample(counting.starts(files), **asked)
         progress = stack.enter_context(Progress("judging", " decisions"))
-        worths = best_count.judged(sample.us, sample.them, score, judge, progress)
+        worths = counting.judged(sample.us, sample.them, score, judge, progress)
         progress = stack.enter_context(Progress("searching", " families"))
-        rules = best_count.study(sample, worths, numbers, progress)
+        rules = counting.study(sample, worths, numbers, progress)
     if as_json:
         options.echo_json({"away": away, "seed": asked["seed"], "again": asked["again"], "rules": rules})
         return

@@ -57,12 +57,22 @@ const WRITTEN = [
   /()(?:position[- _]?id|set board|gnu ?bg[- _]?id)[\s"'=:\]]*([A-Za-z0-9+/]{14})(?![\w+/])/gi,
 ];
 
+/** Under any name or none: what has the form of a Position ID and, where `parse` reads it, is one. */
+const UNNAMED = /(?:^|[^\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)/g;
+
 /** A text without its line breaks, and those of mail. */
 const joined = (text) => text.replace(/[\r\n]+[>\s=]*/g, "");
 
 /** The identifier that a text has in it, as `parse` reads it; null where it has none, PositionError where several. */
 function within(text) {
-  const plain = text.replace(/%3[ad]|%2[bf]/gi, decodeURIComponent).replace(/[\u2010-\u2014\u2212]/g, "-").replace(/<[^<>]*>/g, " ");
+  const signs = text.replace(/%(?:25)*(3[ad]|2[bf])/gi, (_, code) => decodeURIComponent(`%${code}`)).replace(/[\u2010-\u2014\u2212]/g, "-");
+  const plain = signs.replace(/<[^<>]*>/g, " ");
+  const tags = (signs.match(/<[^<>]*>/g) ?? []).join("\n"); // as in the address of a link
+  return named(plain) ?? named(tags) ?? unnamed(plain) ?? unnamed(tags);
+}
+
+/** The identifier in a text by its name or its form alone, as `within`. */
+function named(plain) {
   for (const said of [plain, joined(plain)]) {
     for (const form of WRITTEN) {
       const found = [...said.matchAll(form)].map(([, , first, second]) => (second ? `${first}:${second}` : first.replace(/:+$/, "")));
@@ -73,6 +83,19 @@ function within(text) {
     }
   }
   return null;
+}
+
+/** The Position ID in a text that calls it something else, or nothing, as `within`. */
+function unnamed(text) {
+  const ids = new Set([...text.matchAll(UNNAMED)].map((found) => found[1]).filter((id) => {
+    try {
+      return parse(id);
+    } catch {
+      return false;
+    }
+  }));
+  if (ids.size > 1) throw new PositionError(`the text holds ${ids.size} different positions; paste one`);
+  return [...ids][0] ?? null;
 }
 
 /** An XGID of which a line has left a part, whole; any other identifier as it is. */

@@ -18,8 +18,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.files.stores import plan_stored
 from bgfmt.solver.registry import solver_of
-from bgfmt.solver.stored import Making
-from bgfmt.solver.tiles import grid_of
+from bgfmt.solver.stored import Making, grid_of
 from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.storage.chunks import ChunkStore
 

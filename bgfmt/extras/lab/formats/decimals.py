@@ -1,0 +1,326 @@
+"""Numbers of six decimals as text, and doubles behind a header: BKG's table and the expected points of both sides.
+
+BKG's text (`.bkg`), ASCII, every line closed by LF:
+
+    bkg-bearoff 1 points=6 men=8 pips=25 domain=union rolls=8 entries=4853
+    <id> <counts> <ENR> <P1> <P2> <P3> <P4> <P5> <P6> <P7> <P8>
+
+rows in ascending gnubg position number <id>, the empty position first; <counts> six hexadecimal digits, point 1
+first; nine numbers with six decimals. `domain=intersection` has 1,724 rows.
+
+BKG's doubles (`.bkb`): offset 0 "bkg-T-06-08-25-u-08-f8" filled with "x" to 39 bytes and closed by LF ("i" in place
+of "u" for the intersection); from 40 on, for each row in the same order, nine little-endian float64.
+
+Expected points (`.points`), ASCII, every line closed by LF:
+
+    bearoff-2s 1 points=3 checkers=3 entries=361 value=points
+    100 100 +1.000000
+
+Behind the header one line an entry: a hexadecimal digit for each point of the side on roll, point 1 first, a blank,
+those of the other side, a blank, sign, digit, point, six decimals; 2 points + 12 bytes. The side on roll in
+ascending gnubg position number, the side with nothing left not there, and within it the other side likewise. A file
+in another order is read too where it is small enough to sort (64 MiB), and written in order.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgfmt.errors import CapabilityError, CorruptError, HeaderError, TruncatedError
+from bgfmt.extras.lab.tables import CHEQUERS, POINTS, ROLLS, Domain, ExpectedPoints, Gillogly, domain_ids
+from bgfmt.formats.base import ArrayFormat, Format, Layout, Options, Outlet, Reading, Region
+from bgfmt.game import board
+from bgfmt.storage import Source
+from bgfmt.tables import LazyRows, Table
+
+LONGEST_HEADER = 120
+T = TypeVar("T", bound=Table)
+Bytes = NDArray[np.uint8]
+MAGIC, BINARY_MAGIC = b"bkg-bearoff ", b"bkg-T-"
+COLUMNS, DIGITS = 1 + ROLLS, 7
+DOMAINS: tuple[Domain, ...] = ("union", "intersection")
+BINARY_HEADER = 40
+TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
+
+
+class SixDecimals(Format[T]):
+    """A text format whose numbers have six decimals."""
+
+    def refusal(self, table: T, options: Options) -> str | None:
+        if table.exact:
+            return f"{self.name} holds numbers of six decimals, not exact float64 ones"
+        return table.check()
+
+    def home_of(self, table: T) -> bool:
+        return not table.exact
+
+
+def header_line(source: Source, offset: int) -> bytes:
+    """The first line of a text, its end included; TruncatedError where the file ends before it does."""
+    head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
+    line, ended, _ = head.partition(b"\n")
+    if not ended and len(head) < LONGEST_HEADER:
+        raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
+    return line + ended
+
+
+# -- BKG's table ---------------------------------------------------------------------------------------
+
+
+class Form(NamedTuple):
+    """A text file with every digit of a number at nought, and where those digits are, (rows, 9, 7)."""
+
+    text: Bytes
+    digits: NDArray[np.int64]
+
+
+def _header(domain: Domain) -> bytes:
+    many = len(domain_ids(domain))
+    return f"bkg-bearoff 1 points=6 men=8 pips=25 domain={domain} rolls=8 entries={many}\n".encode()
+
+
+@cache
+def _form(domain: Domain) -> Form:
+    ids = domain_ids(domain)
+    number = " ".join(["0.000000"] * COLUMNS)
+    rows = [
+        f"{k} {''.join(f'{c:x}' for c in counts)} "
+        for k, counts in zip(ids.tolist(), board.unrank_array(ids, POINTS).tolist(), strict=True)
+    ]
+    header = _header(domain)
+    text = header + "".join(f"{row}{number}\n" for row in rows).encode()
+    lengths = np.array([len(row) for row in rows])
+    begins = len(header) + np.cumsum(lengths + len(number) + 1) - len(number) - 1
+    inside = np.array([0, 2, 3, 4, 5, 6, 7])
+    digits = begins[:, None, None] + 9 * np.arange(COLUMNS)[:, None] + inside
+    return Form(np.frombuffer(text, np.uint8), digits)
+
+
+class BkgText(SixDecimals[Gillogly]):
+    name = "bkg-text"
+    title = "BKG table, text"
+    suffixes = (".bkg",)
+    magic = MAGIC
+    carries = (Gillogly,)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        line = header_line(source, offset)
+        domain = next((d for d in DOMAINS if _header(d) == line), None)
+        if domain is None:
+            expected = f"{_header('union').decode().strip()!r} or that of the intersection"
+            raise HeaderError(source.name, "header line", offset, expected, line)
+        form = _form(domain)
+        source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
+        data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
+        digits = data[form.digits]
+        numbers = digits - 48  # uint8: what lies below "0" becomes large
+        fixed = data == form.text
+        fixed[form.digits.reshape(-1)] = numbers.reshape(-1) <= 9
+        if not fixed.all():
+            at = int((~fixed).argmax())
+            begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
+            expected = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
+            stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
+            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(stored))
+        rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
+        size, chequers = len(form.text), CHEQUERS[domain]
+        return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
+
+    def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
+        rows, form = np.asarray(table.rows), _form(table.domain)
+        if int(rows.max(initial=0)) >= 10**DIGITS:
+            raise CapabilityError(f"{self.name} holds numbers below 10, not {rows.max() / 1e6}")
+        text = form.text.copy()
+        text[form.digits] = rows[:, :, None] // TENS % 10 + 48
+        sink.write(text)
+
+    def layout(self, table: Gillogly, **options: Any) -> Layout:
+        form, header = _form(table.domain), _header(table.domain)
+        start, end = len(header), len(form.text)
+        regions = Region("header", 0, start), Region("rows", start, end - start)
+        return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
+
+
+class BkgBinary(ArrayFormat[Gillogly]):
+    name = "bkg-binary"
+    title = "BKG table, float64"
+    array, dtype = "rows", "<f8"
+    suffixes = (".bkb",)
+    magic = BINARY_MAGIC
+    carries = (Gillogly,)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        header = source.bytes(offset, BINARY_HEADER, "header")
+        domain = next((d for d in DOMAINS if _binary_header(d) == header), None)
+        if domain is None:
+            expected = _binary_header("union").decode().strip()
+            raise HeaderError(source.name, "header", offset, f"{expected!r} or with i for u", header)
+        n = len(domain_ids(domain))
+        rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
+        size, chequers = BINARY_HEADER + 8 * COLUMNS * n, CHEQUERS[domain]
+        return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
+
+    def refusal(self, table: Gillogly, options: Options) -> str | None:
+        if not table.exact:
+            return f"{self.name} holds float64 numbers, not those rounded to six decimals"
+        return table.check()
+
+    def header_of(self, table: Gillogly, options: Options) -> bytes:
+        return _binary_header(table.domain)
+
+
+def _binary_header(domain: Domain) -> bytes:
+    return f"bkg-T-06-08-25-{domain[0]}-08-f8".encode().ljust(BINARY_HEADER - 1, b"x") + b"\n"
+
+
+# -- expected points -----------------------------------------------------------------------------------
+
+POINTS_MAGIC = b"bearoff-2s "
+POINTS_HEADER = re.compile(
+    rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
+)
+MOST_SORTED = 64 << 20  # bytes of a file in another order that are sorted in memory
+BLOCK = 4 << 20
+HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # places of the digits in "+1.000000"
+PLUS, MINUS = 43, 45
+
+
+def _points_header(points: int, chequers: int) -> bytes:
+    n = board.count(points, chequers) - 1
+    return f"bearoff-2s 1 points={points} checkers={chequers} entries={n * n} value=points\n".encode()
+
+
+class _PointsLines:
+    """The lines of a file of one size: their labels, and numbers to and from bytes."""
+
+    def __init__(self, points: int, chequers: int) -> None:
+        self.points, self.n = points, board.count(points, chequers) - 1
+        self.width = 2 * points + 12
+        self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
+
+    def blank(self, start: int, stop: int) -> Bytes:
+        """(rows, n, width) lines of the sides on roll start..stop-1 with the value +0.000000."""
+        out = np.empty((stop - start, self.n, self.width), np.uint8)
+        p = self.points
+        out[:] = np.frombuffer(b" " * (2 * p + 2) + b"+0.000000\n", np.uint8)
+        out[:, :, :p] = self.sides[start:stop, None]
+        out[:, :, p + 1 : 2 * p + 1] = self.sides
+        return out
+
+    def filled(self, start: int, worth: NDArray[Any]) -> Bytes:
+        """The lines of these rows of values, int32 millionths."""
+        out = self.blank(start, start + len(worth))
+        at = 2 * self.points + 2
+        out[:, :, at][np.asarray(worth) < 0] = MINUS
+        digits = np.abs(np.asarray(worth, np.int64))[:, :, None] // TENS % 10 + 48
+        out[:, :, at + DIGIT_PLACES] = digits
+        return out
+
+    def values(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int32]:
+        """Millionths of lines (m, width); CorruptError at the first that has no value."""
+        at = 2 * self.points + 2
+        value = lines[:, at : at + 9]
+        digits = value[:, DIGIT_PLACES] - 48
+        sign = value[:, 0]
+        good = (digits <= 9).all(axis=1) & (value[:, 2] == 46) & ((sign == PLUS) | (sign == MINUS))
+        good &= (lines[:, at + 9] == 10) & (lines[:, self.points] == 32) & (lines[:, at - 1] == 32)
+        numbers = digits.astype(np.int64) @ TENS
+        good &= ~((sign == MINUS) & (numbers == 0))  # minus nought is no canonical value
+        if not good.all():
+            row = int((~good).argmax())
+            expected = "two sides and a value such as +0.123456"
+            raise CorruptError(name, offset + row * self.width, expected, repr(lines[row].tobytes()))
+        return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
+
+    def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
+        """us * n + them of the lines of a file, in any order; CorruptError where they are not those of the table."""
+        long = 2 * self.points + 1
+        both = lines, self.blank(0, self.n).reshape(lines.shape)
+        labels, known = (np.ascontiguousarray(rows[:, :long]).view(f"S{long}")[:, 0] for rows in both)
+        if np.array_equal(labels, known):
+            return np.arange(len(known))
+        order = np.argsort(known)
+        found = np.searchsorted(known, labels, sorter=order).clip(max=len(known) - 1)
+        places: NDArray[np.int64] = order[found]
+        if (strange := known[places] != labels).any():
+            row = int(strange.argmax())
+            raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
+        if len(missing := np.setdiff1d(np.arange(len(known)), places)):
+            sides = known[missing[0]].decode()
+            raise CorruptError(name, offset, f"{sides} once", "it is missing or there twice")
+        return places
+
+
+class PointsText(SixDecimals[ExpectedPoints]):
+    name = "points-text"
+    title = "expected points, text"
+    suffixes = (".points",)
+    magic = POINTS_MAGIC
+    carries = (ExpectedPoints,)
+
+    def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
+        line = header_line(source, offset)
+        header = POINTS_HEADER.fullmatch(line)
+        points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
+        if not (1 <= points <= board.MAX_POINTS and 1 <= chequers <= board.MAX_CHEQUERS):
+            expected = _points_header(3, 3).decode().strip()
+            raise HeaderError(source.name, "header line", offset, f"one such as {expected!r}", line)
+        if _points_header(points, chequers) != line:
+            expected = _points_header(points, chequers).decode().strip()
+            raise HeaderError(source.name, "entries", offset, repr(expected), line)
+        n, start = board.count(points, chequers) - 1, offset + len(line)
+        size = n * n * (2 * points + 12)
+        source.need(start + size, f"table of {n * n:,} entries")
+        worth = _worths(source, start, _PointsLines(points, chequers))
+        size += start - offset
+        return Reading.of(
+            ExpectedPoints, source, offset, size, points, chequers, worth=worth, recipe="points"
+        )
+
+    def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
+        sink.write(_points_header(table.points, table.chequers))
+        lines = _PointsLines(table.points, table.chequers)
+        for rows, block in table.blocks(max(1, BLOCK // lines.width * 4)):
+            sink.write(np.ascontiguousarray(lines.filled(rows.start, block["worth"])))
+
+    def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
+        header = _points_header(table.points, table.chequers)
+        width = 2 * table.points + 12
+        regions = (Region("header", 0, len(header)), Region("entries", len(header), width * table.entries))
+        at = len(header) + 2 * table.points + 2
+        return Layout(header, regions, lambda entry, column, item: at + width * entry)
+
+
+def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
+    """The values of a file: made row by row where it is large, and in order then, else sorted."""
+    n, row_bytes = lines.n, lines.n * lines.width
+
+    def text(first: int, stop: int) -> Bytes:
+        data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
+        return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
+
+    if n * row_bytes <= MOST_SORTED:
+        data = text(0, n)
+        out = np.empty(n * n, np.int32)
+        values = lines.values(data, source.name, start)
+        out[lines.places(data, source.name, start)] = values
+        return out.reshape(n, n)
+
+    def fetch(first: int, stop: int) -> NDArray[np.int32]:
+        out = np.empty((stop - first, n), np.int32)
+        for row in range(first, stop):
+            data, at = text(row, row + 1), start + row * row_bytes
+            out[row - first] = lines.values(data, source.name, at)
+            wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
+            if wrong.any():
+                bad, expected = int(wrong.argmax()), "the entries in order (larger files are not sorted)"
+                raise CorruptError(source.name, at + bad * lines.width, expected, repr(data[bad].tobytes()))
+        return out
+
+    return LazyRows((n, n), "i4", fetch)
