@@ -105,7 +105,6 @@ def _distributions(
     for x in range(begin, end):
         left = pips[x - begin] * 6 / 49
         if left > 0 or wider[x - begin]:
-            row = brought[x - begin]
             low, high = 0, held - 1  # rolls that have a chance
             while low < high and within[x, low] == NONE:
                 low += 1
@@ -114,7 +113,7 @@ def _distributions(
             if wider[x - begin]:
                 left += wider[x - begin] / 65535.0
                 for k in range(low, high + 1):
-                    left -= k * table[row, k] / 65535.0
+                    left -= k * table[brought[x - begin], k] / 65535.0
         while left > 0:
             more = min(left, 0.72)
             left -= more
@@ -156,17 +155,15 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
 
 
 @njit()
-def _expand(
-    number: int, counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any,
-    worth: Any,
-) -> int:  # fmt: skip
+def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: Any) -> int:
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
-    kept : (keys, slots, ends, numbers, means, used) of the boards met so far: results of roll r of slot s are at
-    ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it, up to `most`.
+    kept : (keys, slots, ends, numbers, means, used, slack) of the boards met so far: results of roll r of slot s are
+    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within slack[0] of it, up to `most`.
     used (2,): slots and results used.
     """
-    keys, slots, ends, numbers, means, used = kept
+    keys, slots, ends, numbers, means, used, slacks = kept
+    (scratch, found, worth), slack = room, slacks[0]
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
     at = _slot(keys, number)
     if keys[at]:
@@ -190,7 +187,7 @@ def _expand(
                     best = x
             first = n
             limit = worth[best] + slack
-            if many > most:
+            if many > most and np.count_nonzero(worth[:many] <= limit) > most:
                 limit = min(limit, np.sort(worth[:many])[most - 1])
             for y in range(many):
                 x = best if y == 0 else 0 if y == best else y  # the best one first
@@ -245,22 +242,19 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
     """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
     layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
     shares, near, keys, places = space.shares, space.near, space.keys, space.places
-    scratch, found, worth = room
     counts = np.empty(boards.shape[1], np.int64)
     first: Any = layers[t + 1]
     n: Any = first
     used: Any = ends[21 * nexts[t]]
-    _, _, spans, those, their_means, _ = source[:6]
+    _, _, spans, those, their_means = source[:5]
     met = keys[:LAYER_PLACES]  # the boards of this layer
     met[:] = 0
     for c in range(nexts[t], nexts[t + 1]):
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
         share = shares[chosen[c], 1] / np.float32(36)
-        slot = _expand(
-            numbers[chosen[c]], counts, source[6][0], terms, tables, source[:6], scratch, found, worth
-        )
-        most = n - first + spans[slot, 21] - spans[slot, 0]
+        slot = _expand(numbers[chosen[c]], counts, terms, tables, source, room)
+        most = min(n - first + spans[slot, 21] - spans[slot, 0], numbers.size)
         if 2 * most > met.size:
             while 2 * most > met.size:
                 met = keys[: 2 * met.size]
@@ -286,7 +280,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
                 used += 1
             ends[21 * c + roll + 1] = used
     layers[t + 2] = n
-    _describe(first, n, few, terms, tables, space, scratch)
+    _describe(first, n, few, terms, tables, space, room[0])
     return True
 
 
