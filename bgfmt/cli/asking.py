@@ -90,7 +90,8 @@ def _is_position(text: str) -> bool:
 def _is_database(word: str) -> bool:
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    address = "://" in word and not re.search(r"\s|XGID=", word, re.IGNORECASE)  # none inside a pasted text
+    # none inside a pasted text, nor of a page that shows a position
+    address = "://" in word and not re.search(r"\s|XGID=|[?&]pos\w*=", word, re.IGNORECASE)
     return address or os.path.exists(word) or suffixed(word)
 
 

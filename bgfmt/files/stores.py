@@ -239,7 +239,7 @@ class Filling:
     def _tiles(self, making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
         """Make the table tile by tile; as `solve_layers`."""
         pairs = past = 0
-        for tile in workers.run(making.make_elsewhere, self.grid.tiles(), self.grid.after):
+        for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.after):
             self.report.count(tile)
             pairs += self.grid.pairs(tile.tile)
             group, last = tile.tile

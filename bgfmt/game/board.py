@@ -288,6 +288,4 @@ def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
     """Numbers, in a table of `wider` points, of all positions of a table of `points` x `chequers`, in its order."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
-    padded = np.zeros((len(counts), wider), np.int8)
-    padded[:, :points] = counts
-    return rank_array(padded)
+    return rank_array(np.pad(counts, ((0, 0), (0, wider - points))))

@@ -296,7 +296,7 @@ class Making:
         kernels = 0.0 if self.finished(store, tile) else self._work(store, tile)
         return Made(tile, store.read, store.written, time.perf_counter() - began, kernels)
 
-    def make_elsewhere(self, tile: Tile) -> Made:
+    def make_tile(self, tile: Tile) -> Made:
         """As `make`; OSError where this machine does not see the store that was begun."""
         try:
             ChunkStore(self.path).meta(ROOT)

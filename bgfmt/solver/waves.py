@@ -75,17 +75,13 @@ class Layers:
     """Walks the positions of a board by number of chequers, and knows where their records lie.
 
     Records are kept for the positions of the number of chequers at hand and of one fewer only: in two slots, one for
-    odd and one for even numbers, and a last row for "no chequer on the board needed". `depth`, chosen by the number
-    of points when 0, is how many of the lowest points' counts the positions of a range share.
+    odd and one for even numbers, and a last row for "no chequer on the board needed".
     """
 
     points: int
     chequers: int
-    depth: int = 0
 
     def __post_init__(self) -> None:
-        if not self.depth:  # ranges of at most 54,264 positions, however many points
-            self.depth = max(3, self.points - 7)
         terms = board.number_terms(self.points)
         self.terms: Array = np.ascontiguousarray(terms)
         self.steps: Array = np.zeros((self.points + 1, terms.shape[1]), np.int64)
@@ -111,5 +107,5 @@ class Layers:
         return self.slots[chequers & 1] - self.first(chequers), self.slots[fewer & 1] - self.first(fewer)
 
     def waves(self, chequers: int) -> Iterator[Array]:
-        """All positions of exactly `chequers` chequers, as waves."""
-        return waves(self.points, chequers, self.depth)
+        """All positions of exactly `chequers` chequers, as waves of ranges of at most 54,264 positions."""
+        return waves(self.points, chequers, max(3, self.points - 7))

@@ -86,16 +86,13 @@ class LazyRows:
             return found.reshape(*sides[0].shape, *self.shape[2:])[(..., *key[2:])]
         whole = isinstance(first, slice) and first == slice(None)
         if whole and len(self.shape) == 2 and isinstance(rest[0], slice):
-            return self._columns(rest[0])
+            which = rest[0]  # some columns of all rows, still on demand
+            shape = len(self), len(range(*which.indices(self.shape[1])))
+            return LazyRows(shape, self.dtype, lambda a, b: self[a:b][:, which], lambda k: self[k][:, which])
         rows = self[first]
         if isinstance(first, np.ndarray) and rest and isinstance(rest[0], np.ndarray):
             return rows[(np.arange(len(rows)), *rest)]  # pairs
         return rows[rest] if isinstance(first, (int, np.integer)) else rows[(slice(None), *rest)]
-
-    def _columns(self, which: slice) -> LazyRows:
-        """Some columns of all rows, still on demand."""
-        shape = len(self), len(range(*which.indices(self.shape[1])))
-        return LazyRows(shape, self.dtype, lambda a, b: self[a:b][:, which], lambda k: self[k][:, which])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self._fetch(0, len(self)), dtype)

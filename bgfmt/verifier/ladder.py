@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache, partial, update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
@@ -85,7 +85,10 @@ def verify(
         try:
             db = read_source(source, **asked)
         except errors.FormatError as error:
-            best = _best_reading(source, error, climb, same)
+            # of a file without header the reading that proves best
+            readings = rungs.readings(source, error)
+            read = (climb.table(db, source.name, (note, *same)) for db, note in readings)
+            best = min(read, key=lambda r: (r.exit_code, r.wrong), default=None)
             return best or _unreadable(source, error, climb, same)
         more = same if against is None else (*same, _against(db, against, tolerance))
         measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.NOTHING
@@ -133,14 +136,6 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
         Rule.SAME_AGAINST if same else Rule.AGAINST, field=os.fspath(other), found=str(result),
         count=max(1, result.different),
     )  # fmt: skip
-
-
-def _best_reading(
-    source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]
-) -> Report | None:
-    """The report on a file without header under the reading that proves best."""
-    reports = (climb.table(db, source.name, (note, *same)) for db, note in rungs.readings(source, error))
-    return min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
 
 
 def _unreadable(source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
@@ -279,7 +274,8 @@ class Spread:
         """
         opening = (self.path, self.part, self.asked, self.when)
         found: list[R] = []
-        for result in self.workers.run(partial(_elsewhere, function, opening, of_source), parts):
+        named = update_wrapper(partial(_elsewhere, function, opening, of_source), function, ("__name__",), ())
+        for result in self.workers.run(named, parts):
             found.append(result)
             if self.progress is not None:
                 self.progress(len(found), len(parts))

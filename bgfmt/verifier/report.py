@@ -184,7 +184,8 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What a page says of a report, in order, each with its kind; a table is rows of name and value."""
     yield "title", report["file"]
     yield "bad" if report["exit_code"] else "good", report["verdict"]
-    yield "table", _facts(report)
+    facts = [(name, report[name]) for name in FACTS if report.get(name)]
+    yield "table", facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
     yield from (("text", note) for note in report["notes"])
     if report["exact"]:
         yield "heading", "Against the truth"
@@ -231,11 +232,6 @@ def _in_html(kind: str, value: Any) -> str:
         cells = (f"<th>{escape(name.replace('_', ' '))}</th><td>{escape(str(v))}</td>" for name, v in value)
         return f"<table>{''.join(f'<tr>{both}</tr>' for both in cells)}</table>"
     return HTML[kind].format(escape(value))
-
-
-def _facts(report: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    facts = [(name, report[name]) for name in FACTS if report.get(name)]
-    return facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> Any:

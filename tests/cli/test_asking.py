@@ -120,6 +120,8 @@ def test_an_address_inside_a_pasted_text_is_no_database(ask):
     for text in (f"see https://example.org/x {xgid}", f"[url=https://example.org/x]{xgid}[/url]"):
         code, out, err = ask(f'cube "{text}"')
         assert (code, out) == plain[:2], err
+    said = ask("race https://example.org/?position=dwMAAN4FAAAAAA")
+    assert said == ask("race dwMAAN4FAAAAAA")
 
 
 def test_cube(ask):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -60,10 +60,8 @@ class MatchScoreProof(Proof[MatchScore]):
             ("columns for fifteen chequers", table.chequers == board.MAX_CHEQUERS, score.gammons),
         ]
         if known is not None:
-            right, other = (
-                _results(Score(score.away, known, player=p), results)
-                for p in (score.player, 1 - score.player)
-            )
+            scores = (Score(score.away, known, player=p) for p in (score.player, 1 - score.player))
+            right, other = ({k: Results(s.after(0, k), s.after(0, -k)) for k in results} for s in scores)
             k = next((k for k in results if results[k] != right[k]), 1)
             facts += [
                 ("name of the match equity table", known.name, score.met),
@@ -84,10 +82,6 @@ class MatchScoreProof(Proof[MatchScore]):
         if same is None or same.digest != score.digest:
             raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
         return {"away": score.away, "met": same, "player": score.player}
-
-
-def _results(score: Score, points: Iterable[int]) -> dict[int, Results]:
-    return {k: Results(score.after(0, k), score.after(0, -k)) for k in points}
 
 
 def _shipped(score: ScoreFacts) -> met.Met | None:

@@ -203,6 +203,13 @@ def test_the_scheduler_knows_all_tasks_at_once(two: DaskWorkers, tmp_path: Path)
     assert [first, *work] == [str(key) for key in keys]
 
 
+def test_the_dashboard_names_what_is_done(two: DaskWorkers, tmp_path: Path) -> None:
+    solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address_of(two))
+    assert bgfmt.verify(tmp_path / "s", cluster=address_of(two)).exit_code == 0
+    names = two._client.run_on_scheduler(lambda dask_scheduler: set(dask_scheduler.task_prefixes))
+    assert {"make_tile", "check_band"} <= names
+
+
 @pytest.mark.parametrize("words", [("--cluster", ""), ("--cluster", "local:0"), ("--store", "")])
 def test_an_empty_name_is_not_none(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -243,7 +250,7 @@ def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path:
 
     making = Making(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
     with pytest.raises(ClusterError, match="a worker's machine, does not see /"):
-        list(two.run(making.make_elsewhere, making.grid.tiles()))
+        list(two.run(making.make_tile, making.grid.tiles()))
     assert not list(tmp_path.iterdir())
 
 
