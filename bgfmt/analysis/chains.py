@@ -230,7 +230,7 @@ def _ending(columns: Columns, chequers: int) -> Array:
             solve_pairs(solver, columns, np.arange(2 * k).reshape(2, k), out, team, None)
         while len(_endings) >= 4:
             _endings.pop(next(iter(_endings)), None)
-        _endings[key] = found = out.reshape(-1, k)
+        _endings[key] = found = out.reshape(n, n, 2, k).transpose(2, 0, 1, 3).reshape(-1, k)
     return found
 
 

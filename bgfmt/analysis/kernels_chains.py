@@ -15,7 +15,7 @@ MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
-LAYER_PLACES = 1 << 12  # of a hash table, twice as many once half are taken; the MOST_PLAYS of a roll fit
+LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
@@ -96,22 +96,24 @@ def _distributions(
             wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
             pips[x] = scratch[wide]
     for x in range(n):  # by themselves, so that memory is asked for many rows at once
+        row, place = brought[x], begin + x
         for k in range(held):
-            within[begin + x, k] = table[brought[x], k]
+            within[place, k] = table[row, k]
     for x in range(n):
         wider[x] = sums[wider[x]]
     within[begin:end, held:] = NONE
     for x in range(begin, end):
         left = pips[x - begin] * 6 / 49
-        low, high = 0, held - 1  # rolls that have a chance
-        while low < high and within[x, low] == NONE:
-            low += 1
-        while high > low and within[x, high] == NONE:
-            high -= 1
-        if wider[x - begin]:
-            left += wider[x - begin] / 65535.0
-            for k in range(low, high + 1):
-                left -= k * table[brought[x - begin], k] / 65535.0
+        if left > 0 or wider[x - begin]:
+            low, high = 0, held - 1  # rolls that have a chance
+            while low < high and within[x, low] == NONE:
+                low += 1
+            while high > low and within[x, high] == NONE:
+                high -= 1
+            if wider[x - begin]:
+                left += wider[x - begin] / 65535.0
+                for k in range(low, high + 1):
+                    left -= k * table[brought[x - begin], k] / 65535.0
         while left > 0:
             more = min(left, 0.72)
             left -= more
@@ -122,13 +124,11 @@ def _distributions(
                 here, before = within[x, k], within[x, max(k - 2, 0)]
                 within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
         total = NONE
-        for k in range(low, high + 1):
+        for k in range(rolls):
             total += within[x, k]
             within[x, k] = total
-        for k in range(low, high + 1):
+        for k in range(rolls):
             within[x, k] /= total
-        for k in range(high + 1, rolls):
-            within[x, k] = ONE
 
 
 @njit()
@@ -155,18 +155,16 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
 
 
 @njit()
-def _expand(
-    counts: Any, slack: float, terms: Any, tables: Any, kept: Any, scratch: Any, found: Any, worth: Any
-) -> int:
+def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: Any) -> int:
     """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
 
-    kept : (keys, slots, ends, numbers, means, used) of the boards met so far: results of roll r of slot s are at
-    ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within `slack` of it, up to `most`.
+    kept : (keys, slots, ends, numbers, means, used, slack) of the boards met so far: results of roll r of slot s are
+    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within slack[0] of it, up to `most`.
     used (2,): slots and results used.
     """
-    keys, slots, ends, numbers, means, used = kept
+    keys, slots, ends, numbers, means, used, slacks = kept
+    (scratch, found, worth), slack = room, slacks[0]
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
-    number = _number(counts, terms)
     at = _slot(keys, number)
     if keys[at]:
         return slots[at]  # type: ignore[no-any-return]
@@ -189,7 +187,7 @@ def _expand(
                     best = x
             first = n
             limit = worth[best] + slack
-            if many > most:
+            if many > most and np.count_nonzero(worth[:many] <= limit) > most:
                 limit = min(limit, np.sort(worth[:many])[most - 1])
             for y in range(many):
                 x = best if y == 0 else 0 if y == best else y  # the best one first
@@ -244,29 +242,30 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
     """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
     layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
     shares, near, keys, places = space.shares, space.near, space.keys, space.places
-    scratch, found, worth = room
     counts = np.empty(boards.shape[1], np.int64)
     first: Any = layers[t + 1]
     n: Any = first
     used: Any = ends[21 * nexts[t]]
-    _, _, spans, those, their_means, _ = source[:6]
+    _, _, spans, those, their_means = source[:5]
     met = keys[:LAYER_PLACES]  # the boards of this layer
     met[:] = 0
     for c in range(nexts[t], nexts[t + 1]):
         for k in range(counts.size):
             counts[k] = boards[chosen[c], k]
         share = shares[chosen[c], 1] / np.float32(36)
-        slot = _expand(counts, source[6][0], terms, tables, source[:6], scratch, found, worth)
+        slot = _expand(numbers[chosen[c]], counts, terms, tables, source, room)
+        most = min(n - first + spans[slot, 21] - spans[slot, 0], numbers.size)
+        if 2 * most > met.size:
+            while 2 * most > met.size:
+                met = keys[: 2 * met.size]
+            met[:] = 0
+            for x in range(first, n):
+                at = _slot(met, numbers[x])
+                met[at], places[at] = numbers[x] + 1, x
         for roll in range(21):
             begin, end = spans[slot, roll], spans[slot, roll + 1]
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
-            if 2 * (n + end - begin - first) > met.size:
-                met = keys[: 2 * met.size]
-                met[:] = 0
-                for x in range(first, n):
-                    at = _slot(met, numbers[x])
-                    met[at], places[at] = numbers[x] + 1, x
             for x in range(begin, end):
                 at = _slot(met, those[x])
                 if met[at] == 0:
@@ -281,7 +280,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
                 used += 1
             ends[21 * c + roll + 1] = used
     layers[t + 2] = n
-    _describe(first, n, few, terms, tables, space, scratch)
+    _describe(first, n, few, terms, tables, space, room[0])
     return True
 
 
@@ -451,44 +450,48 @@ def _meet(
 
 
 @njit()
-def _share(
-    begin: int, x: int, least: Any, near: Any, apart: Any, first: int, shared: Any, gram: Any, weights: Any
-) -> None:
-    """shared[begin + x]: the shares in which the boards near make up board x of a layer, those that come nearest.
+def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, shared: Any) -> None:
+    """shared[begin : begin + n]: the shares in which the boards near make up those of a layer, that come nearest.
 
-    apart : squared distances of the boards near, from row `first` on. gram (NEAR, NEAR), weights (NEAR,): scratch.
+    apart : squared distances of the boards near, from row `first` on. All boards of the layer are taken together, in
+    vectors; where fewer than NEAR are near, the equations of the others say nothing.
     """
+    lanes = least.shape[1]
+    gram, total = np.zeros((NEAR, NEAR + 1, lanes), np.float32), np.zeros(lanes, np.float32)
+    trace, many = np.zeros(lanes, np.float32), np.zeros(lanes, np.float32)
     for i in range(NEAR):
-        shared[begin + x, i] = NONE if i else ONE
-    many = 1
-    while many < NEAR and near[many, x] >= 0 and least[many, x] < least[0, x] + APART:
-        many += 1
-    if least[0, x] < SAME or many == 1:
-        return
-    trace = NONE
-    for i in range(many):
-        trace += least[i, x]
-    trace *= STIFF / np.float32(many)
-    for i in range(many):
+        for x in range(lanes):
+            used = near[i, x] >= 0 and least[i, x] < least[0, x] + APART
+            gram[i, NEAR, x] = ONE if used else NONE
+            trace[x] += least[i, x] if used else NONE
+            many[x] += gram[i, NEAR, x]
+    for i in range(NEAR):
         for j in range(i):
-            squares = apart[first + near[i, x], near[j, x]]
-            gram[i, j] = gram[j, i] = (least[i, x] + least[j, x] - squares) / np.float32(2)
-        gram[i, i] = least[i, x] + trace
-        weights[i] = ONE
-    for i in range(many):
-        for j in range(i + 1, many):
-            factor = gram[j, i] / gram[i, i]
-            for k in range(i, many):
-                gram[j, k] -= factor * gram[i, k]
-            weights[j] -= factor * weights[i]
-    total = NONE
-    for i in range(many - 1, -1, -1):
-        for j in range(i + 1, many):
-            weights[i] -= gram[i, j] * weights[j]
-        weights[i] /= gram[i, i]
-        total += weights[i]
-    for i in range(many):
-        shared[begin + x, i] = weights[i] / total
+            for x in range(n):
+                if gram[i, NEAR, x] == ONE:
+                    squares = apart[first + near[i, x], near[j, x]]
+                    gram[i, j, x] = gram[j, i, x] = (least[i, x] + least[j, x] - squares) / np.float32(2)
+        for x in range(lanes):
+            one = least[i, x] + trace[x] * np.true_divide(STIFF, many[x])
+            gram[i, i, x] = one if gram[i, NEAR, x] == ONE else ONE
+    for i in range(NEAR):
+        for j in range(i + 1, NEAR):
+            for x in range(lanes):
+                gram[j, i, x] = np.true_divide(gram[j, i, x], gram[i, i, x])
+            for k in range(i + 1, NEAR + 1):
+                for x in range(lanes):
+                    gram[j, k, x] -= gram[j, i, x] * gram[i, k, x]
+    for i in range(NEAR - 1, -1, -1):
+        for j in range(i + 1, NEAR):
+            for x in range(lanes):
+                gram[i, NEAR, x] -= gram[i, j, x] * gram[j, NEAR, x]
+        for x in range(lanes):
+            gram[i, NEAR, x] = np.true_divide(gram[i, NEAR, x], gram[i, i, x])
+            total[x] += gram[i, NEAR, x]
+    for x in range(n):
+        for i in range(NEAR):
+            alone = NONE if i else ONE
+            shared[begin + x, i] = alone if least[0, x] < SAME else np.true_divide(gram[i, NEAR, x], total[x])
 
 
 @njit()
@@ -502,9 +505,13 @@ def _choose(t: int, most: int, space: Any) -> None:
     distance = np.empty(_padded(n), np.float32)
     apart, together = np.empty((most, most), np.float32), space.apart
     best = -1
+    often, weighted = np.zeros(_padded(n), np.float32), np.empty(_padded(n), np.float32)
+    bits = weighted.view(np.int32)  # of floats that are not negative: they order like the floats
     for x in range(begin, end):
-        if numbers[x] and (best < 0 or shares[x, 0] > shares[best, 0]):
-            best = x
+        if numbers[x]:
+            often[x - begin] = shares[x, 0] + np.float32(1e-6)
+            if best < 0 or shares[x, 0] > shares[best, 0]:
+                best = x
     many: Any = np.int64(0)
     while best >= 0 and many < most:
         chosen[first + many] = best
@@ -512,12 +519,14 @@ def _choose(t: int, most: int, space: Any) -> None:
         for c in range(many + 1):
             apart[c, many] = apart[many, c] = distance[chosen[first + c] - begin]
         many += 1
-        best = -1
-        farthest = NONE
-        for x in range(n):
-            weighted = least[0, x] * (shares[begin + x, 0] + np.float32(1e-6))
-            if weighted > farthest and least[0, x] > SAME and numbers[begin + x]:
-                farthest, best = weighted, begin + x
+        best, top = -1, np.int32(0)
+        for x in range(often.size):
+            weighted[x] = least[0, x] * often[x] if least[0, x] > SAME else NONE
+            top = max(top, bits[x])
+        if top:
+            best = begin
+            while bits[best - begin] != top:
+                best += 1
     space.nexts[t + 1] = first + many
     order = np.argsort(means[chosen[first : first + many]])  # by rising means
     places = np.empty(many, np.int64)
@@ -528,11 +537,10 @@ def _choose(t: int, most: int, space: Any) -> None:
     for i in range(many):
         for j in range(many):
             together[first + places[i], places[j]] = apart[i, j]
-    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
     zero: Any = np.int64(0)
+    _share(begin, n, least, near, apart, zero, weights)
     for x in range(n):
         if numbers[begin + x]:
-            _share(begin, x, least, near, apart, zero, weights, gram, own)
             for i in range(NEAR):
                 beside[begin + x, i] = places[max(near[i, x], 0)]
             shares[chosen[first + beside[begin + x, 0]], 1] += shares[begin + x, 0]
@@ -553,9 +561,8 @@ def _between(t: int, chain: Any, space: Any) -> None:
     for c in range(many):
         x = chosen[first + c]
         _meet(c, x, within, theirs[x], gains, begin, columns, low, distance, least, near)
-    gram, own = np.empty((NEAR, NEAR), np.float32), np.empty(NEAR, np.float32)
+    _share(begin, n, least, near, apart, first, weights)
     for x in range(n):
         if numbers[begin + x]:
-            _share(begin, x, least, near, apart, first, weights, gram, own)
             for i in range(NEAR):
                 beside[begin + x, i] = max(near[i, x], 0)

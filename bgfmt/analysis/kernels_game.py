@@ -19,6 +19,7 @@ from bgfmt.analysis.kernels_chains import (
     race,
 )
 from bgfmt.jit import njit
+from bgfmt.jit.lanes import fetch_line
 from bgfmt.solver.kernels.maxima import best_rolls
 
 HALF = np.float32(0.5)
@@ -73,7 +74,7 @@ def _rises(values: Any, wins: Any, by: int, up: Any, along: Any) -> None:
 @njit()
 def _ratio(up: Any, along: Any, least: Any, out: Any) -> None:
     for i in range(out.size):
-        out[i] = min(STEEPEST * least[i], max(NONE, up[i] / along[i]))
+        out[i] = min(STEEPEST * least[i], max(NONE, np.true_divide(up[i], along[i])))
 
 
 @njit()
@@ -186,6 +187,14 @@ def _half(
     their_within, their_gains, their_small = other.within, other.gains, other.small
     many = others.size
     lanes = k * many
+    begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
+    rests = np.empty(many, np.int64)  # where exact values against each of the others begin, if there are any
+    for b in range(many):
+        rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
+        for x in range(begin, end if rests[b] >= 0 else begin):
+            if small[x] >= 0:  # asked for well before they are read
+                fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
+    all_exact = (rests >= 0).all()
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
     if known:
@@ -194,7 +203,6 @@ def _half(
     still = np.zeros((mine.within.shape[1], wide), np.float32)
     low, highs = np.empty(lanes, np.float32), np.empty((4, lanes), np.float32)
     counts, lone = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
-    exact = np.zeros(lanes, np.bool_)
     for b in range(many):
         y = others[b]
         for j in range(still.shape[0]):
@@ -208,54 +216,47 @@ def _half(
         counts[one], lone[one] = wholes[c], won[c, 1]
     values, wins = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
     chances = np.empty(wide, np.float32)
-    numbers, within, gains, small = mine.numbers, mine.within, mine.gains, mine.small
+    numbers, within, gains = mine.numbers, mine.within, mine.gains
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
-    begin, end = mine.layers[t + 1], mine.layers[t + 2]
-    for b in range(many):  # by itself, so that the memory is asked for many values at once
-        other_small = their_small[others[b]]
-        if other_small >= 0:
-            exact[b::many] = True
-            for x in range(begin, end):
-                if small[x] >= 0:
-                    at = (other_small * few + small[x]) * 2 + 1 - side
-                    for c in range(k):
-                        rows[x - begin, c * many + b] = ending[at, c]
     two = 2 * lanes
     for x in range(begin, end):
         if not numbers[x]:
             for i in range(lanes):
                 rows[x - begin, i] = -low[i]
             continue
-        for b in range(wide):
-            chances[b] = ONE
-        before = NONE
-        for j in range(still.shape[0]):
-            here = within[x, j] - before
-            if here != NONE:
-                before = within[x, j]
-                for b in range(wide):
-                    chances[b] -= here * still[j, b]
-                if before == ONE:
-                    break
-        for c in range(k):
-            for b in range(many):
-                wins[c * many + b] = chances[b]
-        p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
-        v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
-        gain = gains[x]
-        for i in range(lanes):
-            if known:
-                value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
-                j, m = lanes + i, two + i
-                steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
-                middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
-                value += steep * (wins[i] - HALF * middle)
-            else:
-                value = wins[i] * counts[i] - lone[i]
-            values[i] = max(low[i], min(highs[gain, i], value))
-        if small[x] >= 0:
+        if small[x] < 0 or not all_exact:
+            for b in range(wide):
+                chances[b] = ONE
+            before = NONE
+            for j in range(still.shape[0]):
+                here = within[x, j] - before
+                if here != NONE:
+                    before = within[x, j]
+                    for b in range(wide):
+                        chances[b] -= here * still[j, b]
+                    if before == ONE:
+                        break
+            for c in range(k):
+                for b in range(many):
+                    wins[c * many + b] = chances[b]
+            p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
+            v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
+            gain = gains[x]
             for i in range(lanes):
-                values[i] = rows[x - begin, i] if exact[i] else values[i]
+                if known:
+                    value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
+                    j, m = lanes + i, two + i
+                    steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
+                    middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
+                    value += steep * (wins[i] - HALF * middle)
+                else:
+                    value = wins[i] * counts[i] - lone[i]
+                values[i] = max(low[i], min(highs[gain, i], value))
+        if small[x] >= 0:
+            for c in range(k):
+                for b in range(many):
+                    if rests[b] >= 0:
+                        values[c * many + b] = ending[rests[b] + small[x], c]
         for i in range(lanes):
             rows[x - begin, i] = -values[i]
         for c in range(k):
@@ -289,8 +290,8 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     its m x n pairs of boards stand from starts[h] on, see `_line`; after the last one there are none.
     game : (doubling, won, wholes, cubeless, ending, few); doubling of each side (may, passed, source, add, times);
     won of each side (K, 4): value to it of winning; wholes (K,): what winning instead of losing counts; cubeless: the
-    column without a cube, -1 for none; ending : exact values, (few few 2, K), by the numbers of the board on
-    roll and the other, and by which side is on roll.
+    column without a cube, -1 for none; ending : exact values, (2 few few, K), by which side is on roll, and by the
+    numbers of the board on roll and of the other.
     """
     k = on_roll.size
     wholes, cubeless = game[2], game[3]
