@@ -11,6 +11,7 @@ from bgfmt.analysis.answers import PLAYED, RankedPlay
 from bgfmt.cli import asking, options
 
 EQUITIES = ("money", "cubeless", "match")
+AS_GOOD = 5e-7
 
 
 @click.command()
@@ -67,8 +68,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
-    more = asking.title(answer.state) if answer.state else ""
-    lines += [more] if more else []
+    lines += filter(None, [asking.title(answer.state) if answer.state else ""])
     for (high, low), one in answer.ranked.items():
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
@@ -76,7 +76,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             lines += [_line(place, play, first.source) for place, play in enumerate(answer.one.plays, 1)]
         else:
             best = one.plays[0]
-            rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= 5e-7]
+            rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= AS_GOOD]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
@@ -87,8 +87,8 @@ def _line(place: int, play: RankedPlay, source: str) -> str:
     what = "play-outs'" if source == PLAYED else "estimate's" if play.approximate else "table's"
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
-    loss = f"  (-{play.loss:.5f}{lost}{close})" if place > 1 else ""
-    return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss}"
+    loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > AS_GOOD else "  (as good)"
+    return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss * (place > 1)}"
 
 
 def _value(play: RankedPlay) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
-from bgfmt.files.database import read_source
+from bgfmt.files.database import foreign, read_source
 from bgfmt.formats import Format, Salvage
 from bgfmt.formats.base import shown
 from bgfmt.solver.machine import thread_count
@@ -85,8 +85,10 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
         best, reason = _best(rest, name, progress)
         if best is None or best.share < best.least:
             if pieces and not formats.resembles(rest):
-                notes.append(f"{plural(len(rest), 'byte')} at the end belonged to no table and were left out")
+                notes.append(f"left out at the end, of no table: {plural(len(rest), 'byte')}")
                 break
+            if cause := foreign(rest[: 1 << 16]):
+                raise UnknownFormatError(f"{name}: {cause}")
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             reason = reason or "it is not a table that can be recomputed"
             again = "it has to be made anew"
@@ -100,7 +102,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
             continue
         pieces.append(best.data)
         changed = plural(best.changed, "entry") if best.changed else "no entry had to be"
-        how = [best.how] * bool(best.how) or _other_bytes(before, best)
+        how = [best.how] if best.how else _other_bytes(before, best)
         notes.append("; ".join([f"{changed} recomputed, of {best.entries:,}", *how]))
     mended = b"".join(pieces)
     if mended == data:

@@ -294,6 +294,9 @@ def test_play(ask):
     chance = ask("play gnubg_os0.bd 0 0 0 2 3 4 65 --measure off:6")
     assert "chance to be off within 6 more rolls" in chance[1]
     assert "estimated" in ask('play gnubg_os0.bd "3 3 / 2 2" 21 --no-settle')[1]
+    equal = ask('play gnubg_ts0.bd "0 1 0 0 1 / 0 1 1" 21')[1]
+    assert all(words in equal for words in ("2. 5/3 2/1", "(as good)"))
+    assert "-0.00000" not in equal
 
 
 @pytest.mark.parametrize(

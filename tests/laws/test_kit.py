@@ -42,6 +42,10 @@ def test_a_new_format_passes_its_tests_out_of_the_box(
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "3 passed" in done.stdout
+    line = next(part for part in (package / "README.md").read_text().split("`") if "bgfmt convert" in part)
+    table = ROOT / "fixtures/golden/gnubg/os_p02.bd"
+    command = [sys.executable, "-m", "bgfmt", *line.replace("TABLE.bd", str(table)).split()[1:]]
+    subprocess.run(command, cwd=package, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)}, check=True)
 
 
 @pytest.mark.parametrize(

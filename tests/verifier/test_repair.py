@@ -12,7 +12,7 @@ import pytest
 
 import bgfmt
 from bgfmt.cli import run
-from bgfmt.errors import OutputExistsError, VerificationError
+from bgfmt.errors import OutputExistsError, UnknownFormatError, VerificationError
 from bgfmt.verifier import repair as repairing
 from tests.support import damage
 
@@ -101,6 +101,13 @@ def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> No
     path = tmp_path / "cut.bd"
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
     with pytest.raises(VerificationError, match=r"at best \d+% of it is right, and \d+% must be"):
+        bgfmt.repair(path, tmp_path / "out.bd")
+
+
+def test_a_transfer_as_text_is_said_instead(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / "text.bd"
+    path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes().replace(b"\n", b"\r\n"))
+    with pytest.raises(UnknownFormatError, match="copy the file as binary"):
         bgfmt.repair(path, tmp_path / "out.bd")
 
 
