@@ -56,7 +56,9 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
     there: Any = np.int64(1)
     back: Any = np.int64(-1)
     double = dice[0] == dice[1]
-    end = start
+    end, last = start, counts.size - 1
+    before = np.empty(4, np.int64)  # position numbers on the way
+    before[0] = _number(counts, terms)
     for order in range(1 if double else 2):
         depth = 0
         path[0] = counts.size  # the source tried last; the next one is below it
@@ -71,10 +73,15 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
                 if depth >= 0:
                     _shift(counts, path[depth], dice[order if depth == 0 else 1 - order], back)
                 continue
-            _shift(counts, i, die, there)
-            number = _number(counts, terms)
+            number, above = before[depth], 0
+            for k in range(last - max(i - die, -1)):
+                above += counts[last - k]
+                if k >= last - i:  # one fewer from here on
+                    number -= terms[k, above] - terms[k, above - 1]
             if number != 0 and depth < (3 if double else 1):
+                _shift(counts, i, die, there)
                 depth += 1
+                before[depth] = number
                 path[depth] = i + 1 if double else counts.size
                 continue
             out[end] = number
@@ -83,7 +90,6 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
                 known += 1
             if known == end:
                 end += 1
-            _shift(counts, i, die, back)
     return end
 
 
