@@ -23,7 +23,7 @@ from bgfmt import solver
 from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, CorruptError, OutputExistsError, ScratchError, SolverError
 from bgfmt.files.solve import solve_stored
-from bgfmt.solver import tiles
+from bgfmt.solver import stored
 from bgfmt.storage.chunks import ChunkStore
 from bgfmt.storage.sink import FileSink
 from tests.support import crash
@@ -39,7 +39,7 @@ class StopError(Exception):
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 32 places, so that small tables have many."""
-    monkeypatch.setattr(tiles, "SMALLEST_CHUNK", 32)
+    monkeypatch.setattr(stored, "SMALLEST_CHUNK", 32)
 
 
 def solved(folder: Path, chequers: int = 5, **options: object) -> str:
@@ -98,8 +98,6 @@ def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: 
     stopped(tmp_path, after)
     chunks = {file: file.stat().st_mtime_ns for file in chunk_files(tmp_path / "s")}
     begun: list[int] = []
-    from bgfmt.solver import stored
-
     layer = stored.Pairs.layer
     monkeypatch.setattr(
         stored.Pairs,
@@ -348,7 +346,7 @@ def test_a_store_killed_at_every_change_of_it_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is kept with --store becomes the store of a run that never ended, without a killed writer's halves."""
-    monkeypatch.setattr(tiles, "SMALLEST_CHUNK", 128)  # as in the process that is killed
+    monkeypatch.setattr(stored, "SMALLEST_CHUNK", 128)  # as in the process that is killed
     start, work = tmp_path / "start", tmp_path / "work"
     start.mkdir()
     arguments = ["solve", "two-sided", "4x4", "--quiet", "--store", str(tmp_path / "whole")]

@@ -1,10 +1,9 @@
 """Tables made on Numba's simulator of a CUDA device, held against those of the processor; run by test_device.py."""
 
 import numpy as np
-from bgfmt.solver.tiles import grid_of
 
 from bgfmt import solver
-from bgfmt.solver.stored import Making
+from bgfmt.solver.stored import Making, grid_of
 from bgfmt.storage.chunks import ChunkStore
 
 
