@@ -35,6 +35,7 @@ from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import draw, draw_side
 from bgfmt.game.state import GameState
+from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -368,8 +369,6 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    from bgfmt.tables import MatchScore
-
     library, lines, position = advisor.library, [], state.position
     for table in library.tables:
         name = library.name(table)

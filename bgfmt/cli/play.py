@@ -68,7 +68,8 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
     lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
-    lines += filter(None, [asking.title(answer.state) if answer.state else ""])
+    if answer.state and (more := asking.title(answer.state)):
+        lines.append(more)
     for (high, low), one in answer.ranked.items():
         if not one.plays:
             lines.append(f"  {high}{low}  no chequer can move")
@@ -88,7 +89,7 @@ def _line(place: int, play: RankedPlay, source: str) -> str:
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
     loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > AS_GOOD else "  (as good)"
-    return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss * (place > 1)}"
+    return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss if place > 1 else ''}"
 
 
 def _value(play: RankedPlay) -> str:
