@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-from importlib.resources import files
 from pathlib import Path
 
 from bgfmt.errors import CapabilityError, CorruptError
@@ -41,7 +40,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
         text.lower().removesuffix(".xml")
     )
     if shipped is not None and not (text.lower().endswith(".xml") and Path(text).exists()):
-        data = files("bgfmt").joinpath("data", "met", f"{shipped}.xml").read_bytes()
+        data = Path(__file__).parents[1].joinpath("data", "met", f"{shipped}.xml").read_bytes()
         return read(data, f"{shipped}.xml", shipped, extend=extend)
     path = Path(text)
     try:
