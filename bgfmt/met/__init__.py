@@ -68,4 +68,4 @@ def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool =
         return gnubg_xml.read(data, source, name, extend=extend)
     if start in (b"[", b";"):
         return ini.read(data, source, name, extend=extend)
-    raise CorruptError(source, 0, "a match equity table, XML or INI", repr(data[:16]))
+    raise CorruptError(source, 0, "a match equity table, XML or INI", data[:16])

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore, Table, TwoSided, of_kind
 from bgfmt.tables.match_score import ScoreFacts
 
-if TYPE_CHECKING:
-    from numpy.random import Generator as Rng
-
 #: own and the other's points to go: even and odd, leads and trails, after the Crawford game
 SCORES = (
     (2, 1), (3, 1), (4, 1), (5, 1), (9, 1), (2, 2), (2, 3), (2, 4), (2, 7), (3, 2), (4, 2), (3, 3),
@@ -42,6 +39,7 @@ SCORES = (
 CLOSE = 0.02
 LIMIT = 8_000_000  # pairs of boards times cube states solved for one question
 SMALL = 6  # points and chequers of the table that most questions are from
+Rng: TypeAlias = "np.random.Generator"  # whose module is not loaded for the list of commands
 
 
 @cache
