@@ -37,6 +37,15 @@ from importlib import import_module
 from typing import Any
 
 
+def shown(data: object, most: int = 16) -> str:
+    """A few bytes as a person reads them: text where it is text, else hexadecimal; anything else as it is."""
+    if not isinstance(data, bytes):
+        return str(data)
+    part = data[:most]
+    text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
+    return text + " ..." * (len(data) > most) if data else "the end"
+
+
 class BgfmtError(Exception):
     """Root of every error raised by bgfmt itself. All of them pickle."""
 
@@ -75,7 +84,7 @@ class HeaderError(FormatError):
     """A field of a header holds something its format does not allow."""
 
     def __init__(self, name: str, field: str, offset: int, expected: object, found: object) -> None:
-        super().__init__(f"{name}: {field} at byte {offset:,}: expected {expected}, found {found}")
+        super().__init__(f"{name}: {field} at byte {offset:,}: expected {expected}, found {shown(found, 40)}")
         self.field, self.offset, self.expected, self.found = field, offset, expected, found
 
 
@@ -104,7 +113,7 @@ class CorruptError(FormatError):
         self, name: str, offset: int, expected: object, found: object, position_number: int | None = None
     ) -> None:
         where = f"byte {offset:,}" + ("" if position_number is None else f" (position {position_number:,})")
-        super().__init__(f"{name}: {where}: expected {expected}, found {found}")
+        super().__init__(f"{name}: {where}: expected {expected}, found {shown(found, 40)}")
         self.offset, self.expected, self.found = offset, expected, found
         self.position_number = position_number
 

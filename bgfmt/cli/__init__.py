@@ -79,7 +79,6 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process; every error becomes one line on stderr and an exit code."""
     # NumPy's warnings, of values in a damaged file that are not numbers
     warnings.simplefilter("ignore", RuntimeWarning)
-    gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
     sys.unraisablehook = _interrupt_again
     try:
         code = run(arguments)

@@ -190,10 +190,10 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
     What a terminal could obey is escaped.
     """
     text = json.dumps(value, indent=indent, default=plain_value, ensure_ascii=False)
-    click.echo(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(re.sub(_OBEYED, lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_OBEYED = "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 
 
 def plain_value(value: Any) -> Any:

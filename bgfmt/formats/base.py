@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, OptionError
+from bgfmt.errors import BgfmtError, CapabilityError, OptionError, shown
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.storage.sink import Data, size_of
@@ -225,15 +225,6 @@ def promised(shape: tuple[int, ...], dtype: Any) -> LazyRows:
         raise CapabilityError("these rows are promised, not made")
 
     return LazyRows(shape, dtype, fetch)
-
-
-def shown(data: bytes) -> str:
-    """A few bytes as a person reads them: text where it is text, else hexadecimal."""
-    if not data:
-        return "the end"
-    part = data[:16]
-    text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
-    return text + (" ..." if len(data) > 16 else "")
 
 
 Progress = Callable[[int, int], None]

@@ -295,7 +295,7 @@ def _array(source: Source, member: Member) -> NDArray[Any]:
     head = source.bytes(member.offset, min(member.size, 1024), member.name)
     header = NPY.match(head)
     if header is None or not member.name.endswith(".npy"):
-        raise CorruptError(source.name, member.offset, "a plain array in C order", repr(head[:80]))
+        raise CorruptError(source.name, member.offset, "a plain array in C order", head)
     shape = tuple(int(axis) for axis in header.group(2).decode().replace(" ", "").split(",") if axis)
     dtype, start = np.dtype(header.group(1).decode()), header.end()
     if start + prod(shape) * dtype.itemsize != member.size:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-from importlib.resources import files
 from pathlib import Path
 
 from bgfmt.errors import CapabilityError, CorruptError
@@ -41,7 +40,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
         text.lower().removesuffix(".xml")
     )
     if shipped is not None and not (text.lower().endswith(".xml") and Path(text).exists()):
-        data = files("bgfmt").joinpath("data", "met", f"{shipped}.xml").read_bytes()
+        data = Path(__file__).parents[1].joinpath("data", "met", f"{shipped}.xml").read_bytes()
         return read(data, f"{shipped}.xml", shipped, extend=extend)
     path = Path(text)
     try:
@@ -69,4 +68,4 @@ def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool =
         return gnubg_xml.read(data, source, name, extend=extend)
     if start in (b"[", b";"):
         return ini.read(data, source, name, extend=extend)
-    raise CorruptError(source, 0, "a match equity table, XML or INI", repr(data[:16]))
+    raise CorruptError(source, 0, "a match equity table, XML or INI", data[:16])

@@ -9,9 +9,9 @@ entity is refused.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from bgfmt.errors import CorruptError, FormatError
 from bgfmt.met.model import MAX_AWAY, Met, Row, chance, finished, whole
@@ -151,8 +151,8 @@ def write(met: Met, description: str = "") -> bytes:
         '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',
         "<met>",
         "  <info>",
-        f"    <name>{escape(met.title or met.name)}</name>",
-        f"    <description>{escape(description)}</description>",
+        f"    <name>{escape(met.title or met.name, quote=False)}</name>",
+        f"    <description>{escape(description, quote=False)}</description>",
         f"    <length>{met.length}</length>",
         "  </info>",
         '  <pre-crawford-table type="explicit">',

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from bgfmt import formats
-from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError
+from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError, shown
 from bgfmt.files.database import foreign, read_source
 from bgfmt.formats import Format, Salvage
-from bgfmt.formats.base import shown
 from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.verifier import rungs

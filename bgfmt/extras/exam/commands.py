@@ -16,7 +16,7 @@ from bgfmt import storage
 from bgfmt.analysis.questions import parse_away
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
-from bgfmt.errors import UnknownFormatError
+from bgfmt.errors import CapabilityError, UnknownFormatError
 from bgfmt.extras.exam import candidates, judging, labels, making, report
 from bgfmt.extras.exam.sets import KINDS, Exam
 from bgfmt.files.database import open_database
@@ -121,7 +121,9 @@ def _sit(
         asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
         with redirect_stdout(sys.stderr), asking as progress:
             answers = judging.sit(make, exam, progress=progress, **how)
-        judged.append(judging.judge(exam, answers, engine, least))
+        judged.append(one := judging.judge(exam, answers, engine, least))
+        if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
+            raise CapabilityError(f"{engine}: no question was answered: {judging.findings(one)[0].words}")
     made = report.Report(judged, worst)
     if output is not None:
         with storage.create(output, force=force) as sink:
@@ -222,8 +224,7 @@ def check_labels(
     """
     if not tolerance >= 0:
         raise click.UsageError("--tolerance is a number, not nan")
-    bad = next((one for one in mapped if "=" not in one), None)
-    if bad is not None:
+    for bad in (one for one in mapped if "=" not in one):
         raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
     with Progress("checking", " rows", quiet=quiet) as progress:
         pairs = dict(one.split("=", 1) for one in mapped)

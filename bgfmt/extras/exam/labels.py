@@ -93,8 +93,7 @@ def read(path: str) -> list[Row]:
         if path.endswith((".parquet", ".pq")):
             return list(parquet.read_table(path).to_pylist())
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = path.endswith((".jsonl", ".json", ".ndjson"))
-            if lines:
+            if path.endswith((".jsonl", ".json", ".ndjson")):
                 rows = [json.loads(line) for line in file if line.strip()]
             else:
                 first = file.readline()
@@ -104,8 +103,7 @@ def read(path: str) -> list[Row]:
                 names = [name for name in table.fieldnames or () if name]
                 if len(names) > len(set(names)):
                     raise ValueError("two columns have one name")
-                long = next((k for k, row in enumerate(rows, 1) if any(row.get(None) or ())), 0)
-                if long:
+                for long in (k for k, row in enumerate(rows, 1) if any(row.get(None) or ())):
                     raise ValueError(f"row {long} has more values than there are columns")
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
@@ -352,7 +350,8 @@ class _Check:
                 raise PositionError(f"{state.position}: the game is over")
             return state
         except BgfmtError as error:
-            self.note(k, "no position", "", printable(error, 120))
+            cause = "the row is short" if row.get(self.columns["position"]) is None else ""
+            self.note(k, "no position", cause, printable(error, 120))
             return None
 
     def number(self, k: int, role: str) -> float | None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ SCORES = (
 CLOSE = 0.02
 LIMIT = 8_000_000  # pairs of boards times cube states solved for one question
 SMALL = 6  # points and chequers of the table that most questions are from
-Rng = np.random.Generator
+Rng: TypeAlias = "np.random.Generator"  # whose module is not loaded for the list of commands
 
 
 @cache

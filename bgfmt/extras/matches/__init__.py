@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from typing import Protocol
 
-from bgfmt.errors import FormatError, UnknownFormatError
+from bgfmt.errors import FormatError, UnknownFormatError, shown
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
 from bgfmt.files.database import foreign
 from bgfmt.game.drawing import printable
@@ -49,7 +49,7 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
     if reason := foreign(data[: 1 << 16]):
         raise UnknownFormatError(f"{name}: {reason}", READERS)
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
-    what = f"it begins with {data[:8]!r}" if data else "the file is empty"
+    what = f"it begins with {shown(data[:8])}" if data else "the file is empty"
     asked = f"(asked: {', '.join(READERS)}{broken})"
     raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", READERS)
 

@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
-from bgfmt.errors import FormatError, PositionError, TruncatedError
+from bgfmt.errors import FormatError, PositionError, TruncatedError, shown
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, walked
@@ -253,7 +253,7 @@ _MEMBER = struct.Struct("<B255s256x4IB3x")
 def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     """The records of temp.xg, of which no more is unpacked than a match may have."""
     if len(data) < _HEADER.size or not recognise(data):
-        raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {data[:8]!r}")
+        raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {shown(data[:8])}")
     _, _, size, thumbnail = _HEADER.unpack_from(data)
     begin, most = size + thumbnail, MOST_RECORDS * RECORD
     if size < _HEADER.size:

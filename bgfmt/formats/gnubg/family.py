@@ -31,20 +31,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, HeaderError
-from bgfmt.formats.base import (
-    ROLLS,
-    ArrayFormat,
-    Head,
-    Layout,
-    Option,
-    Options,
-    Reading,
-    Region,
-    Salvage,
-    T,
-    shown,
-)
+from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, shown
+from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
 from bgfmt.formats.records import Fact, Record, number, truth
 from bgfmt.game import board, moves
 from bgfmt.game.board import Side

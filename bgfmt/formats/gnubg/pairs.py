@@ -20,7 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading, shown
+from bgfmt.errors import shown
+from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.gnubg import family
 from bgfmt.formats.gnubg.family import HYPER_POINTS, GnubgFormat, HeaderFacts
 from bgfmt.storage import Source

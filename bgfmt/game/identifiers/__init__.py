@@ -60,22 +60,18 @@ SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
 #: how identifiers stand in longer text: with their name before them, or by a form that no other words have
 _IS = r"[\s\"'=:\]]*"
 _ID = r"[A-Za-z0-9+/]{8,}"
-_XGID = re.compile(rf"xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})", re.I)
-_POSITION_ID = re.compile(
-    rf"(?:position[- _]?id|set board){_IS}({_ID})(?:=*\W+match[- _]?id{_IS}([\w+/]+))?", re.I
-)
-_MATCH_ID = re.compile(rf"match[- _]?id{_IS}({_ID})", re.I)
-_GNUBG_ID = re.compile(rf"gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?:\s*:\s*[A-Za-z0-9+/]{{11,13}}\b)?)", re.I)
-_BARE_GNUBG_ID = re.compile(r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])")
+_XGID = rf"(?i)xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})"
+_POSITION_ID = rf"(?i)(?:position[- _]?id|set board){_IS}({_ID})(?:=*\W+match[- _]?id{_IS}([\w+/]+))?"
+_MATCH_ID = rf"(?i)match[- _]?id{_IS}({_ID})"
+_GNUBG_ID = rf"(?i)gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?:\s*:\s*[A-Za-z0-9+/]{{11,13}}\b)?)"
+_BARE_GNUBG_ID = r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])"
 #: under the names that gnubg gives them in other languages, or under none
-_PAIR = re.compile(
-    r"(?<![\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])"
-)
+_PAIR = r"(?<![\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])"
 #: under any name or none: what has the form of a Position ID and can be one
-_UNNAMED = re.compile(r"(?<![\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)")
-_TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
-_FIBS_LINE = re.compile(r"(?<!\w)(board:[^\r\n]*)")
-_DRAWN = re.compile(r"\+-?1[23]-1[14]-|\+2?24-23-")
+_UNNAMED = r"(?<![\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)"
+_TAG = r"(?i)</?[a-z][^<>]*>"
+_FIBS_LINE = r"(?<!\w)(board:[^\r\n]*)"
+_DRAWN = r"\+-?1[23]-1[14]-|\+2?24-23-"
 #: signs that mail, browsers and word processors put in the place of others
 _SIGNS = {ord(sign): "-" for sign in "\u2010\u2011\u2012\u2013\u2014\u2212"}
 _SIGNS |= dict.fromkeys(map(ord, "\0\u200b\u200c\u200d\u2060\ufeff"), "")
@@ -126,7 +122,7 @@ def _mended(text: str) -> str:
         "%(?:25)*(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text.translate(_SIGNS), flags=re.I
     )
     text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
-    plain, tags = _TAG.sub(" ", text), "\n".join(_TAG.findall(text))  # such as the address of a link
+    plain, tags = re.sub(_TAG, " ", text), "\n".join(re.findall(_TAG, text))  # such as the address of a link
     inside = tags and not any(_named_inside(plain)) and not any(_named_inside(_joined(plain)))
     inside = inside and (any(_named_inside(tags)) or any(_unnamed_inside(tags)) > any(_unnamed_inside(plain)))
     text = (tags if inside else plain).strip(_QUOTES)
@@ -164,7 +160,7 @@ def _nothing(text: str) -> PositionError:
     text = named[1] if named else text
     if re.fullmatch(r"(?=.*[A-Z])(?=.*[a-z0-9+/])[A-Za-z0-9+/]{10,18}", text):
         what = f"{text!r}: a Position ID has 14 characters and a Match ID 12, not {len(text)}"
-    elif _DRAWN.search(text):
+    elif re.search(_DRAWN, text):
         what = "the text holds a board that is drawn alone; paste its XGID or Position ID too"
     elif re.match(r"xgid\W", text, re.I):
         what = f"{start!r}: behind the board of an XGID come cube, owner, turn, dice, score and the rest"
@@ -179,32 +175,32 @@ def _nothing(text: str) -> PositionError:
 
 def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
     """Every identifier in a text, and what reads it; a Position ID and the Match ID after it are one."""
-    for match in _FIBS_LINE.finditer(text):
+    for match in re.finditer(_FIBS_LINE, text):
         yield from_fibs, match[1].rstrip()
-    for match in _XGID.finditer(text):
+    for match in re.finditer(_XGID, text):
         yield from_xgid, (match[1] or match[2]).rstrip(":")
     for match in OGID.finditer(text):
         yield from_ogid, match[0]
     text = OGID.sub(" ", text)  # whose first two fields may be as long as gnubg's
-    pairs = [":".join(match.groups()) for match in _PAIR.finditer(text)]
+    pairs = [":".join(match.groups()) for match in re.finditer(_PAIR, text)]
     for pair in pairs:
         with suppress(PositionError):
             from_gnubg_id(pair)
             yield from_gnubg_id, pair
     for pattern in (_GNUBG_ID, _BARE_GNUBG_ID):
-        for match in pattern.finditer(text):
+        for match in re.finditer(pattern, text):
             yield from_gnubg_id, re.sub(r"\s", "", match[1])
-    positions = list(_POSITION_ID.finditer(text))
+    positions = list(re.finditer(_POSITION_ID, text))
     for match in positions:
         yield from_gnubg_id, f"{match[1]}:{match[2]}" if match[2] else match[1]
     if not positions and not pairs:
-        for match in _MATCH_ID.finditer(text):
+        for match in re.finditer(_MATCH_ID, text):
             yield from_match_id, match[1]
 
 
 def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
     """Every Position ID in a text that calls it something else, as `Position : ...`, or nothing."""
-    for match in _UNNAMED.finditer(text):
+    for match in re.finditer(_UNNAMED, text):
         with suppress(PositionError):
             from_position_id(match[1])
             yield from_gnubg_id, match[1]

@@ -445,3 +445,11 @@ def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
     judged = judging.judge(exam, made, "toy")
     assert (judged.count("late"), judged.count("answered")) == (3, 27)
     assert next(one.words for one in judging.findings(judged) if one.name == "late")
+
+
+def test_a_candidate_that_never_answers_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["exam", "http://127.0.0.1:1", "--sample", "40", "--quiet"]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert err.startswith("bgfmt: http://127.0.0.1:1: no question was answered: 13 of 40 died")
+    assert err.endswith("Connection refused\n")

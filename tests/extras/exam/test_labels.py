@@ -234,3 +234,9 @@ def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text("position,mwc\n1 / 1,0.5\n")  # no score is said: there is nothing beside it
     assert run(["check-labels", str(path)]) == 0
     assert "1 rows, 0 beside exact numbers" in capsys.readouterr().out
+
+
+def test_a_row_that_ends_before_its_position_says_so(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("win,position\n0.5,0 1 / 0 1\n0.5\n")
+    found = next(one for one in labels.check(str(tmp_path / "x.csv")).findings if one.rows == [2])
+    assert (found.name, found.cause, found.rows) == ("no position", "the row is short", [2])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import bgfmt
-from bgfmt.errors import BgfmtError, FormatError
+from bgfmt.errors import BgfmtError, FormatError, shown
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
@@ -106,9 +106,10 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         if exam.size == 0:
             yield f"the file is empty; {what}"
         elif head[:5] == b"gnubg":
-            yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {head[5:8]!r}); {what}"
+            found = shown(head[5:8])
+            yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {found}); {what}"
         else:
-            yield f"it has no gnubg header (expected 'gnubg', found {head[:5]!r}); {what}; {_other(exam.file)}"
+            yield f"it has no gnubg header (expected 'gnubg', found {shown(head[:5])}); {what}; {_other(exam.file)}"
         return
     if exam.size < gnubg.SIZE:
         yield f"it is cut short inside the header: {exam.size} of 40 bytes; gnubg ignores it"

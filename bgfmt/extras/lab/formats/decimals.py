@@ -126,7 +126,7 @@ class BkgText(SixDecimals[Gillogly]):
             begin = int(form.text[:at].tobytes().rfind(b"\n")) + 1
             expected = form.text[begin : begin + 100].tobytes().partition(b"\n")[0].decode()
             stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
-            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", repr(stored))
+            raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", stored)
         rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
         size, chequers = len(form.text), CHEQUERS[domain]
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
@@ -235,7 +235,7 @@ class _PointsLines:
         if not good.all():
             row = int((~good).argmax())
             expected = "two sides and a value such as +0.123456"
-            raise CorruptError(name, offset + row * self.width, expected, repr(lines[row].tobytes()))
+            raise CorruptError(name, offset + row * self.width, expected, lines[row].tobytes())
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
@@ -250,7 +250,7 @@ class _PointsLines:
         places: NDArray[np.int64] = order[found]
         if (strange := known[places] != labels).any():
             row = int(strange.argmax())
-            raise CorruptError(name, offset + row * self.width, "two sides", repr(lines[row].tobytes()))
+            raise CorruptError(name, offset + row * self.width, "two sides", lines[row].tobytes())
         if len(missing := np.setdiff1d(np.arange(len(known)), places)):
             sides = known[missing[0]].decode()
             raise CorruptError(name, offset, f"{sides} once", "it is missing or there twice")
@@ -320,7 +320,7 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
             wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
             if wrong.any():
                 bad, expected = int(wrong.argmax()), "the entries in order (larger files are not sorted)"
-                raise CorruptError(source.name, at + bad * lines.width, expected, repr(data[bad].tobytes()))
+                raise CorruptError(source.name, at + bad * lines.width, expected, data[bad].tobytes())
         return out
 
     return LazyRows((n, n), "i4", fetch)
