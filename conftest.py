@@ -9,6 +9,7 @@ others, so that no worker of pytest-xdist waits for another at the end.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import resource
 import signal
@@ -56,6 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
             longest[item.path] = max(longest[item.path], took)
     items.sort(key=lambda item: -longest[item.path] * (seconds.get(name_of(item.nodeid), 0) >= LONG))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: the collector need not search them again and again."""
+    gc.freeze()
 
 
 class Kernels:
