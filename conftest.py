@@ -13,7 +13,6 @@ import os
 import resource
 import signal
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,39 +94,29 @@ class Kernels:
 
 
 class Turns:
-    """Of several workers one compiles the kernels of a module; the others wait, and load what it has kept.
+    """Of several workers one compiles a kernel; the others wait, and load what it has kept.
 
-    numba:compiler_lock is held while a kernel is looked for among what is kept, and while it is compiled.
+    A kernel's turn holds while those that it calls are compiled, each in its own. No kernel calls itself by another.
     """
 
     def __init__(self, folder: Path) -> None:
-        from numba.core import event
+        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.dispatcher import Dispatcher
 
-        from bgfmt import jit
+        compiled = Dispatcher.compile
 
-        self.folder, self.own = folder, threading.local()
-        chosen = jit.Kernel.chosen
+        def in_turn(dispatcher: Any, signature: Any) -> Any:
+            name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
+            if not name.startswith("bgfmt."):
+                return compiled(dispatcher, signature)
+            with global_compiler_lock, open(folder / name, "w") as file:  # the lock first, as a thread has it
+                fcntl.flock(file, fcntl.LOCK_EX)
+                try:
+                    return compiled(dispatcher, signature)
+                finally:
+                    fcntl.flock(file, fcntl.LOCK_UN)  # a process forked meanwhile has the file too
 
-        def noted(kernel: Any, *args: Any) -> Any:
-            self.own.module = kernel.__module__
-            return chosen(kernel, *args)
-
-        jit.Kernel.chosen = noted  # type: ignore[method-assign,assignment]
-        listener: Any = type("Listener", (event.Listener,), {"on_start": self.start, "on_end": self.end})
-        register: Any = event.register
-        register("numba:compiler_lock", listener())
-
-    def start(self, happening: Any) -> None:
-        self.own.depth = getattr(self.own, "depth", 0) + 1
-        if self.own.depth == 1:
-            self.own.file = os.open(self.folder / getattr(self.own, "module", "any"), os.O_CREAT | os.O_RDWR)
-            fcntl.flock(self.own.file, fcntl.LOCK_EX)
-
-    def end(self, happening: Any) -> None:
-        self.own.depth -= 1
-        if not self.own.depth:
-            fcntl.flock(self.own.file, fcntl.LOCK_UN)  # a process forked meanwhile has the file too
-            os.close(self.own.file)
+        Dispatcher.compile = in_turn
 
 
 def pytest_configure(config: pytest.Config) -> None:
