@@ -121,7 +121,8 @@ def _sit(
         asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
         with redirect_stdout(sys.stderr), asking as progress:
             answers = judging.sit(make, exam, progress=progress, **how)
-        judged.append(one := judging.judge(exam, answers, engine, least))
+        one = judging.judge(exam, answers, engine, least)
+        judged.append(one)
         if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
             raise CapabilityError(f"{engine}: no question was answered: {judging.findings(one)[0].words}")
     made = report.Report(judged, worst)
@@ -224,7 +225,8 @@ def check_labels(
     """
     if not tolerance >= 0:
         raise click.UsageError("--tolerance is a number, not nan")
-    for bad in (one for one in mapped if "=" not in one):
+    bad = next((one for one in mapped if "=" not in one), None)
+    if bad is not None:
         raise click.UsageError(f"{bad!r}: a column is WHAT=NAME")
     with Progress("checking", " rows", quiet=quiet) as progress:
         pairs = dict(one.split("=", 1) for one in mapped)

@@ -103,7 +103,8 @@ def read(path: str) -> list[Row]:
                 names = [name for name in table.fieldnames or () if name]
                 if len(names) > len(set(names)):
                     raise ValueError("two columns have one name")
-                for long in (k for k, row in enumerate(rows, 1) if any(row.get(None) or ())):
+                long = next((k for k, row in enumerate(rows, 1) if any(row.get(None) or ())), 0)
+                if long:
                     raise ValueError(f"row {long} has more values than there are columns")
     except (ValueError, csv.Error) as error:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
