@@ -253,22 +253,19 @@ def kept(boards: int, slack: float) -> Arrays:
     return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
-def space(
-    points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16, ties: int = 0
-) -> Boards:
-    """Room for the boards of a side, with `ties` for those of play-outs; what is not used takes no memory."""
+def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
+    """Room for the boards of a side; what is not used takes no memory."""
     from bgfmt.analysis.kernels_chains import NEAR, Boards
 
     layers, nexts = np.zeros(MOST_LAYERS, np.int64), np.zeros(MOST_LAYERS, np.int64)
     chosen, numbers, gains, small = (np.empty(room, np.int64) for _ in range(4))
     ends, results_ = np.empty(21 * room + 1, np.int64), np.empty(results * room, np.int64)
-    keys, places = np.zeros(4 * room, np.int64), np.empty(4 * room, np.int64)
-    of_ties = np.zeros((ties // 21, 22), np.int32), np.empty(ties, np.int32), np.zeros(2, np.int64)
+    keys, places = np.empty(4 * room, np.int64), np.empty(4 * room, np.int64)
     return Boards(
         layers, nexts, chosen, ends, results_, np.empty((room, points), np.int8), numbers, np.empty(room),
         np.empty((room, rolls), np.float32), gains, small, np.empty((room, 2), np.float32),
-        np.empty((room, NEAR), np.int32), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
-        keys, places, np.arange(room), np.empty((room, 2), np.int32), np.empty(room, np.int32), *of_ties,
+        np.empty((room, NEAR), np.int64), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
+        keys, places,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ HOME = 6
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
-FEWER_PLAYS, BROAD = 64, 10  # that are kept of most rolls, on as many points, and beyond them a quarter
+BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
@@ -37,12 +37,6 @@ class Boards(NamedTuple):
     near, weights (N, NEAR): boards chosen after as many rolls in a chain, the nearest first, counted from the first
     of them, and the shares in which they make a board up; -1 for all off. apart (chosen, most): squared distances of
     boards chosen after as many rolls. keys, places: of a hash table.
-
-    In play-outs boards stay from one block to the next: all that is said of the found boards is said of the first
-    held[0] ones, that `keys` find by rolls and number, and those of a block after t rolls are the
-    members[layers[t] : layers[t + 1]] of them. marks (N, 2): where each is a member, if it is one, and which of the
-    held[1] boards whose results were found, -1 for none; slots : the places of their keys. The results of roll r of
-    such a board are ties[spans[e, r] : spans[e, r + 1]] among the boards that stay.
     """
 
     layers: Any
@@ -62,12 +56,6 @@ class Boards(NamedTuple):
     apart: Any
     keys: Any
     places: Any
-    members: Any
-    marks: Any
-    slots: Any
-    spans: Any
-    ties: Any
-    held: Any
 
 
 @njit()
@@ -176,7 +164,7 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
     """
     keys, slots, ends, numbers, means, used, slacks = kept
     (scratch, found, worth), slack = room, slacks[0]
-    most = MOST_PLAYS if slack >= 1 else FEWER_PLAYS if counts.size <= BROAD else FEWER_PLAYS // 4
+    most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
     at = _slot(keys, number)
     if keys[at]:
         return slots[at]  # type: ignore[no-any-return]
@@ -297,76 +285,6 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 
 
 @njit()
-def _reached(t: int, number: int, space: Any) -> int:
-    """The place of a board after t rolls among those that stay: the next one, if it was not met before."""
-    key = (t << 40) + number
-    at = _slot(space.keys, key)
-    if space.keys[at] == 0:
-        n = space.held[0]
-        space.keys[at], space.places[at] = key + 1, n
-        space.numbers[n], space.marks[n, 0], space.marks[n, 1], space.slots[n] = number, 0, -1, at
-        space.held[0] = n + 1
-    return space.places[at]  # type: ignore[no-any-return]
-
-
-@njit()
-def _set_out(
-    t: int, start: Any, few: int, terms: Any, tables: Any, chain: Any, space: Any, scratch: Any
-) -> None:
-    """Put the start of play-outs, after t rolls."""
-    space.layers[: t + 1], space.layers[t + 1] = 0, 1
-    space.nexts[: t + 1], space.nexts[t + 1] = 0, 1
-    space.ends[0], known = 0, space.held[0]
-    x = space.chosen[0] = space.members[0] = _reached(t, _number(start, terms), space)
-    _describe(known, space.held[0], few, terms, tables, space, scratch)
-    space.near[x, :] = space.weights[x, :] = 0
-    space.weights[x, 0] = ONE
-    if t:
-        _between(t, x, x + 1, chain, space)
-
-
-@njit()
-def _walk(t: int, few: int, terms: Any, tables: Any, source: Any, chain: Any, space: Any, room: Any) -> bool:
-    """Find what the rolls make of the boards chosen in play-outs after t rolls; returns whether there was room."""
-    layers, nexts, chosen, ends, results, boards, numbers = space[:7]
-    members, marks, spans, ties, held = space.members, space.marks, space.spans, space.ties, space.held
-    first: Any = layers[t + 1]
-    n: Any = first
-    used: Any = ends[21 * nexts[t]]
-    most = 21 * FEWER_PLAYS * (nexts[t + 1] - nexts[t])
-    if 2 * (first + most) > members.size or 2 * (used + most) > ties.size:
-        return False
-    counts, known = np.empty(boards.shape[1], np.int64), held[0]
-    _, _, their_spans, those, _ = source[:5]
-    for c in range(nexts[t], nexts[t + 1]):
-        x, e = chosen[c], held[1]
-        if marks[x, 1] < 0:
-            for k in range(counts.size):
-                counts[k] = boards[x, k]
-            begins = their_spans[_expand(numbers[x], counts, terms, tables, source, room)]
-            for y in range(begins[0], begins[21]):
-                ties[spans[e, 0] + y - begins[0]] = _reached(t + 1, those[y], space)
-            for roll in range(21):
-                spans[e, roll + 1] = spans[e, 0] + begins[roll + 1] - begins[0]
-            marks[x, 1], spans[e + 1, 0], held[1] = e, spans[e, 21], e + 1
-    _describe(known, held[0], few, terms, tables, space, room[0])
-    _between(t + 1, known, held[0], chain, space)
-    for c in range(nexts[t], nexts[t + 1]):
-        begins = spans[marks[chosen[c], 1]]
-        for roll in range(21):
-            for y in range(begins[roll], begins[roll + 1]):
-                x = ties[y]
-                if not (first <= marks[x, 0] < n and members[marks[x, 0]] == x):
-                    marks[x, 0], members[n] = n, x
-                    n += 1
-                results[used] = marks[x, 0] - first
-                used += 1
-            ends[21 * c + roll + 1] = used
-    layers[t + 2] = n
-    return True
-
-
-@njit()
 def _exact(t: int, space: Any) -> bool:
     """Whether all boards found after t rolls are in the exact table."""
     return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
@@ -425,7 +343,7 @@ def _throw(
     roll, and the boards chosen of the next layer. marks (boards,): scratch.
     """
     layers, nexts, chosen, ends, results, _, numbers = space[:7]
-    begin, n, members = layers[t + 1], counts.size, space.members
+    begin, n = layers[t + 1], counts.size
     first: Any = nexts[t + 1]
     many: Any = first
     thrown = np.empty(at.size, np.int64)
@@ -453,10 +371,10 @@ def _throw(
             if total > most:
                 most, best = total, results[e]
         to[i] = best
-        if numbers[members[begin + best]]:
+        if numbers[begin + best]:
             if marks[best] < 0:
                 marks[best] = many - first
-                chosen[many] = members[begin + best]
+                chosen[many] = begin + best
                 many += 1
             after[i] = marks[best]
     nexts[t + 2] = many
@@ -487,8 +405,9 @@ def _padded(n: int) -> int:
 
 
 @njit()
-def _turned(space: Any, begin: int, end: int, chain: Any, chosen: Any) -> tuple[Any, int]:
-    """The chances of boards begin..end-1, (rolls, boards), from where they or those chosen in a chain differ."""
+def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
+    """The chances of the boards after t rolls, (rolls, boards), from where they or those chosen in a chain differ."""
+    begin, end = space.layers[t], space.layers[t + 1]
     numbers, within, theirs = space.numbers, space.within, chain.within
     low: Any = within.shape[1]
     high: Any = np.int64(0)
@@ -581,7 +500,7 @@ def _choose(t: int, most: int, space: Any) -> None:
     begin, end, first = space.layers[t], space.layers[t + 1], space.nexts[t]
     n, chosen, numbers, means, within = end - begin, space.chosen, space.numbers, space.means, space.within
     gains, shares, beside, weights = space.gains, space.shares, space.near, space.weights
-    columns, low = _turned(space, begin, end, space, chosen[first:first])
+    columns, low = _turned(space, t, space, chosen[first:first])
     least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
     apart, together = np.empty((most, most), np.float32), space.apart
@@ -628,15 +547,15 @@ def _choose(t: int, most: int, space: Any) -> None:
 
 
 @njit()
-def _between(t: int, begin: int, end: int, chain: Any, space: Any) -> None:
-    """Say between which boards chosen in `chain` after t rolls boards begin..end-1 of another space lie."""
-    first = chain.nexts[t]
+def _between(t: int, chain: Any, space: Any) -> None:
+    """Say between which boards chosen in `chain` after t rolls those of another space lie."""
+    begin, end, first = space.layers[t], space.layers[t + 1], chain.nexts[t]
     many, n = chain.nexts[t + 1] - first, end - begin
-    if not (many and n):
+    if not many:
         return
     numbers, gains, beside, weights = space.numbers, space.gains, space.near, space.weights
     chosen, within, theirs, apart = chain.chosen, chain.within, chain.gains, chain.apart
-    columns, low = _turned(space, begin, end, chain, chain.chosen[first : first + many])
+    columns, low = _turned(space, t, chain, chain.chosen[first : first + many])
     least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
     for c in range(many):

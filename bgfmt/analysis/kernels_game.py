@@ -11,10 +11,11 @@ from bgfmt.analysis.kernels_chains import (
     MOST_PLAYS,
     NONE,
     ONE,
+    _begin,
+    _between,
+    _grow,
     _mix,
-    _set_out,
     _throw,
-    _walk,
     race,
 )
 from bgfmt.jit import njit
@@ -25,7 +26,6 @@ HALF = np.float32(0.5)
 STEEPEST = np.float32(3.0)  # most that a chance to win the game may count, in worths of a game
 BESIDE = 2  # boards on either side that a slope is taken from
 LEAN = np.float32(1e-4)  # squared chance to win that weighs as much as the slope without a cube
-AHEAD = 8  # boards whose rows are asked for before they are read
 VALUES, SLOPES, WINS = range(3)  # of a line
 
 # A row of lanes has the K columns one after another, each with the boards of a side. Lanes of all columns are taken
@@ -141,7 +141,7 @@ def _faces(
     lines: Any, mine: Any, t: int, other: Any, u: int, walking: bool, wholes: Any, cubeless: int
 ) -> Any:  # fmt: skip
     """The lines turned round: for each board chosen in the chain `mine` after t rolls, which waits, those of the
-    boards chosen in `other` after u rolls, on roll: (n, (2 K + 1) many), WINS once.
+    boards chosen in `other` after u rolls, on roll: (n, 3 K many).
 
     lines (boards chosen in the chain of the other side, 3 K n); walking : whether `other` is not that chain.
     """
@@ -160,19 +160,12 @@ def _faces(
             parts[WINS] = chances
             _line(parts, wholes, cubeless, scratch)
         lines = here
-    out = np.empty((n, (2 * k + 1) * many), np.float32)
+    out = np.empty((n, 3 * k * many), np.float32)
     for a in range(n):
-        for q in range(2 * k + 1):
+        for q in range(3 * k):
             for y in range(many):
                 out[a, q * many + y] = lines[y, q * n + a]
     return out
-
-
-@njit()
-def _fetch(rows: Any, x: int) -> None:
-    """Have the memory bring row x."""
-    for at in range(0, rows.strides[0], 64):
-        fetch_line(rows.ctypes.data + x * rows.strides[0] + at)
 
 
 @njit()
@@ -194,13 +187,13 @@ def _half(
     their_within, their_gains, their_small = other.within, other.gains, other.small
     many = others.size
     lanes = k * many
-    begin, end, small, members = mine.layers[t + 1], mine.layers[t + 2], mine.small, mine.members
+    begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
     rests = np.empty(many, np.int64)  # where exact values against each of the others begin, if there are any
     for b in range(many):
         rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
-        for at in range(begin, end if rests[b] >= 0 else begin):
-            if small[members[at]] >= 0:  # asked for well before they are read
-                _fetch(ending, rests[b] + small[members[at]])
+        for x in range(begin, end if rests[b] >= 0 else begin):
+            if small[x] >= 0:  # asked for well before they are read
+                fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
     all_exact = (rests >= 0).all()
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
@@ -226,19 +219,10 @@ def _half(
     numbers, within, gains = mine.numbers, mine.within, mine.gains
     near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
     two = 2 * lanes
-    for at in range(begin, end):
-        if at + AHEAD < end:
-            x = members[at + AHEAD]
-            _fetch(within, x)
-            _fetch(near, x)
-            _fetch(weights, x)
-            _fetch(numbers, x)
-            _fetch(gains, x)
-            _fetch(small, x)
-        x, row = members[at], rows[at - begin]
+    for x in range(begin, end):
         if not numbers[x]:
             for i in range(lanes):
-                row[i] = -low[i]
+                rows[x - begin, i] = -low[i]
             continue
         if small[x] < 0 or not all_exact:
             for b in range(wide):
@@ -252,23 +236,19 @@ def _half(
                         chances[b] -= here * still[j, b]
                     if before == ONE:
                         break
-            p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
-            v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
-            gain = gains[x]
-            if known:
-                for b in range(many):
-                    m = two + b
-                    middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
-                    chances[b] -= HALF * middle
             for c in range(k):
                 for b in range(many):
                     wins[c * many + b] = chances[b]
+            p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
+            v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
+            gain = gains[x]
             for i in range(lanes):
                 if known:
                     value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
-                    j = lanes + i
+                    j, m = lanes + i, two + i
                     steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
-                    value += steep * wins[i]
+                    middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
+                    value += steep * (wins[i] - HALF * middle)
                 else:
                     value = wins[i] * counts[i] - lone[i]
                 values[i] = max(low[i], min(highs[gain, i], value))
@@ -278,13 +258,13 @@ def _half(
                     if rests[b] >= 0:
                         values[c * many + b] = ending[rests[b] + small[x], c]
         for i in range(lanes):
-            row[i] = -values[i]
+            rows[x - begin, i] = -values[i]
         for c in range(k):
             if may[c]:
                 d, plus, factor, most = source[c] * many, add[c], times[c], passed[c]
                 for b in range(many):
                     doubled = min(plus + factor * values[d + b], most)
-                    row[c * many + b] = -max(values[c * many + b], doubled)
+                    rows[x - begin, c * many + b] = -max(values[c * many + b], doubled)
     total, best = np.empty(lanes), np.empty(lanes, np.float32)
     zero: Any = np.int64(0)
     for r in range(mine.nexts[t], mine.nexts[t + 1]):
@@ -386,7 +366,9 @@ def play_outs(
         t = 1 if first and side == 0 else 0
         for j in range(start.size):
             start[j] = board[j] if t else chains[side].boards[0, j]
-        _set_out(t, start, few, terms, tables, chains[side], spaces[side], room[0])
+        _begin(t, start, few, terms, tables, spaces[side], room[0])
+        if t:
+            _between(t, chains[side], spaces[side])
         at[2 * t + side] = 0
     marks, counts = np.empty(spaces[0].numbers.size, np.int64), np.empty(many)
     shape = last, many, k * many
@@ -397,8 +379,9 @@ def play_outs(
         u = t + side
         mine, other = spaces[side], spaces[1 - side]
         m, n = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u + 1] - other.nexts[u]
-        if not (m and n and _walk(t, few, terms, tables, kept[side], chains[side], mine, room)):
+        if not (m and n and _grow(t, few, terms, tables, kept[side], mine, room)):
             break
+        _between(t + 1, chains[side], mine)
         lanes = k * n
         here = np.empty((mine.layers[t + 2] - mine.layers[t + 1], lanes), np.float32)
         held = np.empty((m, lanes), np.float32)
@@ -426,7 +409,7 @@ def play_outs(
         for i in range(many):
             if at[h, i] < 0:
                 continue
-            x = mine.members[mine.layers[t + 1] + to[h, i]]
+            x = mine.layers[t + 1] + to[h, i]
             for j in range(many):
                 b = at[h + 1, j]
                 if b < 0:

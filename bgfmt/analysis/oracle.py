@@ -248,7 +248,6 @@ class Oracle:
                     at = next(blocks, None)
                 if at is None:
                     return
-                room.ready(race)
                 dice = np.uint64((seed * 0x9E3779B97F4A7C15 + first + at) % (1 << 64))
                 kernels.play_outs(
                     out[at], dice, board, race.lines, race.starts, race.chains, race.game.arrays, *race.rules,
@@ -263,18 +262,8 @@ class _Room:
     """What a thread needs for play-outs, see `kernels_game.play_outs`."""
 
     def __init__(self, points: int, rolls: int) -> None:
-        self.kept = chains.kept(1 << 16, SLACK), chains.kept(1 << 16, SLACK)
-        self.spaces = tuple(chains.space(points, rolls, 1, 1 << 18, 4, 1 << 21) for _ in range(2))
-        self.race: ChainGame | None = None
-
-    def ready(self, race: ChainGame) -> None:
-        """Forget boards: those of another race, and those of a side that has half of the room."""
-        for one in self.spaces:
-            boards, results = map(int, one.held)
-            full = 2 * boards > len(one.numbers) or 2 * int(one.spans[results, 0]) > len(one.ties)
-            if full or race is not self.race:
-                one.keys[one.slots[:boards]] = one.held[:] = 0
-        self.race = race
+        self.kept = chains.kept(1 << 14, SLACK), chains.kept(1 << 14, SLACK)
+        self.spaces = chains.space(points, rolls, 1, results=2), chains.space(points, rolls, 1, results=2)
 
 
 class Sample:

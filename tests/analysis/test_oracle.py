@@ -99,21 +99,6 @@ def test_threads_change_nothing_and_seeds_do() -> None:
     assert first.centered != other.centered
 
 
-def test_boards_that_stay_from_block_to_block_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    position = Position.parse("1 2 2 3 2 3 / 1 3 3 3 1 2 1")
-    keeping = oracle.Oracle(1).play_out(position, error=0.0004)
-    ready = oracle._Room.ready
-
-    def forgetting(room: oracle._Room, race: chains.ChainGame) -> None:
-        room.race = None
-        ready(room, race)
-        assert not any(one.held.any() or one.keys.any() for one in room.spaces)
-
-    monkeypatch.setattr(oracle._Room, "ready", forgetting)
-    assert keeping.play_outs > 3 * 36 * 36
-    assert oracle.Oracle(1).play_out(position, error=0.0004) == keeping
-
-
 def test_contact_and_games_that_are_over_are_refused() -> None:
     with pytest.raises(NotCoveredError):
         analysis.play_out(GameState())
