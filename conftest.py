@@ -36,6 +36,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Compiled modules are kept whatever the environment says: hundreds of tests start Python anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as commands do
 
 # No example is too slow: a busy machine stops any process for as long as it likes.
 hypothesis.settings.register_profile("bgfmt", deadline=None)

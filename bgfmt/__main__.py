@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line; an interrupt while it is loaded is one line as well."""
     gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy's, which would wait busily for work that never comes
     try:
         from bgfmt.cli import main as command
     except KeyboardInterrupt:

@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import struct
+import subprocess
 import sys
 import termios
 from pathlib import Path
@@ -128,3 +129,11 @@ def test_lines_of_json_hold_nothing_that_a_terminal_obeys(
     line = capsys.readouterr().out
     assert json.loads(line) == {"asked": "0 1\x9b31m\u202e"}
     assert line.isascii()
+
+
+def test_a_command_starts_no_threads_for_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import atexit, os, sys; from bgfmt.__main__ import main; sys.argv = ['bgfmt', 'id', '1 / 1'];"
+    code += "atexit.register(lambda: print(len(os.listdir('/proc/self/task')), file=sys.stderr)); main()"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "1\n"
