@@ -10,9 +10,7 @@ import sys
 def main() -> None:
     """Run the command line; an interrupt while it is loaded is one line as well."""
     gc.set_threshold(100_000, 20, 50)  # imports make many objects that stay: to search them often takes long
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # numpy's, which would wait busily for work that never comes
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy's threads wait busily for products
     try:
         from bgfmt.cli import main as command
     except KeyboardInterrupt:
