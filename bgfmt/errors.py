@@ -41,9 +41,11 @@ def shown(data: object, most: int = 16) -> str:
     """A few bytes as a person reads them: text where it is text, else hexadecimal; anything else as it is."""
     if not isinstance(data, bytes):
         return str(data)
+    if not data:
+        return "the end"
     part = data[:most]
     text = repr(part)[1:] if all(32 <= b < 127 or b == 10 for b in part) else part.hex(" ")
-    return text + " ..." * (len(data) > most) if data else "the end"
+    return text + (" ..." if len(data) > most else "")
 
 
 class BgfmtError(Exception):

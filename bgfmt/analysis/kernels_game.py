@@ -295,6 +295,7 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     """
     k = on_roll.size
     wholes, cubeless = game[2], game[3]
+    walking: Any = np.bool_(False)
     for h in range(starts.size - 3, -1, -1):
         side, t = h % 2, h // 2
         mine, other = chains[side], chains[1 - side]
@@ -305,7 +306,7 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
         out, scratch = np.empty((m, k * n), np.float32), np.empty((4, k * n), np.float32)
         rows = np.empty((mine.layers[t + 2] - mine.layers[t + 1], k * n), np.float32)
         later = _later(lines, starts, h, mine, k)
-        _half(out, rows, later, mine, mine, t, other, u, False, side, game)
+        _half(out, rows, later, mine, mine, t, other, u, walking, side, game)
         if h == 0:
             on_roll[:] = out[0]
             for x in range(after.shape[0]):
@@ -326,9 +327,10 @@ def estimates(
     """The values of races before the roll, out (N, K), of boards (N, 2, points), the side on roll first; returns of
     how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
     lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
+    whole: Any = np.bool_(False)  # `race` is compiled once for any value, and again for a constant
     for n in range(len(boards)):
         starts = race(
-            boards[n], 3 * out.shape[1], False, most, most_first, few, terms, tables, root, kept, spaces
+            boards[n], 3 * out.shape[1], whole, most, most_first, few, terms, tables, root, kept, spaces
         )
         if starts.size == 0:
             return n
@@ -374,6 +376,7 @@ def play_outs(
     shape = last, many, k * many
     worth, reached = np.empty(shape, np.float32), np.empty(shape, np.float32)
     h: Any = np.int64(first)
+    walking: Any = np.bool_(True)
     while h < last:
         side, t = h % 2, h // 2
         u = t + side
@@ -386,7 +389,7 @@ def play_outs(
         here = np.empty((mine.layers[t + 2] - mine.layers[t + 1], lanes), np.float32)
         held = np.empty((m, lanes), np.float32)
         later = _later(lines, starts, h, chains[side], k)
-        _half(held, here, later, chains[side], mine, t, other, u, True, side, game)
+        _half(held, here, later, chains[side], mine, t, other, u, walking, side, game)
         counts[:] = 0.0
         for j in range(many):
             if at[h + 1, j] >= 0:

@@ -108,10 +108,8 @@ class Kernel:
                     tell()
                 chosen = numba.config.CACHE_DIR
                 numba.config.CACHE_DIR = str(folder or chosen)
-                self._dispatcher = made = numba.njit(nogil=True, cache=folder is not None)(self.py_func)
-                numba.config.CACHE_DIR, plain, called = chosen, numba.types.unliteral, made.get_call_template
-                # for a kernel that calls this one: `True` is any bool, not a type for which it is compiled again
-                made.get_call_template = lambda args, named: called(tuple(map(plain, args)), named)
+                self._dispatcher = numba.njit(nogil=True, cache=folder is not None)(self.py_func)
+                numba.config.CACHE_DIR = chosen
             return self._dispatcher
 
 
