@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test measure lowest lint style docs site-docs fuzz dist bench clean
+.PHONY: demo check test lowest lint style docs site-docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -31,11 +31,6 @@ check: style
 # Everything; mypy is one of the tests.
 test: style .venv/web
 	$(PYTEST) $(PYTEST_ARGS)
-
-# Everything, with no kernel compiled before, and what each test takes of the processor into tests/durations.txt.
-measure: .venv/tested .venv/web
-	rm -rf .venv/kernels
-	NUMBA_CACHE_DIR=$(CURDIR)/.venv/kernels $(PYTEST) --measure
 
 lint: style
 	$(BIN)/mypy

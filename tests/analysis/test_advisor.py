@@ -46,6 +46,7 @@ def kept() -> list[dict[str, object]]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.slow
 def test_the_numbers_of_before(advisor: Advisor) -> None:
     """Equities from stored numbers, as they were before there was an adviser."""
     for case in kept():
@@ -65,6 +66,7 @@ def test_the_numbers_of_before(advisor: Advisor) -> None:
             assert str(best.result.us) in case["best"]  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_one_answer_by_every_door(oracle: Callable[[str], str]) -> None:
     pytest.importorskip("starlette")
     oracle("node")
@@ -72,6 +74,7 @@ def test_one_answer_by_every_door(oracle: Callable[[str], str]) -> None:
     assert undoored() == set()
 
 
+@pytest.mark.slow
 def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:
     action = advisor.cube(GameState.of(HERE))
     assert (action.source, action.table) == ("two-sided", "ts_06x04.bd")
@@ -93,6 +96,7 @@ def test_an_answer_says_where_it_comes_from(advisor: Advisor) -> None:
         assert exact.max_error["win"] < 1e-11
 
 
+@pytest.mark.slow
 def test_exact_tables_come_before_rounded_ones() -> None:
     rounded, exact = bgfmt.solver.two_sided(6, 2), bgfmt.solver.two_sided(6, 2, recipe="exact")
     for tables in ([rounded, exact], [exact, rounded]):
@@ -112,6 +116,7 @@ def test_races_are_in_float64() -> None:
     assert race.bearoff.dtype == np.float64
 
 
+@pytest.mark.slow
 def test_a_score_and_the_crawford_game() -> None:
     advisor = Advisor([GOLDEN / "ts_06x04.bd"])
     action = advisor.cube(GameState.of(HERE, away=(3, 5)))
@@ -138,6 +143,7 @@ def test_a_score_and_the_crawford_game() -> None:
     assert estimate.match.mwc.no_double == pytest.approx(action.match.mwc.no_double, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_grid_of_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     line = ["cube", str(GOLDEN / "ts_06x04.bd"), "0 1 0 0 1 / 0 1 1", "--scores", "4"]
     assert run([*line, "--json"]) == 0
@@ -157,6 +163,7 @@ def test_the_grid_of_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert (tmp_path / "grid.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_money_rules_are_used() -> None:
     advisor = Advisor([GOLDEN / "ts_06x04.bd"])
     behind = GameState.of(HERE.swapped(), beavers=True)
@@ -186,6 +193,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_without_any_database_the_default_tables_are_made_once(
     machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -203,6 +211,7 @@ def test_without_any_database_the_default_tables_are_made_once(
         assert [type(t) for t in library.tables] == [OneSided, TwoSided]
 
 
+@pytest.mark.slow
 def test_default_tables_that_cannot_be_kept_serve_once(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +223,7 @@ def test_default_tables_that_cannot_be_kept_serve_once(
     assert len(said) == 1
 
 
+@pytest.mark.slow
 def test_gnubgs_own_are_used_and_completed(machine: Path) -> None:
     (machine / "gnubg").mkdir()
     shutil.copy(GOLDEN / "ts_06x04.bd", machine / "gnubg" / "gnubg_ts0.bd")
@@ -263,6 +273,7 @@ def test_words_in_any_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 # -- identifiers, many positions, errors -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_identifiers_cube_dice_and_score_are_used(capsys: pytest.CaptureFixture[str]) -> None:
     two = str(GOLDEN / "ts_06x04.bd")
     owned = GameState.of(HERE, cube="owned", cube_value=2)
@@ -287,6 +298,7 @@ def test_an_identifiers_cube_dice_and_score_are_used(capsys: pytest.CaptureFixtu
     assert set(said["mwc"]) == set(said["emg"]) == {"no_double", "double_take", "double_pass", "best"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["cube", "race", "play"])
 def test_many_positions_from_standard_input(verb: str) -> None:
     contact = "0 0 0 0 0 0 0 0 9 5 / " + "0 " * 20 + "1"
@@ -307,6 +319,7 @@ def test_many_positions_from_standard_input(verb: str) -> None:
     assert answers[2]["error"]["kind"] in ("NotCoveredError", "TooMuchWorkError")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [{}, {"away": (5, 4)}])
 def test_what_takes_too_much_says_so(score: dict[str, Any]) -> None:
     """Whether that is known at once or found out while the boards are counted."""
@@ -343,6 +356,7 @@ def test_messages_of_the_library_name_no_options() -> None:
         assert "--" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_bounds_hold_over_whole_tables() -> None:
     """The claimed greatest error against the exact table, all pairs of 6x5 and of a table beyond six points."""
     for points, chequers in ((6, 5), (3, 8), (9, 2)):
@@ -356,6 +370,7 @@ def test_bounds_hold_over_whole_tables() -> None:
         assert (off <= stored.known_errors).all()
 
 
+@pytest.mark.slow
 def test_decide_refuses_or_goes_by_the_rule() -> None:
     far = GameState.of(Position.parse("0 0 0 0 0 0 0 0 9 5 / " + "0 " * 20 + "1"))
     with pytest.raises(NotCoveredError):
@@ -385,6 +400,7 @@ def test_text_is_taken_where_a_position_is() -> None:
         advisor.cube("nonsense")
 
 
+@pytest.mark.slow
 def test_a_match_table_answers_for_every_dead_cube() -> None:
     """Cubes that no play from a centered one reaches, too: the cubeless column has the answer."""
     table = match_score(3, 3, (2, 3), met.load())

@@ -56,6 +56,7 @@ def test_kernels_are_compiled_for_one_type_of_table() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "chequers"), [(7, 5), (10, 4), (6, 8)])
 def test_the_estimate_is_near_the_table(points: int, chequers: int) -> None:
     positions = some(points, chequers, 200, seed=points)
@@ -71,6 +72,7 @@ def test_the_estimate_is_near_the_table(points: int, chequers: int) -> None:
     assert np.abs(np.minimum(1, 2 * exact[:, 3]) - exact[:, 2])[wrong].sum() / len(positions) < 2e-5
 
 
+@pytest.mark.slow
 def test_many_at_once_are_near_the_table() -> None:
     positions = some(8, 5, 300, seed=3)
     counts = [[p.us.padded(8) for p in positions], [p.them.padded(8) for p in positions]]
@@ -132,6 +134,7 @@ def test_what_is_no_race_is_refused(us: list[int], them: list[int], error: type[
         estimate_many([[1, 1, 1] + [0] * (len(us) - 3), us], [[1] + [0] * (len(them) - 1), them])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -151,6 +154,7 @@ def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
         assert max(np.abs(ours[side] - theirs[side]).max() for side in ours) < errors(position)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jacoby", [False, True])
 def test_gammons_are_counted(jacoby: bool) -> None:
     position = Position(Side(2, 1), Side(10, 5))
@@ -158,6 +162,7 @@ def test_gammons_are_counted(jacoby: bool) -> None:
     assert value(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [(2, 4), (5, 3)])
 def test_at_a_score_it_is_near_the_calculation(away: tuple[int, int]) -> None:
     score = Score(away, met.load(met.DEFAULT))
@@ -179,6 +184,7 @@ def test_a_race_is_over_when_the_shorter_side_is_off(late: bool) -> None:
     assert 2.0 <= (cubeless if late else -cubeless) < 3.0  # a gammon for sure, and most often a backgammon
 
 
+@pytest.mark.slow
 def test_the_estimate_does_not_depend_on_what_was_asked_before() -> None:
     positions = some(9, 6, 20, seed=8)
     first = [value(p, for_money()) for p in positions]

@@ -57,6 +57,7 @@ def chart() -> list[tuple[str, str, int]]:
 TIES = {("6", other) for other in ["1", "2", "3", "11", "12", "4", "13", "5", "14", "6"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [exact_two_sided, stored_two_sided])
 def test_kocas_chart(table):
     table = table()
@@ -73,6 +74,7 @@ def test_kocas_chart(table):
             assert "exactly the same" in centered.certainty
 
 
+@pytest.mark.slow
 def test_the_stored_integers_alone_call_the_ties_close():
     pairs = chart()
     us, them = ([side_of(x[k]) for x in pairs] for k in (0, 1))
@@ -152,6 +154,7 @@ LITERATURE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LITERATURE)
 def test_the_literature_exactly(name):
     us, them, *numbers, centered, owned = LITERATURE[name]
@@ -166,6 +169,7 @@ def test_the_literature_exactly(name):
             assert judge_cube(values, cube, error=0.0).action == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flips-1", "flips-3", "flips-4"])
 def test_decisions_that_rounding_turns_are_not_called_sure(name):
     us, them, *_ = LITERATURE[name]
@@ -238,6 +242,7 @@ def test_rounding_turns_no_decision_called_sure():
         assert not (turned & ~ties & ~getattr(seen, f"close_{decision}")).any()
 
 
+@pytest.mark.slow
 def test_a_beaver_is_a_decision_too():
     """The stored integers call this a take; exactly it is a beaver, by 3.3e-5."""
     position = Position(Side(0, 2, 1, 0, 0, 2), Side(0, 2, 2, 0, 0, 1))
@@ -275,6 +280,7 @@ def test_ties_are_claimed_only_where_they_are_proved():
     assert near < 20
 
 
+@pytest.mark.slow
 def test_too_good_with_gammons_by_an_estimate():
     position = Position(Side(2), Side(*[0] * 5, 15))
     action = judge_cube(one_sided(), position=position)
@@ -301,6 +307,7 @@ def test_an_estimate_without_gammons_is_never_beyond_the_point():
         assert max(equities.owned, equities.centered, equities.opponent, equities.cubeless) <= 1
 
 
+@pytest.mark.slow
 def test_what_is_refused():
     six = stored_two_sided()
     with pytest.raises(PositionError, match="game is over"):

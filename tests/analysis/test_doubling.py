@@ -13,6 +13,7 @@ def spend(steps: int) -> None:
         total += number
 
 
+@pytest.mark.slow
 def test_what_is_linear_passes_and_what_is_not_does_not() -> None:
     assert_linear(lambda: spend(100_000), lambda: spend(800_000), 8)
     with pytest.raises(AssertionError, match=r"8\.0 times the work"):

@@ -78,6 +78,7 @@ def answers(oracle):
     return asked, done.stdout
 
 
+@pytest.mark.slow
 def test_cube_actions_are_gnubgs(answers):
     asked, text = answers
     analyses = text.split("Cube analysis")[1:]

@@ -35,6 +35,7 @@ def walk(position: Position, choices: list[int]) -> list[tuple[Position, bool]]:
     return out
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SIDE, SIDE, st.lists(st.integers(0, 10**6), max_size=5), st.booleans())
 def test_money(us: Side, them: Side, choices: list[int], jacoby: bool) -> None:
@@ -53,6 +54,7 @@ def test_money(us: Side, them: Side, choices: list[int], jacoby: bool) -> None:
 AWAY = st.tuples(st.integers(1, 9), st.integers(1, 9))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(SIDE, SIDE, st.lists(st.integers(0, 10**6), max_size=5), AWAY, st.booleans(), st.integers(0, 1))
 def test_match(
@@ -76,6 +78,7 @@ def test_match(
             assert found.plays(5, 4) == pytest.approx(fresh.plays(5, 4), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_with_gammons_until_they_are_saved() -> None:
     start = Position(Side(2), Side(6, 5, 4))
     score = Score((4, 3), XG2)
@@ -94,6 +97,7 @@ def test_with_gammons_until_they_are_saved() -> None:
         assert found.cube.position.gammons == (later.us.chequers == 15)
 
 
+@pytest.mark.slow
 def test_what_is_not_held() -> None:
     kept = Games()
     position, score = Position(Side(1, 1, 1), Side(2, 1)), Score((5, 4), XG2)
@@ -108,6 +112,7 @@ def test_what_is_not_held() -> None:
     assert kept.find(position, False) is None
 
 
+@pytest.mark.slow
 def test_a_bound_of_memory() -> None:
     positions = [Position(Side(1, 1, n), Side(2, 1)) for n in (3, 2, 1)]
     large = Position(Side(0, 0, 0, 2, 2, 2), Side(0, 0, 0, 2, 2))

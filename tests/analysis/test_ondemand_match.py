@@ -69,6 +69,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SMALL, ids=str)
 def test_brute_force(case: tuple[Met, tuple[int, int], bool, int, str, int]) -> None:
     """All pairs of one chequer on six points, and a walk through those of two."""
@@ -81,6 +82,7 @@ def test_brute_force(case: tuple[Met, tuple[int, int], bool, int, str, int]) -> 
         check(brute, score, us, them)
 
 
+@pytest.mark.slow
 def test_brute_force_outside_home() -> None:
     """Chequers that must be borne in first."""
     for us, them in (
@@ -91,6 +93,7 @@ def test_brute_force_outside_home() -> None:
         check(brute, score, us, them)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [(2, 2), (4, 2), (3, 7), (1, 4)])
 def test_brute_force_gammons(away: tuple[int, int]) -> None:
     """Fifteen chequers on the board of a side, or of both."""
@@ -98,6 +101,7 @@ def test_brute_force_gammons(away: tuple[int, int]) -> None:
         check(Brute(XG2, away), Score(away, XG2), us, them)
 
 
+@pytest.mark.slow
 def test_backgammon() -> None:
     """A side with fifteen chequers, one of them still on its points 19 to 24, loses three times the cube."""
     us = (1, 1, *[0] * 22)
@@ -123,6 +127,7 @@ def solved(us: list[int], them: list[int], score: Score) -> MatchCube:
     return solve_match(Position(Side(*us), Side(*them)), score).cube
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(SIDES, SIDES, AWAY, CUBES)
 def test_facts(us: list[int], them: list[int], away: tuple[int, int], cube: tuple[int, str]) -> None:
@@ -151,6 +156,7 @@ def test_facts(us: list[int], them: list[int], away: tuple[int, int], cube: tupl
         assert abs(solved(us, them, other).mwc.best - numbers.best) < 1e-13
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(SIDES, SIDES, AWAY, CUBES)
 def test_dead_cubes_need_no_column(
@@ -186,6 +192,7 @@ class Endless(Met):
         return 0.5 + points * 2.0**-20
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(sides(3), sides(3))
 def test_money_is_the_limit(us: list[int], them: list[int]) -> None:
@@ -199,6 +206,7 @@ def test_money_is_the_limit(us: list[int], them: list[int]) -> None:
         assert abs(answer.emg.double_take - 2 * money.equity("opponent")) < 1e-8
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(SIDES, SIDES)
 def test_money(us: list[int], them: list[int]) -> None:
@@ -210,6 +218,7 @@ def test_money(us: list[int], them: list[int]) -> None:
         assert abs(getattr(known, name) - money.equity(name)) < 1e-12
 
 
+@pytest.mark.slow
 def test_literature() -> None:
     """What was printed elsewhere, and the exact numbers beside it (match-play.md, "In print")."""
     trice = Met("Trice", ((0.5, 0.7), (0.3, 0.5)), ((0.5, 0.5), (0.5, 0.5)))
@@ -241,6 +250,7 @@ def test_literature() -> None:
     assert round(100 * (1 - taker.mwc.no_double), 3) == 24.965
 
 
+@pytest.mark.slow
 def test_grid_agrees() -> None:
     """A grid gives what each score gives alone, and the words of the cells where there is no cube."""
     position = Position(Side(1, 0, 2, 0, 0, 1), Side(0, 2, 1, 0, 1))
@@ -256,6 +266,7 @@ def test_grid_agrees() -> None:
     assert grid[1, 3, False].action == "Dead"
 
 
+@pytest.mark.slow
 def test_gammon_grid() -> None:
     position = Position(Side(1, 0, 1), Side(0, 0, 5, 0, 0, 10))
     grid = scores_grid(position, 4, met=XG2)
@@ -266,6 +277,7 @@ def test_gammon_grid() -> None:
         assert cell.position.gammons
 
 
+@pytest.mark.slow
 def test_refusals() -> None:
     one = Position(Side(1), Side(1))
     with pytest.raises(PositionError, match="no Crawford game"):
@@ -293,6 +305,7 @@ def test_refusals() -> None:
     assert solve_match(one, Score((26, 5), met.load(extend=True))).cube.notes[-1].startswith("The score lies")
 
 
+@pytest.mark.slow
 def test_progress_and_plan() -> None:
     position = Position(Side(0, 0, 0, 0, 3), Side(0, 0, 0, 0, 3))
     score = Score((5, 9), XG2)
@@ -305,6 +318,7 @@ def test_progress_and_plan() -> None:
     assert CubeState(1, 2) in score.cubes
 
 
+@pytest.mark.slow
 def test_error_bound_holds() -> None:
     us, them = (0, 0, 1, 1), (0, 1, 0, 1)
     answer = solve_match(Position(Side(*us), Side(*them)), Score((5, 7), XG2))

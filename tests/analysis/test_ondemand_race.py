@@ -34,6 +34,7 @@ def mean(side: Side) -> Fraction:
     return total / 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "counts", [(2,), (0, 1, 0, 1), (0, 0, 0, 0, 0, 0, 1), (0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1)]
 )
@@ -44,6 +45,7 @@ def test_from_the_rules(counts: tuple[int, ...]) -> None:
     assert found.last @ np.arange(len(found.last)) == pytest.approx(float(mean(Side(*counts))), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_as_a_table_has_it() -> None:
     rng = random.Random(5)
     with bgfmt.open(GOLDEN / "gnubg/os_p06.bd") as table:
@@ -74,6 +76,7 @@ def test_what_is_beyond() -> None:
             advisor.race(Side(*[0] * 5, 15))
 
 
+@pytest.mark.slow
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     table = str(GOLDEN / "gnubg/os_p06.bd")
     words = ["race", table, "0 0 0 0 0 0 0 0 3 / 0 0 0 0 2", "--json", "--limit", "4000000"]
@@ -94,6 +97,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(done.stdout)["on_roll"]["source"] == "calculation"
 
 
+@pytest.mark.slow
 def test_a_side_far_away_is_printed_to_its_last_roll(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

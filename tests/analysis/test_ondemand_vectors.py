@@ -31,6 +31,7 @@ def close(found: float | None, wanted: float | None) -> bool:
     return found is None if wanted is None else found is not None and abs(found - wanted) <= NEAR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda v: v["id"])
 def test_vector(vector: dict[str, Any]) -> None:
     score = score_of(vector)

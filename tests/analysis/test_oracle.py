@@ -24,6 +24,7 @@ def _positions(many: int, chequers: int) -> list[Position]:
     return [Position(Side.from_number(a, 6), Side.from_number(b, 6)) for a, b in numbers]
 
 
+@pytest.mark.slow
 def test_exact_equities_lie_within_the_bounds() -> None:
     for seed, position in enumerate(_positions(6, 7)):
         exact = ondemand.solve_money(position)
@@ -75,6 +76,7 @@ def test_of_two_threads_one_makes_the_means(means_of_few: Path, capsys: pytest.C
     assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
 
 
+@pytest.mark.slow
 def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
     position = Position.parse("0 1 2 2 1 1 / 1 1 2 2 0 1")
     score = Score((3, 5), met.load(met.DEFAULT))
@@ -88,6 +90,7 @@ def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
     assert played.double_take.low <= exact.double_take <= played.double_take.high
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_and_seeds_do() -> None:
     position = Position.parse("1 2 2 3 2 3 / 1 3 3 3 1 2")
     first, second, other = (
@@ -110,6 +113,7 @@ def test_contact_and_games_that_are_over_are_refused() -> None:
 LONG = 60.0
 
 
+@pytest.mark.slow
 def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
     with Advisor([], limit=0) as plain, Advisor([], limit=0, oracle=LONG) as asked:
         open_ones = [one for one in _positions(60, 7) if not plain.cube(GameState.of(one)).sure]
@@ -135,12 +139,14 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
     assert equities.source == "play-outs"
 
 
+@pytest.mark.slow
 def test_what_is_sure_is_not_played_out() -> None:
     with Advisor([], limit=0, oracle=LONG) as asked:
         sure = next(one for one in _positions(60, 7) if asked.cube(GameState.of(one)).source == "estimate")
         assert asked.cube(GameState.of(sure)).sure
 
 
+@pytest.mark.slow
 def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
     position = Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1")
     state = GameState.of(position, (5, 2))
@@ -162,6 +168,7 @@ def test_plays_that_an_estimate_leaves_open_are_played_out() -> None:
         assert abs(value - play.value) <= played.max_error["value"] + estimated.max_error["value"]
 
 
+@pytest.mark.slow
 def test_at_a_score_the_cube_and_the_plays_are_played_out() -> None:
     near = GameState.of(Position.parse("3 1 0 0 0 3 / 3 0 0 2 0 2"), away=(3, 5))
     far = GameState.of(Position.parse("0 0 0 2 2 2 1 1 / 0 0 2 2 2 1 1 1"), (5, 2), away=(3, 5))

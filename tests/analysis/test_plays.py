@@ -97,6 +97,7 @@ def reply(table: TwoSided, us: int, them: int, cube: str) -> float:
     return -best[cube]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [stored_two_sided, exact_two_sided])
 def test_thousands_of_rankings_against_brute_force(table):
     table = table()
@@ -129,6 +130,7 @@ def test_thousands_of_rankings_against_brute_force(table):
                 assert all(isinstance(p.result, Position) and p.result.them == position.them for p in one)
 
 
+@pytest.mark.slow
 def test_the_rolls_of_a_position_add_up_to_its_equity():
     table = exact_two_sided()
     for us, them in (
@@ -148,6 +150,7 @@ def test_the_rolls_of_a_position_add_up_to_its_equity():
             assert total / 36 == pytest.approx(row[column], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_articles_problem():
     side = Side(0, 2, 2, 2, 0, 4)
     for table, close in ((means(), 5.1e-10), (one_sided(), 2e-4)):
@@ -189,6 +192,7 @@ def test_measures_of_one_side():
     )
 
 
+@pytest.mark.slow
 def test_approximate_ranking_is_marked_and_near():
     rng = np.random.default_rng(6)
     gaps = []
@@ -211,6 +215,7 @@ def test_approximate_ranking_is_marked_and_near():
     )
 
 
+@pytest.mark.slow
 def test_plays_that_rounding_cannot_tell_apart_are_called_close():
     rng = np.random.default_rng(8)
     seen = 0
@@ -229,6 +234,7 @@ def test_plays_that_rounding_cannot_tell_apart_are_called_close():
     assert seen > 3
 
 
+@pytest.mark.slow
 def test_count_of_plays_that_bear_no_chequer_off():
     """3,825 (position, non-double) pairs where a chequer could go off, but fewest rolls keeps all on the board."""
     table = means()

@@ -141,6 +141,7 @@ def test_win_chances_from_one_sided_tables():
     assert known.win == pytest.approx(0.126305, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_gammon_chances():
     table = one_sided()
     position = Position(Side(2), Side(*[0] * 5, 15))

@@ -46,6 +46,7 @@ def ask(table, tmp_path, monkeypatch, capsys):
     return go
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cube", ["centered", "owned", "opponent"])
 @pytest.mark.parametrize("jacoby", [False, True])
 def test_plays_and_cubes_follow_from_each_other(table, cube, jacoby):
@@ -130,6 +131,7 @@ def test_a_table_named_that_cannot_answer_is_said(ask, line, reason):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_no_table_is_left_aside_in_silence(ask):
     code, out, err = ask('cube h1.npz ts.bd "0 1 / 1"')
     assert (code, err) == (0, "")
@@ -142,6 +144,7 @@ def test_no_table_is_left_aside_in_silence(ask):
     assert "ts.bd is left aside" in err
 
 
+@pytest.mark.slow
 def test_a_host_says_how_many_chequers_began(table):
     """gnubg's board line says it by the chequers borne off."""
     state = GameState((Side(0, 0, 1), Side(0, 1)), chequers=1)

@@ -60,6 +60,7 @@ def examples() -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", examples())
 def test_examples_of_the_help_pages(ask, line):
     code, out, err = ask(line)
@@ -97,6 +98,7 @@ def test_race(ask):
     assert "rolls     exactly" not in alone[1]
 
 
+@pytest.mark.slow
 def test_a_race_outside_the_home_board(ask):
     """Within ten points by the default table, beyond by a mean of the 21 rolls."""
     code, out, err = ask('race "0 1 0 2 3 4 2 2 0 1"')
@@ -124,6 +126,7 @@ def test_an_address_inside_a_pasted_text_is_no_database(ask):
     assert said == ask("race dwMAAN4FAAAAAA")
 
 
+@pytest.mark.slow
 def test_cube(ask):
     code, out, _ = ask('cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0"')
     assert code == 0
@@ -208,6 +211,7 @@ def test_lines_that_are_no_text_of_the_terminal(ask, monkeypatch):
     assert (code, first["error"]["kind"], second["action"]) == (1, "PositionError", "Double, pass")
 
 
+@pytest.mark.slow
 def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     words = 'gnubg_os0.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0'
     estimated = json.loads(ask(f"cube {words} --cube centered --json")[1])
@@ -226,6 +230,7 @@ def test_an_oracle_settles_what_an_estimate_leaves_open(ask):
     assert ": money equity, cube centered (played out)\n" in play
 
 
+@pytest.mark.slow
 def test_every_race_has_an_answer(ask):
     for text in (
         "0 0 0 0 5 9 / 0 0 0 0 5 9",
@@ -245,6 +250,7 @@ def test_every_race_has_an_answer(ask):
         assert (grid["source"], len(grid["cells"])) == ("estimate", 6)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_one_database(ask, folder, tmp_path):
     solve_stored("two-sided", 4, 3, store=tmp_path / "made")
     bgfmt.convert(folder / "gnubg_ts0.bd", tmp_path / "fine", to="sconyers", chequers=3)
@@ -273,11 +279,13 @@ def test_positions_by_identifier(ask):
     assert ask(f"race gnubg_os0.bd {alone}")[1] == ask("race gnubg_os0.bd 0 2 2 2 0 4")[1]
 
 
+@pytest.mark.slow
 def test_an_xgid_without_its_word_is_no_option(ask):
     identifier = "-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10"
     assert ask(f"cube {identifier}") == ask(f"cube XGID={identifier}")
 
 
+@pytest.mark.slow
 def test_play(ask):
     code, out, _ = ask("play gnubg_os0.bd 0 2 2 2 0 4 6-1")
     assert code == 0
@@ -299,6 +307,7 @@ def test_play(ask):
     assert "-0.00000" not in equal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
@@ -336,6 +345,7 @@ def test_what_is_refused_in_one_line(ask, line, code, said):
     assert said in err
 
 
+@pytest.mark.slow
 def test_plots(ask, folder):
     pytest.importorskip("matplotlib")
     assert ask("race gnubg_os0.bd 0 2 2 2 0 4 --plot one.png")[0] == 0
@@ -370,6 +380,7 @@ print("numba" in sys.modules)
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cube", "shown", "hidden"),
     [

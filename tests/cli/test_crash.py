@@ -82,6 +82,7 @@ def slots(folder: Path) -> dict[str, bytes | str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "link"), [("kill", False), ("full", False), ("kill", True)], ids=["kill", "full", "kill-link"]
 )
@@ -118,6 +119,7 @@ def test_install(places: tuple[Path, Path, Path], fault: str, link: bool) -> Non
     assert seen == {"old", "new"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "changed"),
     [("kill", False), ("full", False), ("kill", True)],
@@ -142,6 +144,7 @@ def test_uninstall(places: tuple[Path, Path, Path], fault: str, changed: bool) -
         assert list(after.values()) == ([before] if changed else [])
 
 
+@pytest.mark.slow
 def test_a_kill_while_settling(places: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """The command that settles a killed one is killed itself, at each of its changes."""
     source, start, work = places
@@ -171,6 +174,7 @@ def test_a_kill_while_settling(places: tuple[Path, Path, Path], tmp_path: Path) 
             at += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tenth", [0, 7])
 @pytest.mark.parametrize("verb", ["install", "install as another", "convert", "repair", "annotate", "site"])
 def test_no_room(places: tuple[Path, Path, Path], verb: str, tenth: int) -> None:
@@ -229,6 +233,7 @@ def checked(start: Path, work: Path, name: str, arguments: list[str], again: lis
         assert set(crash.listing(work)) == {*crash.listing(start), name}, number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["convert", "solve", "repair", "annotate"])
 def test_outputs(golden: Path, tmp_path: Path, verb: str) -> None:
     start, work = tmp_path / "start", tmp_path / "work"
@@ -257,6 +262,7 @@ def test_outputs(golden: Path, tmp_path: Path, verb: str) -> None:
     checked(start, work, made.name, arguments, arguments, at_most=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
 @pytest.mark.parametrize("verb", ["site", "convert to a folder"])
 def test_folders(golden: Path, tmp_path: Path, verb: str, way: str) -> None:

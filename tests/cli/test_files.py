@@ -107,6 +107,7 @@ def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
     fails(capsys, "dump", OS, "--start", "54264", code=1)
 
 
+@pytest.mark.slow
 def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "out.bd"
     assert cli(capsys, "convert", OS, out)[0] == 0
@@ -223,6 +224,7 @@ def test_a_format_that_is_only_written_is_named(capsys: pytest.CaptureFixture[st
     assert "csv" not in fails(capsys, "info", tmp_path / "noise.bd")
 
 
+@pytest.mark.slow
 def test_numbers_of_a_format_s_own_have_commas_and_stand_in_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def work(*_, **__):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", SWALLOWING)
 def test_no_interrupt_is_lost(where: str, tmp_path: Path) -> None:
     code = f"""

@@ -75,6 +75,7 @@ def said(words: list[str], size: int | None = None) -> tuple[int, list[str]]:
     return code, err.getvalue().splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_disk_that_fills_at_every_tenth(name: str, begun: Path) -> None:
     words, made = COMMANDS[name]

@@ -189,6 +189,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 def test_answers_are_as_the_page_says(
     here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,6 +235,7 @@ LINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "command", "lines"), LINES)
 def test_lines_of_standard_input(schema: str, command: str, lines: str, here: Path) -> None:
     done = subprocess.run(

@@ -225,6 +225,7 @@ def test_every_command_has_a_sound_call() -> None:
     assert {key for key in FINE if key[1] != "FILE"} <= options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in SOUND if name not in (*SERVERS, "gnubg uninstall", "engine")]
 )
@@ -233,6 +234,7 @@ def test_the_sound_call_is_sound(name: str) -> None:
     assert code in (0, 1), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SOUND))
 def test_misuse_is_refused_in_one_line(name: str) -> None:
     assert [said for said in map(fault, calls(name)) if said] == []

@@ -93,6 +93,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return on_a_terminal(tmp_path_factory.mktemp("wide"), 120, NO_COLOR="1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 120])
 def test_lines_on_a_terminal(columns: int, narrow: list[str], wide: list[str]) -> None:
     wrong, bars = [], 0
@@ -114,6 +115,7 @@ def test_lines_on_a_terminal(columns: int, narrow: list[str], wide: list[str]) -
     assert bars
 
 
+@pytest.mark.slow
 def test_colour(narrow: list[str], wide: list[str]) -> None:
     for command, one, two in zip(COMMANDS, wide, narrow, strict=True):
         assert "\x1b[3" not in one, command

@@ -111,6 +111,7 @@ def test_what_the_terminal_says(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "note      its name: that of a parquet file" in said
 
 
+@pytest.mark.slow
 def test_any_bytes_in_a_files_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.bd")
     Path(name).write_bytes(TABLE)
@@ -133,6 +134,7 @@ def test_any_bytes_in_a_files_name(tmp_path: Path, capsys: pytest.CaptureFixture
             assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_report_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
     path, wrong, report = tmp_path / "a|b.bd", tmp_path / "wrong.bd", tmp_path / "report"
@@ -147,6 +149,7 @@ def test_a_report_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "2 files: 1 proved, 1 damaged" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_quiet_and_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, missing = tmp_path / "a.bd", tmp_path / "missing.bd"
     path.write_bytes(TABLE)

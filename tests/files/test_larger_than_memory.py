@@ -34,6 +34,7 @@ def measured(*arguments: str) -> int:
     return int(done.stderr.split()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gammon", "recipe"), [(True, "gnubg"), (False, "gnubg"), (True, "bgsage")])
 def test_a_one_sided_table_in_mapped_files(tmp_path: Path, gammon: bool, recipe: str) -> None:
     with MappedRoom(tmp_path, 1) as room:  # always over it: pages go all the time
@@ -44,6 +45,7 @@ def test_a_one_sided_table_in_mapped_files(tmp_path: Path, gammon: bool, recipe:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not say what is mapped")
 def test_mapped_arrays_go_with_their_last_use(tmp_path: Path) -> None:
     """So that the disk holds those of the search no longer when the file is written."""
@@ -61,6 +63,7 @@ def test_mapped_arrays_go_with_their_last_use(tmp_path: Path) -> None:
         assert table.check() is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
 def test_a_one_sided_solve_takes_the_memory_it_is_given(tmp_path: Path) -> None:
     """10 points take 0.7 GB of arrays where they are held."""
@@ -79,6 +82,7 @@ def test_too_little_memory_is_said(tmp_path: Path) -> None:
         bgfmt.solve("mean-rolls", 6, 15, tmp_path / "o.ijf", memory=10**9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
 def test_a_tile_takes_the_memory_that_is_said(tmp_path: Path) -> None:
     from bgfmt.files.solve import solve_stored

@@ -40,6 +40,7 @@ def tried(table: Table) -> list[tuple[str, str]]:
     return [pair for pair in every if not set(pair) <= small]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_there_and_back(name: str, tmp_path: Path) -> None:
     """A conversion of the same bytes to the same format is done once."""

@@ -39,6 +39,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgfmt.files.stores.Filling.run", never)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "size", "name", "options", "golden"),
     [
@@ -63,6 +64,7 @@ def test_the_very_bytes(
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "size", "name", "recipe", "format"),
     [
@@ -165,6 +167,7 @@ def test_large_tables_of_any_format(name: str, monkeypatch: pytest.MonkeyPatch, 
     assert seen[-1][0] == seen[-1][1] > 20 * 20
 
 
+@pytest.mark.slow
 def test_without_header(tmp_path: Path) -> None:
     for name, what in (("os_p03_c", "one-sided"), ("ts_03x03", "two-sided")):
         more = {"compressed": False} if what == "one-sided" else {}
@@ -205,6 +208,7 @@ def test_one_line_for_every_refusal(
     assert sorted(os.listdir(tmp_path)) == ["fifo.bd", "there.bd"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mean-rolls", "expected-rolls"])
 def test_mean_rolls_by_either_name(name: str, tmp_path: Path) -> None:
     assert command(["solve", name, "--quiet", "-o", str(tmp_path / "bgns.ijf")]) == 0
@@ -284,6 +288,7 @@ def _in_a_terminal(*words: str, **environment: str) -> str:
     return said.decode()
 
 
+@pytest.mark.slow
 def test_the_first_time_it_says_that_it_compiles(tmp_path: Path) -> None:
     words = ["solve", "one-sided", "3", "--force", "-o", str(tmp_path / "a.bd")]
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -312,6 +317,7 @@ def test_progress_says_no_rate_before_there_is_one(
     ]
 
 
+@pytest.mark.slow
 def test_the_default_tables_are_quick(tmp_path: Path) -> None:
     """One-sided 6 points and two-sided 6x6, their code compiled already."""
     code = (

@@ -36,6 +36,7 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "MOST_GROUP", 90)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 1), (1, 15), (12, 1), (2, 3), (3, 3), (9, 2)])
 @pytest.mark.parametrize("cubeful", [True, False])
 def test_sizes_come_back(size: tuple[int, int], cubeful: bool) -> None:
@@ -46,6 +47,7 @@ def test_sizes_come_back(size: tuple[int, int], cubeful: bool) -> None:
     assert np.array_equal(np.asarray(again.equities), np.asarray(one.equities))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["random", "zeros", "ends", "steps", "a few far off"])
 @pytest.mark.parametrize("columns", [1, 4])
 def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
@@ -62,6 +64,7 @@ def test_numbers_that_are_no_equities_come_back(how: str, columns: int) -> None:
     assert np.array_equal(np.asarray(unpacked(packed(one)).equities), one.equities)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "chequers", "columns", "most"), [(1, 1, 4, 2400), (4, 4, 1, 1.4), (6, 5, 4, 1.02)]
 )
@@ -79,12 +82,14 @@ def test_numbers_that_nothing_predicts_take_little_more_than_their_own_size(
         assert all(tuple(one.equities[us, them].tolist()) == record for (us, them), record in records.items())
 
 
+@pytest.mark.slow
 def test_tiles_that_pack_well_keep_their_factors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which bytes the factors have depends on the processor, so that these cannot be compared with stored ones."""
     monkeypatch.setattr(model, "without_factors", lambda tile: pytest.fail("left out the factors"))
     assert np.array_equal(unpacked(packed(table())).equities[5], np.asarray(table().equities)[5])
 
 
+@pytest.mark.slow
 def test_factors_are_found_and_pay() -> None:
     data = packed(solver.two_sided(6, 5))
     tile = unpacked(data).equities.reader.model(0, 0)  # type: ignore[attr-defined]
@@ -108,6 +113,7 @@ def test_two_tiles_at_a_time_are_in_memory(groups: None, monkeypatch: pytest.Mon
     assert max(part.shape[1] for part in found) <= 2 * 90
 
 
+@pytest.mark.slow
 def test_rows_records_and_pieces_agree(groups: None) -> None:
     stored, data = np.asarray(table().equities), packed(table())
     found: Any = unpacked(data).equities
@@ -141,6 +147,7 @@ def test_pieces_within_a_tile_of_several_blocks() -> None:
         assert np.array_equal(found.piece(places, first, last), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cubeful", [True, False])
 def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: None) -> None:
     one = solver.two_sided(5, 4)
@@ -151,6 +158,7 @@ def test_a_reader_written_from_the_page_reads_the_same(cubeful: bool, groups: No
     assert all(tuple(stored[us, them].tolist()) == record for (us, them), record in found.items())
 
 
+@pytest.mark.slow
 def test_predictions_are_exact_whatever_the_factors() -> None:
     """Products of matrices, and single ones, against Python's integers, at the limits of every field."""
     sizes = [(256, 1024, 1024)] * 3 + [(1, 0, 1), (9, 33, 17), (0, 15, 0), (256, 1024, 1024)]
@@ -184,6 +192,7 @@ def test_the_classes_are_sound() -> None:
     assert (model.ladder().frequencies[1:, 63] > 0).all()
 
 
+@pytest.mark.slow
 def test_facts_travel(tmp_path: Path) -> None:
     plain, small, back = (tmp_path / name for name in ("a.bd", "a.bgts", "b.bd"))
     plain.write_bytes(
@@ -205,6 +214,7 @@ def test_exact_tables_are_refused() -> None:
         packed(exact)
 
 
+@pytest.mark.slow
 def test_the_second_level_is_refused_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "2.bgts"
     path.write_bytes(second_level(packed(solver.two_sided(2, 3))))
@@ -223,10 +233,12 @@ def test_the_second_level_is_refused_by_name(tmp_path: Path, capfd: pytest.Captu
         assert refusal.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_found_by_what_touches_it(groups: None) -> None:
     flipped(packed(table()), np.asarray(table().equities), rng, 150)
 
 
+@pytest.mark.slow
 def test_commands_find_a_flipped_bit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     data = bytearray(packed(table()))
     data[-1000] ^= 16
@@ -256,6 +268,7 @@ class Equal(bytes):
     __hash__ = bytes.__hash__
 
 
+@pytest.mark.slow
 def test_no_bytes_with_right_sums_do_harm(monkeypatch: pytest.MonkeyPatch, groups: None) -> None:
     """Damage as a forger makes it, sums repaired: a table or an error, nothing read beyond the file."""
     data = packed(solver.two_sided(5, 3))
@@ -280,6 +293,7 @@ def test_no_bytes_with_right_sums_do_harm(monkeypatch: pytest.MonkeyPatch, group
     assert min(outcomes.values()) > 20
 
 
+@pytest.mark.slow
 def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path, groups: None) -> None:
     numbers = np.array(table().equities)
     numbers[150, 77, 2] += 40
@@ -303,6 +317,7 @@ def test_verify_names_what_it_names_of_the_plain_file(tmp_path: Path, groups: No
     assert report.checked == 210 * 210
 
 
+@pytest.mark.slow
 def test_verify_proves_more_points_than_a_pure_race(tmp_path: Path, golden: Path) -> None:
     plain, small = tmp_path / "plain.bd", tmp_path / "small.bgts"
     bgfmt.convert(golden / "gnubg" / "ts_13x02.bd", plain, chequers=1)
@@ -312,6 +327,7 @@ def test_verify_proves_more_points_than_a_pure_race(tmp_path: Path, golden: Path
         assert (report.status, report.checked) == ("proved", 196), path
 
 
+@pytest.mark.slow
 def test_a_look_up_by_range_asks_for_little() -> None:
     data, stored = packed(solver.two_sided(6, 6)), np.asarray(solver.two_sided(6, 6).equities)
     asked: list[int] = []
@@ -331,6 +347,7 @@ def test_a_look_up_by_range_asks_for_little() -> None:
     assert sum(asked) < before + 6_000
 
 
+@pytest.mark.slow
 def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +366,7 @@ def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
         assert len(asked) == 2
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_the_plain_table(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     plain, small = tmp_path / "t.bd", tmp_path / "t.bgts"
     bgfmt.save(table(), plain, format="gnubg-ts")

@@ -71,6 +71,7 @@ def rows_of(path: Path) -> dict[str, list[Any]]:
     return dict(zip(names, map(list, columns), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", NAMES)
 def test_there_and_back(name: str, suffix: str, tmp_path: Path) -> None:
@@ -88,6 +89,7 @@ def test_there_and_back(name: str, suffix: str, tmp_path: Path) -> None:
         assert run(["verify", str(made)]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".csv"])
 @pytest.mark.parametrize("name", ["ts_03x03.bd", "os_p02.bd", "hyper1.bd", "ts_06x03.bd"])
 def test_columns_say_what_look_up_says(name: str, suffix: str, tmp_path: Path) -> None:
@@ -116,6 +118,7 @@ def test_columns_say_what_look_up_says(name: str, suffix: str, tmp_path: Path) -
             assert np.array_equal(np.asarray(found[column.name], stored.dtype), stored)
 
 
+@pytest.mark.slow
 def test_large_groups_have_dictionaries(tmp_path: Path) -> None:
     """From 262,144 entries on 16-bit numbers are indices of a dictionary of all of them."""
     rng = np.random.default_rng(2)
@@ -138,6 +141,7 @@ def test_large_groups_have_dictionaries(tmp_path: Path) -> None:
         assert found["position_id"][number].as_py() == table.asked(number).id
 
 
+@pytest.mark.slow
 def test_other_readers_and_writers(tmp_path: Path) -> None:
     """DuckDB, polars and pandas read the file; what pyarrow writes again, compressed, is read as a table."""
     duckdb, pl, pd = (pytest.importorskip(name) for name in ("duckdb", "polars", "pandas"))
@@ -201,6 +205,7 @@ def changed_by_arrow() -> dict[str, Callable[[Any], Any]]:
     }
 
 
+@pytest.mark.slow
 def test_another_programs_file_is_read_and_not_proved(tmp_path: Path) -> None:
     """Nothing accounts for its bytes, such as columns that are not read back; a copy in any format can be proved."""
     import pyarrow.parquet as pq
@@ -253,6 +258,7 @@ def test_a_file_of_somebody_else_is_not_damaged(suffix: str, tmp_path: Path) -> 
     assert "`bgfmt convert` makes it anew" in report.verdict
 
 
+@pytest.mark.slow
 def test_wrong_rows_of_a_database_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
     bgfmt.convert(TS, path)
@@ -265,6 +271,7 @@ def test_wrong_rows_of_a_database_are_named(tmp_path: Path) -> None:
         assert "cut short" not in verdict
 
 
+@pytest.mark.slow
 def test_another_sqlites_file_says_what_its_numbers_mean(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
 
@@ -365,6 +372,7 @@ def test_numbers_that_sqlite_does_not_keep(tmp_path: Path) -> None:
         (tmp_path / "a.parquet").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_what_numbers_mean_may_be_no_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An infinite chance is kept, a deviation that follows from it is not: one line, and no file."""
@@ -388,6 +396,7 @@ def test_csv_is_written_only(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         bgfmt.open(tmp_path / "a.csv", format="csv")
 
 
+@pytest.mark.slow
 def test_without_pyarrow_one_line_says_so(tmp_path: Path) -> None:
     bgfmt.convert(TS, tmp_path / "a.parquet")
     code = "import sys; sys.modules['pyarrow'] = None\nfrom bgfmt.cli import run\nsys.exit(run(sys.argv[1:]))"
@@ -445,6 +454,7 @@ def test_arrow_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
         bgfmt.arrow(bgfmt.load(TS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_damaged_files_end_in_a_table_or_an_error(suffix: str, tmp_path: Path) -> None:
     """Changed bytes, in footers and pages alike: within a second, and never more than a line."""
@@ -477,6 +487,7 @@ def test_damaged_files_end_in_a_table_or_an_error(suffix: str, tmp_path: Path) -
     assert min(outcomes.values()) > 10
 
 
+@pytest.mark.slow
 def test_several_threads_ask_one_sqlite_file(tmp_path: Path) -> None:
     """Each waits for its turn; none waits for another for good."""
     table = solver.two_sided(4, 5)
@@ -488,6 +499,7 @@ def test_several_threads_ask_one_sqlite_file(tmp_path: Path) -> None:
         assert np.array_equal(part, table.equities[k % 30 : k % 30 + 60])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_parquet_is_compressed_as_asked_and_copied_so(compression: str, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
@@ -530,6 +542,7 @@ def test_parquet_of_some_columns(tmp_path: Path) -> None:
         bgfmt.convert(source, path, columns="ecp", force=True)
 
 
+@pytest.mark.slow
 def test_parquet_of_stored_columns_is_a_table(tmp_path: Path) -> None:
     source, path = GOLDEN / "gnubg/ts_06x02.bd", tmp_path / "a.parquet"
     names = "stored_cubeless,stored_owned,stored_centered,stored_opponent,win"
@@ -542,6 +555,7 @@ def test_parquet_of_stored_columns_is_a_table(tmp_path: Path) -> None:
         assert same_numbers(db.table, own.table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["parquet", "sqlite", "npz"])
 def test_repair_leaves_nothing_over_of_files_that_others_wrote(suffix: str, tmp_path: Path) -> None:
     import pyarrow.parquet as pq

@@ -29,12 +29,14 @@ def same(a: Path, b: Path) -> bool:
     return a.read_bytes() == b.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_plain_copy_is_byte_for_byte(path: Path, tmp_path: Path) -> None:
     bgfmt.convert(path, tmp_path / "copy.bd")
     assert same(path, tmp_path / "copy.bd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in FILES if "concat" not in p.stem], ids=lambda p: p.stem)
 def test_through_memory_and_npz(path: Path, tmp_path: Path) -> None:
     """The numbers alone, carried through another file, give the very bytes again."""
@@ -127,6 +129,7 @@ def test_one_roll_tells_all_sizes_apart() -> None:
     assert [sizes for sizes in tables.values() if len(sizes) > 1] == [[(1, 2), (2, 1)]] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["1x3", "12x2", "13x1", "13x2", "14x2", "16x2", "23x1", "24x1"])
 @pytest.mark.parametrize("options", [[], ["-C"]])
 def test_headerless_files_of_any_number_of_points(
@@ -238,6 +241,7 @@ def test_headers_are_read_as_liberally_as_gnubg_reads_them(
     assert same(tmp_path / "c.bd", golden / "gnubg/os_p03_c.bd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size < 20000], ids=lambda p: p.stem)
 def test_every_truncation_is_refused_or_another_whole_table(path: Path) -> None:
     """A prefix of a golden file never opens as that table; sampled lengths, all of the short ones."""
@@ -268,6 +272,7 @@ def _lookup_everything(data: bytes) -> None:
             assert len(rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(data=st.data())
 def test_mutated_files_give_a_table_or_an_error_of_ours(data: st.DataObject) -> None:
@@ -351,6 +356,7 @@ def test_one_sided_lookup_prints_as_bearoffdump(oracle: Callable[[str], str], go
                 assert f"{100 * other.bearoff[int(row[0])]:.3f}" == row[2]
 
 
+@pytest.mark.slow
 def test_a_file_of_the_real_makebearoff(oracle: Callable[[str], str], tmp_path: Path) -> None:
     """A size that no fixture has, made now, converted to its own format and through the other layout."""
     program = oracle("makebearoff")

@@ -33,11 +33,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "gnubg.bd"
 
 
+@pytest.mark.slow
 def test_the_recipe_gives_the_published_sum(file: Path) -> None:
     assert hashlib.md5(file.read_bytes()).hexdigest() == MD5
     assert parts()[0].recipe == parts()[1].recipe == "gnubg-2001"
 
 
+@pytest.mark.slow
 def test_the_command_makes_the_file_of_2001(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path, again = tmp_path / "gnubg.bd", tmp_path / "again.bd"
     assert run(["solve", "gnubg-2001", "--quiet", "-o", str(path)]) == 0

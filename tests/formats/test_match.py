@@ -55,6 +55,7 @@ def failing(table: MatchScore) -> list[int]:
     return recurrence.check(floats.FloatRule(table), threads=2).numbers.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("away", "states", "columns"),
     [
@@ -73,6 +74,7 @@ def test_states_and_columns(away: tuple[int, int], states: int, columns: int) ->
     assert len(swapped.names) == columns
 
 
+@pytest.mark.slow
 def test_the_table_of_the_laws_is_what_the_solver_makes() -> None:
     kept, solved = bgfmt.load(FIXTURES / "score_3x2.bgm"), match_score(3, 2, (3, 5), XG2)
     assert isinstance(kept, MatchScore)
@@ -80,6 +82,7 @@ def test_the_table_of_the_laws_is_what_the_solver_makes() -> None:
     assert kept.balance.tobytes() == solved.balance.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SCORES, ids=str)
 def test_answers_as_on_demand(case: tuple[Met, tuple[int, int], int]) -> None:
     table_met, away, player = case
@@ -113,6 +116,7 @@ def test_answers_as_on_demand(case: tuple[Met, tuple[int, int], int]) -> None:
     assert asked >= 2
 
 
+@pytest.mark.slow
 def test_gammons() -> None:
     table = match_score(2, 15, (4, 2), XG2)
     assert not failing(table)
@@ -129,6 +133,7 @@ def test_gammons() -> None:
         stored(crawford, Position(Side(1), Side(15)), Score((4, 1), XG2, crawford=True))
 
 
+@pytest.mark.slow
 def test_near_float64() -> None:
     """Stored numbers are within 1e-7 of numbers that nothing was rounded off."""
     for away in ((5, 9), (16, 16), (2, 4)):
@@ -139,11 +144,13 @@ def test_near_float64() -> None:
         assert not failing(exact)
 
 
+@pytest.mark.slow
 def test_threads_change_nothing() -> None:
     one, three = (match_score(6, 4, (5, 9), XG2, threads=threads) for threads in (1, 3))
     assert np.array_equal(one.balance, three.balance)
 
 
+@pytest.mark.slow
 def test_table_needs_its_score() -> None:
     table = match_score(3, 2, (3, 5), XG2)
     one = Position(Side(1), Side(1))
@@ -171,6 +178,7 @@ def test_table_needs_its_score() -> None:
                 stored(other, one, Score(away, XG2))
 
 
+@pytest.mark.slow
 def test_file_and_back(tmp_path: Path) -> None:
     table = match_score(4, 3, (3, 5), XG2)
     path, archive, again = tmp_path / "a.bgm", tmp_path / "a.npz", tmp_path / "b.bgm"
@@ -196,6 +204,7 @@ def test_file_and_back(tmp_path: Path) -> None:
         assert db.table.exact
 
 
+@pytest.mark.slow
 def test_layout_as_documented(tmp_path: Path) -> None:
     table = match_score(3, 2, (2, 4), UNEVEN, player=1)
     path = tmp_path / "a.bgm"
@@ -220,6 +229,7 @@ def test_layout_as_documented(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_solve_to_file(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     path = tmp_path / "s.bgm"
@@ -249,6 +259,7 @@ def test_solve_to_file(tmp_path: Path) -> None:
     assert planned.output > 3.3e9
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_found(tmp_path: Path) -> None:
     """In the numbers by the recurrence, in memory and hence in any format; in the file by its sums.
 
@@ -276,6 +287,7 @@ def test_every_flipped_bit_is_found(tmp_path: Path) -> None:
         data[at] ^= 1 << at % 8
 
 
+@pytest.mark.slow
 def test_damaged_blocks_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.bgm"
     save(match_score(6, 4, (3, 5), XG2), path)
@@ -287,6 +299,7 @@ def test_damaged_blocks_are_named(tmp_path: Path) -> None:
         assert [fault.rule for fault in BgfmtMatch().audit(source, table, extent)] == rules
 
 
+@pytest.mark.slow
 def test_mutations_are_refused_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "a.bgm"
     save(match_score(3, 2, (3, 5), XG2), path)
@@ -312,6 +325,7 @@ def test_mutations_are_refused_in_a_line(tmp_path: Path) -> None:
             assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 def test_known_format() -> None:
     assert "bgfmt-match" in formats.known()
     table = match_score(2, 1, (2, 3), XG2)
@@ -323,6 +337,7 @@ def test_known_format() -> None:
     assert table.lookup_many([Side(1)], [Side(1)], column="cubeless")[0] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.bgm", "a.npz", "exact.npz"])
 def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -344,6 +359,7 @@ def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
     assert "1 of 7,056 entries do not follow from the others; first: position" in report.verdict
 
 
+@pytest.mark.slow
 def test_facts_that_are_none_are_refused() -> None:
     """Whatever a file says of its score: what `formats.described` turns into an error of one line, and no other."""
     told = match_score(3, 2, (3, 5), XG2).told()
@@ -357,6 +373,7 @@ def test_facts_that_are_none_are_refused() -> None:
     assert refused > 70
 
 
+@pytest.mark.slow
 def test_sampled_recurrence_is_the_whole_one() -> None:
     for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
         numbers = np.arange(table.positions**2)

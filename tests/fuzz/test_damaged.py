@@ -23,6 +23,7 @@ def corpus(folder: Path) -> list[Seed]:
     return list(seeds(folder))
 
 
+@pytest.mark.slow
 def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
     kinds = {table.kind for seed in corpus for table in seed.tables}
     assert kinds == {
@@ -34,6 +35,7 @@ def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
     assert len(damage.KINDS) + len(damage.VALUES) > 35
 
 
+@pytest.mark.slow
 def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, corpus: list[Seed]) -> None:
     """A kind of damage that changes nothing, such as columns of a table with one, is made up for by the others."""
     done: Counter[str] = Counter()
@@ -48,6 +50,7 @@ def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, c
     assert min(done.values()) >= 8, done
 
 
+@pytest.mark.slow
 def test_no_damaged_copy_is_called_good(folder: Path, corpus: list[Seed], bkg_once: None) -> None:
     outcomes = run(int(os.environ.get("BGFMT_DAMAGED", "60")), seed=3, folder=folder, corpus=corpus)
     assert outcomes["ESCAPE"] == 0

@@ -30,6 +30,7 @@ def test_numbers_of_the_real_program() -> None:
             assert rank_array(np.array(counts)) == number
 
 
+@pytest.mark.slow
 @given(st.integers(1, 24), st.integers(1, 15), st.data())
 def test_rank_and_unrank_are_inverse(points: int, chequers: int, data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, count(points, chequers) - 1), min_size=1, max_size=20))

@@ -96,6 +96,7 @@ def test_round_trips(state: GameState) -> None:
     assert ids.from_key_letters(ids.key_letters(state.position)) == state.position
 
 
+@pytest.mark.slow
 @given(st.lists(positions(), min_size=1, max_size=30))
 def test_many_position_ids_at_once(many: list[Position]) -> None:
     def full(side: Side) -> list[int]:
@@ -108,6 +109,7 @@ def test_many_position_ids_at_once(many: list[Position]) -> None:
     assert np.array_equal(ids.from_position_ids([t.decode() for t in texts]), counts)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_is_a_position_or_an_error(text: str) -> None:
     for read in (ids.parse, ids.parse_side):
@@ -140,6 +142,7 @@ def test_sides() -> None:
     assert ids.parse_side(" ".join(["0"] * 24 + ["2"])) == Side(bar=2)
 
 
+@pytest.mark.slow
 def test_gnubg_shows_the_same_identifiers(oracle: Callable[[str], str]) -> None:
     """The real program is given our Position ID and our XGID and tells the ids it then holds."""
     program = oracle("gnubg")

@@ -156,6 +156,7 @@ def played(rng: random.Random) -> Position:
     return position
 
 
+@pytest.mark.slow
 def test_legal_plays_are_those_of_gnubg(oracle: Callable[[str], str]) -> None:
     oracle("py:gnubg")
     gnubg = importlib.import_module("gnubg")

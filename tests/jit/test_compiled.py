@@ -51,6 +51,7 @@ def test_every_listed_kernel_is_one() -> None:
         assert [hook.numba_type(form) for form in hook.split(forms)], line
 
 
+@pytest.mark.slow
 def test_every_kernel_that_is_called_is_listed() -> None:
     """By name: what the rest of the package calls of the functions that `njit` decorates, private ones where they
     are defined or imported."""
@@ -100,6 +101,7 @@ def both(kernel: Any, *args: Any) -> Any:
     return by_numba, by_library
 
 
+@pytest.mark.slow
 def test_results_are_those_of_numba(made: Path) -> None:
     from bgfmt.extras.lab.engine.bkg.kernels import moves
     from bgfmt.game import board

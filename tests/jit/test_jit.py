@@ -87,6 +87,7 @@ def kernels(compiled: Kernels, tmp_path: Path) -> Iterator[Kernels]:
     shutil.copytree(tmp_path / "before", compiled.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_code_that_cannot_be_read_is_made_again(kernels: Kernels, suffix: str) -> None:
     files = kernels.files(suffix)
@@ -97,17 +98,20 @@ def test_code_that_cannot_be_read_is_made_again(kernels: Kernels, suffix: str) -
         assert kernels.run() == ["4", "5.0", "5", kept]
 
 
+@pytest.mark.slow
 def test_a_kernel_that_calls_changed_code_is_made_again(kernels: Kernels) -> None:
     kernels.factor(3)
     assert kernels.run() == ["5", "6.5", "8", "compiled"]
 
 
+@pytest.mark.slow
 def test_no_place_to_keep_code_in(kernels: Kernels) -> None:
     (kernels.folder / "__pycache__").write_text("a file where numba wants its folder")
     nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null", "NUMBA_CACHE_DIR": "/dev/null/cache"}
     assert kernels.run(**nowhere) == ["4", "5.0", "5", "compiled"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_under_the_cache(tmp_path: Path) -> None:
     kernels = Kernels(tmp_path)
     kernels.cache.mkdir()

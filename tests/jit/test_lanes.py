@@ -63,6 +63,7 @@ def products_of(pairs: bool, left: int, stride: int, right: int, steps: int, out
         multiply(left, stride, right, steps, out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [False, True])
 def test_products_of_every_length(pairs: bool) -> None:
     """Rows that begin anywhere in longer ones; integers that doubles hold, so that the order of adding is free."""

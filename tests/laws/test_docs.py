@@ -16,6 +16,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_pages_show_what_happens(path: Path, tmp_path: Path) -> None:
     """Every command and program of a page, in order, does what the page says."""
@@ -48,6 +49,7 @@ def test_every_format_has_a_page_with_its_status() -> None:
         assert row.split("|")[3].split(":")[0].strip() == status[1], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((ROOT / "docs/theory").glob("*.md")), ids=lambda p: p.name)
 def test_examples_in_theory(path: Path) -> None:
     assert doctest.testfile(str(path), module_relative=False).failed == 0

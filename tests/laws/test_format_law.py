@@ -65,6 +65,7 @@ def test_every_format_has_a_sample() -> None:
     assert {s.format.name for s in SAMPLES.values()} | several == set(FORMATS)
 
 
+@pytest.mark.slow
 @every
 def test_what_is_written_is_read_again(sample: Sample) -> None:
     table, extent = sample.read()
@@ -73,6 +74,7 @@ def test_what_is_written_is_read_again(sample: Sample) -> None:
     assert written(sample, table) == sample.data
 
 
+@pytest.mark.slow
 @every
 def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table whose bytes are asked for is the same, and opening a file of plain rows asks for its header alone."""
@@ -93,6 +95,7 @@ def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.M
     assert [f for f in sample.format.audit(source, table, extent) if not f.carried] == []
 
 
+@pytest.mark.slow
 @every
 def test_its_own_bytes_have_no_fault(sample: Sample) -> None:
     table, extent = sample.read()
@@ -131,6 +134,7 @@ def test_the_suffixes_by_which_formats_are_asked_are_their_own() -> None:
         assert named == [name for name, suffixes in own.items() if suffix in suffixes]
 
 
+@pytest.mark.slow
 @every
 def test_every_truncation_is_refused(sample: Sample) -> None:
     size = len(sample.data)
@@ -159,6 +163,7 @@ def walked(sample: Sample, data: bytes) -> Table:
     return table
 
 
+@pytest.mark.slow
 @every
 def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> None:
     """It is an error, a fault of the audit, or another honest file: it says something else, and is written so."""
@@ -191,6 +196,7 @@ def test_a_changed_byte_outside_the_numbers_does_not_pass(sample: Sample) -> Non
         assert written(sample, other) == changed
 
 
+@pytest.mark.slow
 @every
 def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
     table, _ = sample.read()
@@ -212,6 +218,7 @@ def test_a_changed_number_is_copied_as_it_stands(sample: Sample) -> None:
         )
 
 
+@pytest.mark.slow
 @every
 def test_the_layout_tells_size_and_places(sample: Sample) -> None:
     table, _ = sample.read()
@@ -248,6 +255,7 @@ def test_the_layout_tells_size_and_places(sample: Sample) -> None:
             assert len(differs) <= 2
 
 
+@pytest.mark.slow
 @every
 def test_every_byte_written_is_summed_for_the_check_before_it_has_its_name(
     sample: Sample, tmp_path: Path
@@ -259,6 +267,7 @@ def test_every_byte_written_is_summed_for_the_check_before_it_has_its_name(
         assert sum(end - start for start, end, _ in sink.sums.intact()) == sink.written
 
 
+@pytest.mark.slow
 @every
 def test_progress_counts_the_bytes(sample: Sample) -> None:
     seen: list[tuple[int, int]] = []
@@ -295,6 +304,7 @@ def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     assert bytes(store.data) == sample.data
 
 
+@pytest.mark.slow
 @every
 def test_salvage_of_a_sound_file_is_the_file(sample: Sample) -> None:
     if sample.described:
@@ -319,6 +329,7 @@ def test_options_are_checked(form: Format) -> None:
         assert store.written == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS.keys())
 def test_any_bytes_give_a_table_or_an_error_of_ours(form: Format) -> None:
     rng = np.random.default_rng(6)

@@ -38,6 +38,7 @@ def fine(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_guests_format(tmp_path: Path) -> None:
     bgns = str(GOLDEN / "jfile" / "bgns.ijf")
     text, back = str(tmp_path / "a.rolls"), str(tmp_path / "b.ijf")
@@ -62,6 +63,7 @@ def fewest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_guests_kind_of_table_is_described_looked_up_and_dumped(fewest: Path) -> None:
     facts = json.loads(fine("info", str(fewest), "--json"))
     assert (facts["kind"], facts["points"], facts["chequers"]) == ("fewest-rolls", 6, 8)
@@ -73,6 +75,7 @@ def test_a_guests_kind_of_table_is_described_looked_up_and_dumped(fewest: Path) 
     assert rows[0].endswith("rolls")
 
 
+@pytest.mark.slow
 def test_a_guests_kind_of_table_is_converted_and_compared(fewest: Path, tmp_path: Path) -> None:
     archive, cut, back = (str(tmp_path / name) for name in ("a.npz", "cut.few", "back.few"))
     fine("convert", str(fewest), archive)
@@ -88,6 +91,7 @@ def test_a_guests_kind_of_table_is_converted_and_compared(fewest: Path, tmp_path
     assert run("diff", str(fewest), back).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_guests_kind_of_table_is_verified_as_far_as_sense(fewest: Path, tmp_path: Path) -> None:
     assert "nothing wrong" in fine("verify", "--until", "sense", str(fewest))
     for at, value in ((100, 99), (100, 0)):
@@ -100,6 +104,7 @@ def test_a_guests_kind_of_table_is_verified_as_far_as_sense(fewest: Path, tmp_pa
     assert run("verify", "--until", "sense", str(path)).returncode in (1, 2)
 
 
+@pytest.mark.slow
 def test_a_guests_kind_of_table_is_proved_by_the_guests_proof(fewest: Path, tmp_path: Path) -> None:
     text = fine("verify", "--until", "regenerate", str(fewest))
     assert text.startswith("proved: every one of 3,003 entries follows from the rules (recipe sixes)")
@@ -114,6 +119,7 @@ def test_a_guests_kind_of_table_is_proved_by_the_guests_proof(fewest: Path, tmp_
     assert f"byte {8 + 2000:,}" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_guests_solver_has_a_command(fewest: Path, tmp_path: Path) -> None:
     path = tmp_path / "solved.few"
     fine("solve", "fewest-rolls", "6x8", "-o", str(path))
@@ -129,6 +135,7 @@ def test_a_guests_solver_has_a_command(fewest: Path, tmp_path: Path) -> None:
     assert "the solver of broken-solver tables is broken: ModuleNotFoundError" in broken.stderr
 
 
+@pytest.mark.slow
 def test_a_guest_is_held_to_the_laws() -> None:
     done = python(
         "-m",
@@ -145,6 +152,7 @@ def test_a_guest_is_held_to_the_laws() -> None:
     assert "passed" in done.stdout or "[100%]" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_guests_command() -> None:
     said = run("pips", "dwMAAN4FAAAAAA")
     assert (said.returncode, said.stdout) == (0, "13 15\n")
@@ -154,6 +162,7 @@ def test_a_guests_command() -> None:
     assert wrong.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_broken_guest_is_named_and_harms_nobody() -> None:
     said = run("formats")
     assert said.returncode == 0

@@ -1,4 +1,4 @@
-"""What keeps the house in order, measured on its source: budgets, who may name what, what nobody may import."""
+"""Structure of the package, checked on its source: which module may name or import what."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import inspect
 import re
 import sys
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from types import FrameType
 from typing import Any, NamedTuple
+
+import pytest
 
 import bgfmt
 from bgfmt import formats
@@ -101,53 +103,7 @@ def nothing(found: Any) -> None:
     assert not found, "\n".join(["", *lines])
 
 
-# -- budgets ---------------------------------------------------------------------------------------------
-
-
-def test_every_room_keeps_to_its_budget() -> None:
-    """A change that needs more lines changes the number in pyproject.toml in the same commit."""
-    budgets = dict(CONFIGURED["tool"]["bgfmt"]["budgets"])
-    lines: Counter[str] = Counter()
-    for module in package():
-        lines["core" if module.core else module.room.removeprefix("extras/")] += module.lines
-        lines["all"] += module.lines
-    lines["files"] = len(package())
-    lines.pop("extras", None)  # the head of the folder
-    assert set(lines) == set(budgets)
-    over = [name for name, n in lines.items() if n > budgets[name]]
-    where = "change [tool.bgfmt.budgets] in pyproject.toml"
-    nothing([f"{name} has {lines[name]:,}, its budget is {budgets[name]:,}: {where}" for name in over])
-
-
-#: modules that may be short, with the reason
-SHORT = {
-    "bgfmt/game/identifiers/ogid.py": "one identifier",
-    "bgfmt/jit/lanes.py": "all of LLVM's IR",
-    "bgfmt/laws.py": "a door to tests",
-    "bgfmt/met/ini.py": "one form of file",
-    "bgfmt/solver/hypergammon/state.py": "one form of file",
-}
-
-
-def test_no_module_is_a_fragment() -> None:
-    """At least 40 lines; at least 100 where one module alone imports it."""
-    importers: dict[str, set[str]] = defaultdict(set)
-    names = {module.name for module in package()}
-    for module in [*package(), *modules("plugins", "benchmarks")]:
-        for name, _ in imports(module):
-            if name in names and name != module.name:
-                importers[name].add(module.name)
-    entered = {point.value.partition(":")[0] for point in entry_points()}
-    short = []
-    for module in package():
-        if module.path.endswith(("__init__.py", "__main__.py")) or module.path in SHORT:
-            continue
-        alone = len(importers[module.name]) == 1 and module.name not in entered
-        alone = alone and "kernels" not in module.path  # code is kept by file, and loaded where it is called
-        if module.lines < 40 or (alone and module.lines < 100):
-            short.append(f"{module.path}: {module.lines} lines, {len(importers[module.name])} importers")
-    nothing(short)
-    assert [path for path in SHORT if not (ROOT / path).exists()] == []
+# -- entry points ---------------------------------------------------------------------------------------
 
 
 def entry_points() -> list[importlib.metadata.EntryPoint]:
@@ -167,6 +123,7 @@ def test_every_door_leads_somewhere() -> None:
 # -- who may name what -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_core_imports_no_extra() -> None:
     """import-linter sees it too; here also what is imported by `import_module` and lazy names."""
     found = []
@@ -186,6 +143,7 @@ def test_the_core_imports_no_extra() -> None:
     nothing(found)
 
 
+@pytest.mark.slow
 def test_few_ask_a_table_for_its_class() -> None:
     kinds = {kind.__name__ for kind in KINDS.values()}
     found = [
@@ -337,6 +295,7 @@ def requirements(names: list[str]) -> list[str]:
     return [re.split(r"[<>=~!\[ ]", name)[0] for name in names]
 
 
+@pytest.mark.slow
 def test_every_dependency_is_imported_by_somebody() -> None:
     project = CONFIGURED["project"]
     extras = project["optional-dependencies"]
@@ -363,6 +322,7 @@ def test_every_dependency_is_imported_by_somebody() -> None:
     nothing(unused)
 
 
+@pytest.mark.slow
 def test_every_import_is_a_dependency() -> None:
     project = CONFIGURED["project"]
     declared = {name for names in project["optional-dependencies"].values() for name in requirements(names)}
@@ -415,78 +375,12 @@ def private_uses(module: Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, f"vars(...)[{node.slice.value!r}]"
 
 
+@pytest.mark.slow
 def test_nobody_uses_what_a_dependency_keeps_to_itself() -> None:
     nothing([f"{m.path}:{line} {what}" for m in package() for line, what in private_uses(m)])
 
 
 # -- tests -----------------------------------------------------------------------------------------------
-
-#: tests that belong to no single module, with what they try
-ACROSS = {
-    "extras/matches/judge": "commands",
-    "formats/frames": "Parquet, SQLite, CSV and Arrow, by one set of tests",
-    "game/pasted": "text with identifiers in it",
-    "jit/jit": "kept code of kernels",
-    "solver/costs": "the model of costs of docs/cluster.md",
-    "solver/mean_rolls": "a solver of one_sided.py",
-    "solver/resuming": "solves killed and resumed",
-    "solver/stores": "tables in stores of chunks, by every command",
-    "analysis/doubling": "the measure of the doubling tests",
-    "analysis/gnubg": "answers beside gnubg's own",
-    "analysis/plays": "the adviser's plays",
-    "cli/crash": "every command that writes, killed",
-    "cli/files": "the verbs about files, as typed",
-    "cli/frame": "help, streams, errors",
-    "cli/full_disks": "every command that writes, on a full disk",
-    "cli/json": "the JSON of every command",
-    "cli/misuse": "every command, misused",
-    "extras/cluster/cluster": "solves and checks by Dask's workers",
-    "extras/lab/bkg_evaluation": "engine/bkg",
-    "extras/lab/bkg_play": "engine/bkg",
-    "extras/lab/bkg_tables": "tables, formats and solvers of the lab",
-    "extras/lab/systems": "articles",
-    "extras/matches/any_bytes": "every reader",
-    "extras/matches/docs": "the page of match files",
-    "extras/matches/golden": "every reader, real files",
-    "extras/matches/packed": "the readers of binary files",
-    "extras/matches/round_trip": "every writer",
-    "extras/serve/js_reader": "plugins/js beside Python",
-    "extras/serve/site": "`bgfmt site`",
-    "files/broken": "fixtures/broken",
-    "files/foreign": "formats of other programs",
-    "files/larger_than_memory": "solves within a memory",
-    "files/pairs": "every pair of formats",
-    "met/met": "tables and their files",
-    "storage/storage": "sources and sinks together",
-    "tables/lookup": "every kind",
-    "verifier/damage": "damaged copies of every format",
-    "verifier/promises": "docs/verify.md, sentence by sentence",
-    "verifier/rivals": "sound files of others",
-    "verifier/verdict": "findings into a status and words",
-    "verifier/truth": "exit code 0",
-    "verifier/verify": "genuine files",
-}
-
-
-def test_the_tests_mirror_the_package() -> None:
-    """tests/ROOM/test_x.py or test_x_more.py tries bgfmt/ROOM/x.py, or a folder of that name, or is listed."""
-    astray = []
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        place = path.relative_to(ROOT / "tests")
-        room, subject = place.parent.as_posix(), path.stem.removeprefix("test_")
-        home = ROOT / "bgfmt" / room
-        if room in ("laws", "fuzz") or f"{room}/{subject}" in ACROSS:
-            continue
-        own = (
-            {p.stem.strip("_") for p in home.rglob("*") if p.suffix in ("", ".py")}
-            if home.is_dir()
-            else set()
-        )
-        if not any(subject == name or subject.startswith(f"{name}_") for name in own if name):
-            astray.append(place.as_posix())
-    nothing(astray)
-    listed = (name.rpartition("/") for name in ACROSS)
-    nothing([name for room, _, name in listed if not (ROOT / f"tests/{room}/test_{name}.py").exists()])
 
 
 def test_mypy_looks_at_plugins_and_benchmarks() -> None:

@@ -13,6 +13,7 @@ from bgfmt.cli import run
 from tests.conftest import ROOT
 
 
+@pytest.mark.slow
 def test_a_new_format_passes_its_tests_out_of_the_box(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_refusals(
     assert [path.name for path in tmp_path.iterdir()] == ["bgfmt-here"]
 
 
+@pytest.mark.slow
 def test_the_tables_that_a_wheel_tries_formats_with() -> None:
     from tests.laws.samples import solved_tables
 

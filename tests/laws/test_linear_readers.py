@@ -133,6 +133,7 @@ def test_every_format_that_is_read_is_here() -> None:
     assert set(SIZES) == {name for name in read if not name.startswith("guest")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [form for form, (_, small, large) in SIZES.items() if small != large])
 def test_sound_files(form: str, files: Callable[[str, int], Path]) -> None:
     small, large = files(form, 0), files(form, 1)
@@ -141,6 +142,7 @@ def test_sound_files(form: str, files: Callable[[str, int], Path]) -> None:
     assert_linear(reading(small, form), reading(large, form), times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SIZES)
 def test_bytes_without_end(form: str, files: Callable[[str, int], Path], tmp_path: Path) -> None:
     sound = files(form, 0)
@@ -244,6 +246,7 @@ PARTS: dict[str, tuple[str, Callable[[Path, Path, int], None]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_more_and_more_parts(name: str, files: Callable[[str, int], Path], tmp_path: Path) -> None:
     form, make = PARTS[name]

@@ -39,6 +39,7 @@ def sources() -> set[str]:
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
+@pytest.mark.slow
 def test_the_source_archive_is_whole(tmp_path: Path) -> None:
     with tarfile.open(build("sdist", tmp_path / "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -54,6 +55,7 @@ def test_the_source_archive_is_whole(tmp_path: Path) -> None:
     assert reader.returncode == 0, reader.stderr
 
 
+@pytest.mark.slow
 def test_the_wheel_is_the_package_alone(tmp_path: Path) -> None:
     with zipfile.ZipFile(build("wheel", tmp_path / "wheel")) as archive:
         folders = {name.split("/")[0] for name in archive.namelist()}

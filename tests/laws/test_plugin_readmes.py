@@ -36,6 +36,7 @@ def test_every_plugin_shows_something() -> None:
         assert "\n```\n$" not in path.read_text(), f"{path}: a block of commands that is not run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
 def test_readme(path: Path, tmp_path: Path, oracle: Callable[[str], str]) -> None:
     plugin = path.parent.name

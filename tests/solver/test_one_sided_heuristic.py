@@ -22,6 +22,7 @@ SUMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SUMS)
 def test_its_sum(name: str) -> None:
     table: Any = solver.one_sided(6, recipe=name)
@@ -33,6 +34,7 @@ def test_its_sum(name: str) -> None:
         assert not any(breach.bad.any() for breach in table.breaches(rows.start, block))
 
 
+@pytest.mark.slow
 def test_it_is_what_the_program_evaluates_with() -> None:
     lines = (FIXTURES / "expected/eval_heuristic.tsv").read_text().splitlines()[1:]
     cells = [line.split("\t") for line in lines]
@@ -46,6 +48,7 @@ def test_it_is_what_the_program_evaluates_with() -> None:
     assert np.abs(found - [float(cell[2]) for cell in cells]).max() < 4.1e-7
 
 
+@pytest.mark.slow
 def test_into_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "h.bd"
     assert run(["solve", "one-sided", "6", "--recipe", "gnubg-heuristic", "--quiet", "-o", str(path)]) == 0

@@ -61,11 +61,13 @@ def stopped(folder: Path, after: int = 9, **options: object) -> None:
     assert os.listdir(folder) == ["s"]
 
 
+@pytest.mark.slow
 def test_removed_when_the_result_is_safe(tmp_path: Path) -> None:
     assert solved(tmp_path) == SIX_BY_FIVE
     assert os.listdir(tmp_path) == ["t.bd"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 5), (2, 1), (6, 4), (12, 2), (9, 3)], ids=str)
 @pytest.mark.parametrize("cubeful", [True, False])
 def test_layers_and_tiles_make_one_store(size: tuple[int, int], cubeful: bool, tmp_path: Path) -> None:
@@ -84,6 +86,7 @@ def test_layers_and_tiles_make_one_store(size: tuple[int, int], cubeful: bool, t
     assert np.array_equal(bgfmt.load(made).equities, plain.equities)
 
 
+@pytest.mark.slow
 def test_an_ended_run_goes_on(tmp_path: Path) -> None:
     stopped(tmp_path)
     stopped(tmp_path, 3, resume=True)
@@ -92,6 +95,7 @@ def test_an_ended_run_goes_on(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["t.bd"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 5, 14, 20, 27, 29])
 def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tiles, whichever began; finished chunks are not written again."""
@@ -112,6 +116,7 @@ def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: 
         assert all(file.stat().st_mtime_ns == at for file, at in chunks.items())
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_is_not_begun_anew_unasked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,6 +143,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("name", [*FOREIGN, "other size", "cubeless"])
 def test_foreign_files_are_never_written_to(name: str, resume: bool, tmp_path: Path) -> None:
@@ -179,6 +185,7 @@ def test_only_folders_are_stores(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_bytes() == b"theirs"
 
 
+@pytest.mark.slow
 def test_damaged_chunks_are_made_again(tmp_path: Path) -> None:
     stopped(tmp_path, 28)
     rng = np.random.default_rng(4)
@@ -190,6 +197,7 @@ def test_damaged_chunks_are_made_again(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["t.bd"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["store", "table"])
 def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -218,6 +226,7 @@ def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
     assert os.listdir(tmp_path) == ["s"]
 
 
+@pytest.mark.slow
 def test_no_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", tmp_path]
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
@@ -285,6 +294,7 @@ EARLY = re.compile(
 LINE = re.compile(r"bgfmt: (t.bd: (exists already|appeared) .*|[^\n]*\bs\b[^\n]*)\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(int(os.environ.get("BGFMT_SCRATCH_ROUNDS", "2"))))
 def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> None:
     """Right bytes or one line, never wrong bytes; what is not ours stays as it is."""
@@ -318,6 +328,7 @@ def test_two_at_once_stopped_continued_and_killed(seed: int, tmp_path: Path) -> 
     assert sorted(os.listdir(tmp_path)) == ["t.bd", "t.bd.other"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["kill", "full"])
 def test_killed_or_without_room_at_every_change_of_the_folder(
     fault: str, golden: Path, tmp_path: Path
@@ -342,6 +353,7 @@ def test_killed_or_without_room_at_every_change_of_the_folder(
     assert count >= 5
 
 
+@pytest.mark.slow
 def test_a_store_killed_at_every_change_of_it_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

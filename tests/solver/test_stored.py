@@ -25,6 +25,7 @@ from bgfmt.storage.chunks import ChunkStore
 BGFMT = [sys.executable, "-m", "bgfmt"]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     size=st.sampled_from([(1, 5), (2, 1), (3, 3), (6, 4), (5, 3), (12, 2), (9, 3)]),
@@ -58,6 +59,7 @@ def test_any_grid_gives_the_same_numbers(
     assert np.array_equal(found, np.asarray(wanted)[order][:, order])
 
 
+@pytest.mark.slow
 def test_a_tile_reads_and_writes_what_it_says(tmp_path: Path) -> None:
     """Chunks that a tile does not need are taken away before it is made."""
     grid = grid_of(6, 4, columns=4, side=64, chunk=32)

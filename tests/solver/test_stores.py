@@ -47,6 +47,7 @@ def asked(base: str, table: str, place: str = PLACE) -> dict[str, Any]:
         return found
 
 
+@pytest.mark.slow
 def test_commands_take_a_store_for_a_file(
     both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,6 +67,7 @@ def test_commands_take_a_store_for_a_file(
     said(capsys, "verify", store, "--against", file)
 
 
+@pytest.mark.slow
 def test_the_corner_of_a_store_is_the_smaller_table(tmp_path: Path) -> None:
     """As the 6x12 corner of 7x12 is, which a bar asks for."""
     solve_stored("two-sided", 6, 5, store=tmp_path / "s")
@@ -77,6 +79,7 @@ def test_the_corner_of_a_store_is_the_smaller_table(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_store_is_served(both: tuple[Path, Path], tmp_path: Path) -> None:
     store = Path(shutil.copytree(both[0], tmp_path / "s"))
     with served(f"s={store}", f"f={both[1]}") as base:
@@ -93,6 +96,7 @@ def test_a_store_is_served(both: tuple[Path, Path], tmp_path: Path) -> None:
         assert refused.value.code == 404
 
 
+@pytest.mark.slow
 def test_a_damaged_chunk_is_an_answer_of_the_server(both: tuple[Path, Path], tmp_path: Path) -> None:
     store = Path(shutil.copytree(both[0], tmp_path / "s"))
     for chunk in (store / "equities").glob("c.*"):

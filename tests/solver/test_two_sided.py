@@ -46,12 +46,14 @@ def file_bytes(points: int, chequers: int, **options: object) -> bytes:
     return header + np.asarray(table.equities).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_golden_files(path: Path) -> None:
     points, chequers = (int(k) for k in path.stem[3:].split("x"))
     assert file_bytes(points, chequers) == path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["01x01", "02x03", "03x03", "04x04", "06x04", "07x02"])
 def test_golden_cubeless_files(name: str) -> None:
     points, chequers = (int(k) for k in name.split("x"))
@@ -60,11 +62,13 @@ def test_golden_cubeless_files(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SUMS, ids=str)
 def test_published_sums(size: tuple[int, int]) -> None:
     assert hashlib.sha256(file_bytes(*size)).hexdigest() == SUMS[size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["5x2", "8x2", "9x2", "10x1", "3x6", "2x9", "12x1", "11x2"])
 def test_makebearoff_itself(size: str, oracle: Callable[[str], str], tmp_path: Path) -> None:
     made = tmp_path / "made.bd"
@@ -110,11 +114,13 @@ def slow_integers(points: int, chequers: int) -> np.ndarray:  # type: ignore[typ
     return e + 32768
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 4), (2, 3), (3, 2), (7, 1)], ids=str)
 def test_slow_twin(size: tuple[int, int]) -> None:
     assert np.array_equal(np.asarray(solver.two_sided(*size).equities), slow_integers(*size))
 
 
+@pytest.mark.slow
 def test_exact_recipe_is_exact_arithmetic() -> None:
     """Equities as fractions, by recursion from the rules, against float64."""
 
@@ -142,6 +148,7 @@ def test_exact_recipe_is_exact_arithmetic() -> None:
             )
 
 
+@pytest.mark.slow
 def test_how_far_the_stored_integers_are_from_the_truth() -> None:
     """The bounds and means printed for all 851,929 pairs of 6x6."""
     stored = np.asarray(solver.two_sided(6, 6).equities)[1:, 1:] / 32767.5 - 1
@@ -150,15 +157,18 @@ def test_how_far_the_stored_integers_are_from_the_truth() -> None:
     assert error.mean(axis=(0, 1)) == pytest.approx([-1.78e-5, -1.13e-5, -1.07e-5, -1.71e-5], abs=6e-8)
 
 
+@pytest.mark.slow
 def test_the_four_planes_add_up_as_printed() -> None:
     sums = np.asarray(solver.two_sided(6, 6).equities).sum(axis=(0, 1), dtype=np.int64)
     assert sums.tolist() == [35_905_949_384, 38_997_979_103, 36_603_956_657, 33_512_145_365]
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_byte() -> None:
     assert len({file_bytes(6, 5, threads=k) for k in (1, 2, 3)}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (6, 4), (12, 2)], ids=str)
 def test_layers(size: tuple[int, int]) -> None:
     order = pip_order(*size)
@@ -190,6 +200,7 @@ class Backwards(Workers):
         yield from map(function, reversed(keys))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 4), (6, 4), (9, 2)], ids=str)
 def test_blocks_are_made_in_any_order(size: tuple[int, int], tmp_path: Path) -> None:
     wanted = solver.two_sided(*size).equities
@@ -198,6 +209,7 @@ def test_blocks_are_made_in_any_order(size: tuple[int, int], tmp_path: Path) -> 
     assert np.array_equal(bgfmt.load(made).equities, wanted)
 
 
+@pytest.mark.slow
 def test_workers_given_stay_open() -> None:
     with ThreadWorkers(2) as threads:
         for _ in range(2):
@@ -208,6 +220,7 @@ def test_workers_given_stay_open() -> None:
 # -- long work is safe (see test_stores.py as well) ----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_exact_tables_fill_an_array_that_is_given() -> None:
     out = np.zeros((6, 6, 4))
     assert solver.two_sided(2, 2, recipe="exact", out=out).equities is out
@@ -216,6 +229,7 @@ def test_exact_tables_fill_an_array_that_is_given() -> None:
         solver.two_sided(2, 2, recipe="exact", out=np.zeros((6, 6, 4), np.uint16))
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_on_the_command_line(tmp_path: Path) -> None:
     """SIGKILL in the middle: no output, nothing but the store; then the same bytes as ever."""
     out = tmp_path / "t.bd"

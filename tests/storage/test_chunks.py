@@ -54,6 +54,7 @@ def test_crc32c_is_the_published_one() -> None:
     assert chunks.crc32c(data[3:999]) == chunks.crc32c(data[3:999].copy())
 
 
+@pytest.mark.slow
 def test_a_store_is_a_table_like_any_other(store: Path, tmp_path: Path) -> None:
     wanted = solver.two_sided(5, 4)
     with bgfmt.open(store) as db:
@@ -71,6 +72,7 @@ def test_a_store_is_a_table_like_any_other(store: Path, tmp_path: Path) -> None:
     assert bgfmt.verify(store).verdict.startswith("proved")
 
 
+@pytest.mark.slow
 def test_zarr_opens_it(store: Path) -> None:
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(str(store), mode="r")
@@ -80,6 +82,7 @@ def test_zarr_opens_it(store: Path) -> None:
     assert np.array_equal(equities[:], wanted[numbers][:, numbers])
 
 
+@pytest.mark.slow
 def test_what_fsspec_reaches() -> None:
     pytest.importorskip("fsspec")
     address = "memory://bgfmt-test/s"
@@ -88,6 +91,7 @@ def test_what_fsspec_reaches() -> None:
         assert np.array_equal(np.asarray(db.table.arrays()["equities"]), solver.two_sided(4, 3).equities)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_flipped_bit_is_found(
@@ -103,6 +107,7 @@ def test_a_flipped_bit_is_found(
     assert file.relative_to(copy).as_posix() in str(report.as_dict())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zarr.json", "equities/zarr.json", "numbers/zarr.json"])
 def test_every_byte_of_a_description_is_accounted_for(copied: Path, name: str) -> None:
     file = copied / name
@@ -123,6 +128,7 @@ def test_every_byte_of_a_description_is_accounted_for(copied: Path, name: str) -
     assert "equities/c.9" in str(report.as_dict())
 
 
+@pytest.mark.slow
 def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
     def change(content: bytearray) -> None:
         content[8 * 130] ^= 4
@@ -133,6 +139,7 @@ def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
     assert any(f.rule is bgfmt.verifier.Rule.ENTRY for f in report.findings)
 
 
+@pytest.mark.slow
 def test_chunks_cannot_change_places(tmp_path: Path) -> None:
     solve_stored("two-sided", 6, 5, store=tmp_path / "s")
     a, b = tmp_path / "s/equities/c.0.1.0", tmp_path / "s/equities/c.1.0.0"
@@ -171,6 +178,7 @@ def test_damage_met_on_the_way_makes_no_file(store: Path, tmp_path: Path) -> Non
     assert sorted(os.listdir(tmp_path)) == ["s"]
 
 
+@pytest.mark.slow
 def test_while_it_is_solved_zarr_sees_no_equities(tmp_path: Path) -> None:
     grid = grid_of(5, 4, columns=4)
     seen = []
@@ -196,6 +204,7 @@ def test_a_damaged_chunk_is_an_error_where_it_is_asked_for(copied: Path) -> None
         db.table.lookup_many(np.arange(20), np.arange(20))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_description_is_an_answer(
@@ -215,6 +224,7 @@ def test_any_description_is_an_answer(
         assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 def test_going_on_makes_what_is_gone_or_damaged(tmp_path: Path, made: dict[str, Path]) -> None:
     path = tmp_path / "s"
     solve_stored("two-sided", 6, 5, store=path)
@@ -237,6 +247,7 @@ def test_going_on_makes_what_is_gone_or_damaged(tmp_path: Path, made: dict[str, 
     assert digest(tmp_path / "o.bd") == digest(made["6x5"])
 
 
+@pytest.mark.slow
 def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "letter").write_text("dear")
@@ -248,6 +259,7 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["o.bd", "s"]
 
 
+@pytest.mark.slow
 def test_progress_is_at_its_end_once(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     solve_stored("two-sided", 6, 6, tmp_path / "o.bd", progress=lambda *said: told.append(said))

@@ -61,6 +61,7 @@ def said(database: bgfmt.Database, asked: Any) -> Any:
         return str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_every_golden_file_says_the_same_from_afar(path: Path) -> None:
     random = np.random.default_rng(1)
@@ -78,6 +79,7 @@ def test_every_golden_file_says_the_same_from_afar(path: Path) -> None:
                 assert np.array_equal(one[name], two[name]), name
 
 
+@pytest.mark.slow
 def test_requests_of_a_large_table(large: Path) -> None:
     with serving(large) as server, bgfmt.open(large) as local:
         with bgfmt.open(server.url) as far:
@@ -96,6 +98,7 @@ def test_requests_of_a_large_table(large: Path) -> None:
             far.lookup(local.table.asked(5))
 
 
+@pytest.mark.slow
 def test_many_random_lookups_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "ts_06x10.bd"
     n = board.count(6, 10)
@@ -137,6 +140,7 @@ def test_conversion_from_afar_is_a_checked_download(tmp_path: Path) -> None:
             )
 
 
+@pytest.mark.slow
 def test_verifying_fetches_every_byte_once(tmp_path: Path) -> None:
     path = tmp_path / "ts.bd"
     bgfmt.solve("two-sided", 6, 5, path)
@@ -147,6 +151,7 @@ def test_verifying_fetches_every_byte_once(tmp_path: Path) -> None:
     assert path.stat().st_size <= fetched < path.stat().st_size + (256 << 10)
 
 
+@pytest.mark.slow
 def test_the_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     def said(*words: str) -> Any:
         assert run([*words, "--json"]) == 0
@@ -214,6 +219,7 @@ def test_ranges_that_are_wrong() -> None:
         bgfmt.open(server.url, **QUICK)
 
 
+@pytest.mark.slow
 def test_cut_connections_and_busy_servers() -> None:
     data, left = TS.read_bytes(), [2]
 
@@ -355,6 +361,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_record_of_a_compressed_table_takes_three_requests(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

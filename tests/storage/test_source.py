@@ -108,6 +108,7 @@ def test_a_guarded_source_survives_a_file_cut_short(tmp_path: Path) -> None:
             source.bytes(1000, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ts_06x04.bd", "os_p03.bd", "os_p03_c.bd", "hyper1.bd", "os_p03_nd.bd"])
 def test_a_guarded_database_answers_alike(
     name: str, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -96,6 +96,7 @@ def test_a_reserved_array_is_the_file(tmp_path: Path) -> None:
     assert np.frombuffer((tmp_path / "a").read_bytes()[8:], "<u4").tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_writer_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     code = (
@@ -272,6 +273,7 @@ def test_drafts_are_new_and_follow_no_link(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "victim").read_bytes() == b"theirs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacking", ["O_TMPFILE", ""])
 def test_what_a_killed_process_left_is_swept(
     lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,6 +38,7 @@ def test_larger_tables_are_given_larger_bounds() -> None:
             assert bounds.float64_error(points, chequers) <= bounds.float64_error(points, chequers + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(6, 4), (4, 4), (9, 3), (3, 7)])
 def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
     found = measured.of_equities(solver.two_sided(*size), None)
@@ -48,6 +49,7 @@ def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
         assert tuple(math.ceil(error * 1e7) / 1e7 for error in greatest) == bound
 
 
+@pytest.mark.slow
 def test_bounds_of_the_means() -> None:
     for points in (2, 4, 5):
         for normal in (False, True):
@@ -55,6 +57,7 @@ def test_bounds_of_the_means() -> None:
             assert found["greatest_error_of_the_mean"] <= bounds.mean_error(points, normal=normal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(6, 3), (4, 4), (3, 3)])
 def test_float64_errs_by_no_more_than_its_bound(size: tuple[int, int]) -> None:
     """Against rational arithmetic, in which nothing is rounded."""

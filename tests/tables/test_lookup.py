@@ -77,6 +77,7 @@ def test_every_kind_answers(name: str) -> None:
         assert db.get(Side(*[1] * 15) if not two else Position(Side(*[1] * 15), Side(1))) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted((GOLDEN / "gnubg").glob("*.bd")), ids=lambda path: path.stem)
 def test_every_column_is_answered_of_many(path: Path) -> None:
     """Rows in any order, some twice: each column that `columns` lists, and a misspelt one is named."""

@@ -32,6 +32,7 @@ def foreign_of(golden: Path, name: str) -> bytes:
     return (golden / "gnubg" / ("ts_05x03.bd" if name.startswith("os") else "os_p03_c.bd")).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(damage.KINDS))
 @pytest.mark.parametrize("name", FILES)
 def test_no_damaged_copy_is_called_good(golden: Path, tmp_path: Path, name: str, kind: str) -> None:
@@ -44,6 +45,7 @@ def test_no_damaged_copy_is_called_good(golden: Path, tmp_path: Path, name: str,
     assert report.verdict.startswith(("damaged: ", "not what it claims: ", "not readable: ", "differs from "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ts_06x02.bd", "ts_05x04.bd", "ts_06x04_cubeless.bd", "ts_12x02.bd"])
 def test_a_single_altered_entry_is_named_first(golden: Path, tmp_path: Path, name: str) -> None:
     original = (golden / "gnubg" / name).read_bytes()
@@ -64,6 +66,7 @@ def test_a_single_altered_entry_is_named_first(golden: Path, tmp_path: Path, nam
         assert words.board(finding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["os_p03.bd", "os_p03_c.bd", "os_p03_cg.bd", "os_p04.bd"])
 def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / "altered.bd"
@@ -86,6 +89,7 @@ def test_a_single_altered_row_is_named_first(golden: Path, tmp_path: Path, name:
         assert report.findings[0].entry == x
 
 
+@pytest.mark.slow
 def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     """An entry wrong in itself and everything computed from it: the first is named, the rest inherit."""
     from bgfmt.verifier.recurrence import plays, two_sided
@@ -114,6 +118,7 @@ def test_inherited_errors_are_told_apart(tmp_path: Path) -> None:
     assert f"{changed} inherit" in report.verdict
 
 
+@pytest.mark.slow
 def test_a_body_under_another_header(golden: Path, tmp_path: Path) -> None:
     six = (golden / "gnubg" / "os_p06.bd").read_bytes()
     path = tmp_path / "claims.bd"
@@ -126,6 +131,7 @@ def test_a_body_under_another_header(golden: Path, tmp_path: Path) -> None:
     assert "6x3" in report.cause
 
 
+@pytest.mark.slow
 def test_causes_are_named(golden: Path, tmp_path: Path) -> None:
     original = (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     path = tmp_path / "cause.bd"
@@ -171,6 +177,7 @@ def third_party(points: int, chequers: int, *, rounding: str, negate: str) -> np
     return (v + 32768).astype(np.uint16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rounding", "negate"), [("nearest", "complement"), ("truncate", "plain"), ("nearest", "plain")]
 )
@@ -190,6 +197,7 @@ def test_a_third_partys_arithmetic_differs_unless_a_tolerance_is_named(
     assert (within.status, within.exit_code) == ("within tolerance", 0)
 
 
+@pytest.mark.slow
 def test_true_division_in_normal_files(tmp_path: Path) -> None:
     from dataclasses import replace
 
@@ -204,6 +212,7 @@ def test_true_division_in_normal_files(tmp_path: Path) -> None:
     assert any("true division" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_odd_bytes(tmp_path: Path) -> None:
     path = tmp_path / "odd.bd"
     rng = np.random.default_rng(11)
@@ -223,6 +232,7 @@ def test_odd_bytes(tmp_path: Path) -> None:
     assert run(["verify", str(tmp_path)]) == 2
 
 
+@pytest.mark.slow
 def test_numbers_that_are_none_are_damage_without_a_warning(tmp_path: Path) -> None:
     from bgfmt import met
     from bgfmt.solver.match import match_score
@@ -238,6 +248,7 @@ def test_numbers_that_are_none_are_damage_without_a_warning(tmp_path: Path) -> N
             assert bgfmt.verify(path).exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "sqlite"])
 def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Path, form: str) -> None:
     """The header that a file once had, and the program that wrote the file: a wrong digit there is a finding."""
@@ -257,6 +268,7 @@ def test_what_a_table_says_of_itself_is_accounted_for(golden: Path, tmp_path: Pa
                 assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hyper1.bd", "ts_03x03.bd", "os_p02.bd", "os_p01_nd.bd"])
 @pytest.mark.parametrize("form", ["npz", "parquet", "sqlite"])
 def test_the_header_of_another_table_is_a_finding(golden: Path, tmp_path: Path, form: str, name: str) -> None:
@@ -289,6 +301,7 @@ def test_hypergammon_of_another_size_is_refused(golden: Path, tmp_path: Path, fo
     assert bgfmt.verify(tmp_path / "x").exit_code in (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["os_p02.bd", "ts_03x03.bd", "hyper1.bd", "concat_os_p02_ts_03x03.bd"])
 def test_a_file_twice_is_damaged(name: str, golden: Path, tmp_path: Path) -> None:
     """Each half proves; no program writes a table twice."""
@@ -302,6 +315,7 @@ def test_a_file_twice_is_damaged(name: str, golden: Path, tmp_path: Path) -> Non
     assert (tmp_path / "once.bd").read_bytes() == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [4, 8])
 def test_every_byte_behind_a_j_description_counts(word: int, golden: Path, tmp_path: Path) -> None:
     """The zeros that fill up its last word, and the blanks of the rest of its block."""

@@ -85,6 +85,7 @@ def units_added(records: Array, where: Array, units: Array) -> Array:
     return out.reshape(records.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
     iteration, slow = (recurrence.CheckedIteration(1, exact=exact, threads=2) for _ in range(2))
@@ -97,6 +98,7 @@ def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
         assert np.array_equal(slow.values, iteration.values)
 
 
+@pytest.mark.slow
 def test_plays_are_those_of_the_game() -> None:
     """With points of the other side closed, and its blots hit."""
     boards = recurrence.boards_of(2)
@@ -120,6 +122,7 @@ def test_plays_are_those_of_the_game() -> None:
             assert listed == {(numbers[p.result.us], numbers[p.result.them]) for p in plays}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["gnubg", "exact"])
 def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
     """Of which they share nothing."""
@@ -132,6 +135,7 @@ def test_sweeps_are_those_of_the_solver(recipe: Any) -> None:
 # -- sound files -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.9, 0.1])
 def test_states_at_other_thresholds_are_proved(threshold: float) -> None:
     made = hypergammon(2, threshold=threshold)
@@ -142,6 +146,7 @@ def test_states_at_other_thresholds_are_proved(threshold: float) -> None:
 RESTARTS = [(0.5, 0.4), (0.5, 0.1), (0.1, 0.001), (0.01, 0.0), (1e-5, 1e-5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chequers", "first", "then"), [*((1, *some) for some in RESTARTS), (2, 0.5, 0.1)])
 def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(
     chequers: int, first: float, then: float
@@ -161,6 +166,7 @@ def test_restarts_are_proved_and_what_is_damaged_after_one_is_named(
     assert (found.wrong, found.findings[0].entry) == (1, (len(records) - 10) * len(records) + 12)
 
 
+@pytest.mark.slow
 def test_races_are_swept_alone_to_the_same_numbers() -> None:
     whole, alone = recurrence.CheckedIteration(1), recurrence.CheckedIteration(1)
     races = whole.kinds == recurrence.RACE
@@ -206,6 +212,7 @@ def scaled(records: Array, rng: np.random.Generator) -> Array:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [thirds, shuffled, scaled])
 def test_damage_everywhere_is_told_without_a_sweep_over_contact(
     two: Hypergammon, sweeps: list[int], damage: Callable[[Array, np.random.Generator], Array]
@@ -223,6 +230,7 @@ def test_damage_everywhere_is_told_without_a_sweep_over_contact(
         assert finding.expected == recurrence.numbers_of(right.reshape(-1, 28)[finding.entry]).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [stuck, zeros, transposed])
 def test_damage_to_the_half_of_one_chequer(
     golden: Path, sweeps: list[int], damage: Callable[[Array, np.random.Generator], Array]
@@ -234,6 +242,7 @@ def test_damage_to_the_half_of_one_chequer(
     assert found.failing > 100
 
 
+@pytest.mark.slow
 def test_noise_in_contact_alone_stops_the_iteration_early(two: Hypergammon, sweeps: list[int]) -> None:
     rng = np.random.default_rng(2)
     contact = np.flatnonzero(classes(2) == recurrence.CONTACT)
@@ -244,6 +253,7 @@ def test_noise_in_contact_alone_stops_the_iteration_early(two: Hypergammon, swee
     assert 0 < len(sweeps) < 16
 
 
+@pytest.mark.slow
 def test_a_tenth_of_the_entries_are_named(golden: Path) -> None:
     """Many are wrong in themselves, and every one of them is counted."""
     table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
@@ -257,6 +267,7 @@ def test_a_tenth_of_the_entries_are_named(golden: Path) -> None:
     assert [finding.entry for finding in found.findings] == where[: len(found.findings)].tolist()
 
 
+@pytest.mark.slow
 def test_a_tolerance_holds_for_every_entry(
     golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +291,7 @@ def test_a_tolerance_holds_for_every_entry(
 # -- float64 ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of two chequers are: without the iteration, wrong entries apart from what follows from them."""
     monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.QUICK", 0)
@@ -301,6 +313,7 @@ def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pyte
         assert [finding.entry for finding in found.findings] == [20 * 26 + 17]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [1, 3, 40])
 def test_last_bits_of_an_exact_table_count(part: int) -> None:
     """However many records are off by the last bit alone, it is no state of the iteration."""
@@ -316,6 +329,7 @@ def test_last_bits_of_an_exact_table_count(part: int) -> None:
     assert 0 < found.largest < 1e-15
 
 
+@pytest.mark.slow
 def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by following from itself in one step."""
     table = hypergammon(1, recipe="exact").table
@@ -326,6 +340,7 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
     assert found.failing > 0
 
 
+@pytest.mark.slow
 def test_what_is_no_number_in_a_chance_is_found() -> None:
     from bgfmt.verifier.proofs.hypergammon import ExactCheck
 
@@ -337,6 +352,7 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
     assert (found.recipe, found.wrong) == ("", 1)
 
 
+@pytest.mark.slow
 def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

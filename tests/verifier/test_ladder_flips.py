@@ -92,6 +92,7 @@ def structure_tells(data: bytes, name: str) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.filterwarnings("ignore")
 def test_no_flipped_bit_is_passed_over(name: str, tmp_path: Path, bkg_once: None) -> None:
@@ -121,6 +122,7 @@ def test_no_flipped_bit_is_passed_over(name: str, tmp_path: Path, bkg_once: None
     assert count >= 3
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_a_store_is_passed_over(tmp_path: Path) -> None:
     store = tmp_path / "store"
     solve_stored("two-sided", 1, 1, store=store)

@@ -1,7 +1,4 @@
-"""What the README and docs/verify.md promise of verify, sentence by sentence, each shown.
-
-A sentence that is no longer in its page fails its test; of the README every sentence of the promise must be here.
-"""
+"""What docs/verify.md promises of `verify`: what is proved, what is found, what a report says."""
 
 from __future__ import annotations
 
@@ -19,32 +16,10 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.verifier.proofs import PROOFS
-from tests.conftest import GOLDEN, ROOT
+from tests.conftest import GOLDEN
 
 GNUBG = GOLDEN / "gnubg"
 TS, OS, HYPER = GNUBG / "ts_05x04.bd", GNUBG / "os_p03.bd", GNUBG / "hyper1.bd"
-QUOTED: dict[str, list[str]] = {"README.md": [], "docs/verify.md": []}
-Test = Callable[..., None]
-
-
-def words_of(page: str) -> str:
-    """A page as one line."""
-    return " ".join((ROOT / page).read_text("utf-8").split())
-
-
-def promise(page: str, *sentences: str) -> Callable[[Test], Test]:
-    """Marks a test as showing these sentences, and adds one that they are in the page."""
-    QUOTED[page] += sentences
-    return pytest.mark.parametrize(
-        "said", [tuple((page, " ".join(one.split())) for one in sentences)], ids=[page]
-    )
-
-
-@pytest.fixture(autouse=True)
-def in_its_page(request: pytest.FixtureRequest) -> None:
-    if "said" in request.fixturenames:
-        for page, sentence in request.getfixturevalue("said"):
-            assert sentence in words_of(page), f"{page} no longer says: {sentence}"
 
 
 @pytest.fixture
@@ -65,26 +40,7 @@ def changed(path: Path, to: Path, at: int, by: int = 1) -> Path:
     return to
 
 
-EVERY = (
-    "bgfmt calculates every entry anew from the smaller entries of the same file, by the recipe of a known program, "
-    "and compares."
-)
-NONE = "([How it is done](docs/verify.md) for tables in which no entry is smaller than another.)"
-PROOF = "When all agree, the file is proved."
-NAMED = "When some differ, the report names the wrong entries,"
-CORRECTED = "and `repair` corrects them as long as most others are right."
-
-
-def test_the_whole_promise_of_the_readme_is_here() -> None:
-    """What is left of the paragraph once the quoted sentences are taken out is nothing."""
-    (paragraph,) = re.findall(r"\* (\*\*Verifies\*\*: .*?) \* \*\*", words_of("README.md"))
-    for sentence in QUOTED["README.md"]:
-        paragraph = paragraph.replace(sentence, "")
-    assert paragraph.split() == ["**Verifies**:"]
-
-
-@promise("README.md", EVERY)
-def test_every_entry_must_follow(said: object, tmp_path: Path, verify: Any) -> None:
+def test_every_entry_must_follow(tmp_path: Path, verify: Any) -> None:
     """Of small tables each single entry, changed by one unit, is a finding; a sound file is proved by name."""
     for name, recipe in (("ts_02x03.bd", "gnubg"), ("os_p02.bd", "gnubg")):
         assert verify(GNUBG / name)[0] == 0
@@ -99,8 +55,8 @@ def test_every_entry_must_follow(said: object, tmp_path: Path, verify: Any) -> N
     assert names >= {"gnubg", "gnubg-2001", "bgsage", "float32", "exact"}
 
 
-@promise("README.md", NONE)
-def test_what_has_no_smaller_entries(said: object, tmp_path: Path, verify: Any) -> None:
+@pytest.mark.slow
+def test_what_has_no_smaller_entries(tmp_path: Path, verify: Any) -> None:
     code, verdict = verify(HYPER)
     assert code == 0
     assert re.match(
@@ -118,8 +74,8 @@ def test_what_has_no_smaller_entries(said: object, tmp_path: Path, verify: Any) 
     assert verify(tmp_path / "t.points")[0] == 1
 
 
-@promise("README.md", PROOF)
-def test_less_is_no_proof_and_says_so(said: object, verify: Any) -> None:
+@pytest.mark.slow
+def test_less_is_no_proof_and_says_so(verify: Any) -> None:
     assert verify(TS) == (0, "proved: every one of 15,876 entries follows from the rules (recipe gnubg)")
     for less in (["--quick"], ["--sample", "5"], ["--until", "sense"], ["--until", "structure"]):
         code, verdict = verify(TS, *less)
@@ -128,8 +84,8 @@ def test_less_is_no_proof_and_says_so(said: object, verify: Any) -> None:
         assert "proved" not in verdict
 
 
-@promise("README.md", NAMED)
-def test_wrong_entries_are_named_a_hundred_at_most(said: object, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_wrong_entries_are_named_a_hundred_at_most(tmp_path: Path) -> None:
     table: Any = bgfmt.load(TS)
     for wrong in (3, 250):
         equities = np.array(table.equities)
@@ -143,8 +99,8 @@ def test_wrong_entries_are_named_a_hundred_at_most(said: object, tmp_path: Path)
         assert len(named) == min(wrong, 100)
 
 
-@promise("README.md", CORRECTED)
-def test_repair_corrects_them_while_most_are_right(said: object, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_repair_corrects_them_while_most_are_right(tmp_path: Path) -> None:
     table: Any = bgfmt.load(GNUBG / "ts_02x03.bd")
     for wrong, repaired in ((3, True), (95, False)):
         equities = np.array(table.equities)
@@ -158,15 +114,9 @@ def test_repair_corrects_them_while_most_are_right(said: object, tmp_path: Path)
 
 # -- docs/verify.md ----------------------------------------------------------------------------------------------
 
-PAGE = "docs/verify.md"
 
-
-@promise(
-    PAGE,
-    "Exit code 0 without less being asked for means a proof under a named recipe, or a tolerance that you named.",
-    "Near is not good: an entry that is off by one unit is a finding.",
-)
-def test_near_is_not_good(said: object, tmp_path: Path, verify: Any) -> None:
+@pytest.mark.slow
+def test_near_is_not_good(tmp_path: Path, verify: Any) -> None:
     table: Any = bgfmt.load(TS)
     equities = np.array(table.equities)
     equities[5, 7, 2] += 1
@@ -177,13 +127,8 @@ def test_near_is_not_good(said: object, tmp_path: Path, verify: Any) -> None:
     assert verify(tmp_path / "x.bd", "--tolerance", "0.5")[0] == 1
 
 
-@promise(
-    PAGE,
-    "Damage includes bytes that no number depends on: header filler, bytes after the end, a table that is"
-    " there twice, a stated recipe that the numbers do not follow, an index that points where its program"
-    " would not have put it, the directory and checksums of an archive.",
-)
-def test_bytes_that_no_number_depends_on(said: object, tmp_path: Path, verify: Any) -> None:
+@pytest.mark.slow
+def test_bytes_that_no_number_depends_on(tmp_path: Path, verify: Any) -> None:
     assert verify(changed(OS, tmp_path / "filler.bd", 30))[0] == 1
     (tmp_path / "end.bd").write_bytes(OS.read_bytes() + b"\0")
     assert verify(tmp_path / "end.bd")[0] == 1
@@ -199,23 +144,16 @@ def test_bytes_that_no_number_depends_on(said: object, tmp_path: Path, verify: A
     assert verify(tmp_path / "x.npz")[0] == 1
 
 
-@promise(
-    PAGE,
-    "Every byte of a proved file is part of a number, as its program writes it, or *carried along* by a rule of its "
-    "format, which a note names (in a J component file, what a reused block held before).",
-)
-def test_every_byte_counts(said: object, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_every_byte_counts(tmp_path: Path) -> None:
     for name in ("os_p01.bd", "ts_02x01.bd"):
         for at in range((GNUBG / name).stat().st_size):
             report = bgfmt.verify(changed(GNUBG / name, tmp_path / "x.bd", at, 4))
             assert report.exit_code != 0, (name, at)
 
 
-@promise(
-    PAGE,
-    "A bgsage file that holds gnubg's numbers, or the other way round, is proved too, and a note says so.",
-)
-def test_a_rivals_numbers_in_a_file(said: object, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_rivals_numbers_in_a_file(tmp_path: Path) -> None:
     table = solver.one_sided(3, recipe="bgsage")
     bgfmt.save(replace(table, recipe=""), tmp_path / "x.bd", format="gnubg-os")
     report = bgfmt.verify(tmp_path / "x.bd")
@@ -223,23 +161,15 @@ def test_a_rivals_numbers_in_a_file(said: object, tmp_path: Path) -> None:
     assert any("bgsage" in note for note in report.notes)
 
 
-@promise(
-    PAGE,
-    "`--until RUNG` says where to stop.",
-    "Without it, verify climbs to `recurrence`, whatever the size of the file.",
-)
-def test_where_it_stops(said: object) -> None:
+@pytest.mark.slow
+def test_where_it_stops() -> None:
     assert bgfmt.verify(TS).rung == "recurrence"
     for rung in ("structure", "digest", "sense", "recurrence", "regenerate"):
         assert bgfmt.verify(TS, until=rung).rung == rung
 
 
-@promise(
-    PAGE,
-    "It is no proof: a single wrong entry passes.",
-    "A table of zeros, of one number throughout or of shuffled rows does not.",
-)
-def test_a_quick_look(said: object, tmp_path: Path, verify: Any) -> None:
+@pytest.mark.slow
+def test_a_quick_look(tmp_path: Path, verify: Any) -> None:
     table: Any = bgfmt.load(GNUBG / "ts_06x04.bd")
     sound = np.array(table.equities)
     order = np.random.default_rng(1).permutation(len(sound))
@@ -248,13 +178,8 @@ def test_a_quick_look(said: object, tmp_path: Path, verify: Any) -> None:
         assert verify(tmp_path / "x.bd", "--quick")[0] == 1
 
 
-@promise(
-    PAGE,
-    "`--sample N --seed S` chooses N entries by any whole number S.",
-    "`--against OTHER` compares with a second file.",
-    "`--as FORMAT:...` reads a file without header.",
-)
-def test_options(said: object, verify: Any) -> None:
+@pytest.mark.slow
+def test_options(verify: Any) -> None:
     for seed in (-(10**30), -1, 0, 10**30):
         assert verify(TS, "--sample", 9, "--seed", seed)[0] == 0
     assert verify(TS, "--against", TS)[0] == 0
@@ -263,12 +188,8 @@ def test_options(said: object, verify: Any) -> None:
     assert verify(GNUBG / "os_p03_H.bd", "--as", "gnubg-os:points=3")[0] == 0
 
 
-@promise(
-    PAGE,
-    "`--json` gives everything; `--report FILE` writes it, as `.json`, `.html` or `.md`, and replaces no file "
-    "without `--force`, and never one that is verified.",
-)
-def test_reports(said: object, tmp_path: Path, verify: Any, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_reports(tmp_path: Path, verify: Any, capsys: pytest.CaptureFixture[str]) -> None:
     mine = changed(TS, tmp_path / "mine.bd", 5000)
     before = mine.read_bytes()
     assert run(["verify", str(mine), "--json"]) == 1
@@ -289,12 +210,8 @@ def test_reports(said: object, tmp_path: Path, verify: Any, capsys: pytest.Captu
     assert mine.read_bytes() == before
 
 
-@promise(
-    PAGE,
-    "What then differs from its right value is *wrong in itself* when the file's own entries do not give it either, "
-    "and *inherits* the error when they do.",
-)
-def test_wrong_in_itself_or_inherited(said: object, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_wrong_in_itself_or_inherited(tmp_path: Path) -> None:
     """An early entry wrong in itself, and all made anew from it: the later ones inherit."""
     table: Any = bgfmt.load(TS)
     equities = np.array(table.equities)
@@ -308,12 +225,8 @@ def test_wrong_in_itself_or_inherited(said: object, tmp_path: Path) -> None:
     assert report.exit_code == 1
 
 
-@promise(
-    PAGE,
-    "Of a compressed two-sided table (`.bgts`) the blocks that cannot be read count as wrong entries.",
-    "and proves the result before it is written.",
-)
-def test_repair(said: object, tmp_path: Path, verify: Any) -> None:
+@pytest.mark.slow
+def test_repair(tmp_path: Path, verify: Any) -> None:
     bgfmt.convert(GNUBG / "ts_06x04.bd", tmp_path / "t.bgts")
     size = (tmp_path / "t.bgts").stat().st_size
     changed(tmp_path / "t.bgts", tmp_path / "x.bgts", size // 2, 255)
@@ -322,13 +235,7 @@ def test_repair(said: object, tmp_path: Path, verify: Any) -> None:
     assert (tmp_path / "y.bgts").read_bytes() == (tmp_path / "t.bgts").read_bytes()
 
 
-@promise(
-    PAGE,
-    "`bgfmt diff A B` compares the positions that both cover.",
-    "a cubeless table is compared with the cubeless column of a cubeful one, and distributions with means by their "
-    "means.",
-)
-def test_compare(said: object, tmp_path: Path) -> None:
+def test_compare(tmp_path: Path) -> None:
     assert run(["diff", str(GNUBG / "ts_03x03.bd"), str(GNUBG / "ts_03x03_cubeless.bd")]) == 0
     assert run(["diff", str(GNUBG / "ts_03x03.bd"), str(GNUBG / "ts_06x03.bd")]) == 0
     assert (

@@ -62,6 +62,7 @@ LIES: dict[str, tuple[MatchScore, Callable[[MatchScore], MatchScore]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_match_table_that_states_what_is_not_so_is_not_proved(
@@ -77,6 +78,7 @@ def test_a_match_table_that_states_what_is_not_so_is_not_proved(
     assert report.exit_code == 1, report.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("player", [0, 1])
 def test_chances_that_bgfmt_does_not_know_are_named_as_given(
@@ -89,6 +91,7 @@ def test_chances_that_bgfmt_does_not_know_are_named_as_given(
     assert UNEVEN.digest in report.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", met.names())
 @pytest.mark.parametrize("away", [(2, 4), (3, 3), (1, 2)])
 def test_tables_that_come_with_bgfmt_are_known(name: str, away: tuple[int, int], tmp_path: Path) -> None:
@@ -98,6 +101,7 @@ def test_tables_that_come_with_bgfmt_are_known(name: str, away: tuple[int, int],
     assert (report.notes, "given" in report.verdict) == ([], False)
 
 
+@pytest.mark.slow
 def test_a_player_that_changes_nothing_is_noted(tmp_path: Path) -> None:
     """Where it changes a bit of the chances, these tell it."""
     bgfmt.save(made((1, 1), player=1), tmp_path / "x.bgm")
@@ -106,6 +110,7 @@ def test_a_player_that_changes_nothing_is_noted(tmp_path: Path) -> None:
     assert "alike" in report.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("chequers", "threshold"), [(1, 0.3), (1, 1e-4)])
 def test_an_iteration_that_was_stopped_early_is_said_not_to_have_converged(
     chequers: int, threshold: float, tmp_path: Path
@@ -117,6 +122,7 @@ def test_an_iteration_that_was_stopped_early_is_said_not_to_have_converged(
         assert ("not converged: the next sweep changes a number by" in report.verdict) == early
 
 
+@pytest.mark.slow
 def test_an_exact_iteration_that_was_stopped_early_too(tmp_path: Path) -> None:
     table = hypergammon(1, recipe="exact", threshold=1e-6).table
     bgfmt.save(table, tmp_path / "x.npz")

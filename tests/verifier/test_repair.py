@@ -23,6 +23,7 @@ FILES = (
 REPAIRABLE = ("bit", "bits", "unit", "swap", "header", "pad")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REPAIRABLE)
 @pytest.mark.parametrize("name", FILES)
 def test_the_genuine_bytes_come_back(golden: Path, tmp_path: Path, name: str, kind: str) -> None:
@@ -35,6 +36,7 @@ def test_the_genuine_bytes_come_back(golden: Path, tmp_path: Path, name: str, ki
     assert "recomputed" in report.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["shift", "swapped_bytes", "cut"])
 def test_what_is_repaired_is_genuine(golden: Path, tmp_path: Path, kind: str) -> None:
     path, fixed = tmp_path / "damaged.bd", tmp_path / "fixed.bd"
@@ -49,6 +51,7 @@ def test_what_is_repaired_is_genuine(golden: Path, tmp_path: Path, kind: str) ->
             assert fixed.read_bytes() == original
 
 
+@pytest.mark.slow
 def test_what_is_no_table_is_refused(golden: Path, tmp_path: Path) -> None:
     original = (golden / "gnubg" / "ts_06x03.bd").read_bytes()
     path, fixed = tmp_path / "damaged.bd", tmp_path / "fixed.bd"
@@ -58,6 +61,7 @@ def test_what_is_no_table_is_refused(golden: Path, tmp_path: Path) -> None:
         assert not fixed.exists()
 
 
+@pytest.mark.slow
 def test_a_sound_file_is_copied(golden: Path, tmp_path: Path) -> None:
     source, fixed = golden / "gnubg" / "os_p03.bd", tmp_path / "fixed.bd"
     assert run(["repair", str(source), "-o", str(fixed)]) == 0
@@ -79,6 +83,7 @@ def test_what_was_changed_is_said(golden: Path, tmp_path: Path) -> None:
         assert any("its bytes are those of makebearoff" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) -> None:
     """Where the header is intact and half is right, no other size, kind or shift is tried; progress goes on."""
     original = (golden / "gnubg/ts_06x03.bd").read_bytes()
@@ -97,6 +102,7 @@ def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) 
         bgfmt.repair(tmp_path / "cut.bd", tmp_path / "other.bd")
 
 
+@pytest.mark.slow
 def test_too_little_that_is_right_is_said_so(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.bd"
     path.write_bytes((golden / "gnubg/ts_05x04.bd").read_bytes()[:40000])
@@ -111,6 +117,7 @@ def test_a_transfer_as_text_is_said_instead(golden: Path, tmp_path: Path) -> Non
         bgfmt.repair(path, tmp_path / "out.bd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ts_05x03.bd", "os_p03.bd"])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.45])
 def test_most_others_are_right(golden: Path, tmp_path: Path, name: str, share: float) -> None:
@@ -138,6 +145,7 @@ def packed(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.55, 0.99])
 def test_a_compressed_table_comes_back(packed: bytes, tmp_path: Path, part: float) -> None:
     """Its damaged blocks cannot be read; the recurrence makes what they held, and any program can pack it anew."""
@@ -152,6 +160,7 @@ def test_a_compressed_table_comes_back(packed: bytes, tmp_path: Path, part: floa
     assert bgfmt.diff(fixed, tmp_path / "sound.bgts").same
 
 
+@pytest.mark.slow
 def test_what_cannot_be_recomputed_has_to_be_made_anew(
     packed: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

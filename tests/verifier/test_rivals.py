@@ -34,6 +34,7 @@ def test_every_recipe_is_one_entry() -> None:
     assert PROOFS["two-sided"]().recipe("gnubg").title == "GNU Backgammon's makebearoff"
 
 
+@pytest.mark.slow
 def test_gnubg_of_2001_is_made_again_to_the_byte() -> None:
     """The rules that the verifier holds such files against give the file whose sum GNU Backgammon published."""
     rows = one_sided.remade(6, 15, one_sided.RowRule(divisor=2359)).bearoff
@@ -42,6 +43,7 @@ def test_gnubg_of_2001_is_made_again_to_the_byte() -> None:
     assert hashlib.md5(data, usedforsecurity=False).hexdigest() == MD5_2001
 
 
+@pytest.mark.slow
 def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
     rows = one_sided.remade(5, 15, one_sided.RowRule(divisor=2359)).bearoff
     path = tmp_path / "x.bd"
@@ -53,6 +55,7 @@ def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
     proved(path, "gnubg-2001")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
 @pytest.mark.parametrize("chequers", [1, 2, 15])
 def test_gnubgs_table_in_memory_says_what_it_is(name: str, chequers: int, tmp_path: Path) -> None:
@@ -61,6 +64,7 @@ def test_gnubgs_table_in_memory_says_what_it_is(name: str, chequers: int, tmp_pa
     proved(tmp_path / "x.npz", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gnubg-heuristic", "gnubg-heuristic-2009"])
 @pytest.mark.parametrize("chequers", [4, 15])
 def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> None:
@@ -78,6 +82,7 @@ def test_gnubgs_table_in_memory(name: str, chequers: int, tmp_path: Path) -> Non
     assert report.findings_of("recurrence")[0].entry == 100
 
 
+@pytest.mark.slow
 def test_bgsages_own_generate(oracle: Callable[[str], str], tmp_path: Path) -> None:
     """bgsage's program writes another file than the one it ships: exact halves fall either way."""
     oracle("py:bgsage")
@@ -124,6 +129,7 @@ def float_build(points: int) -> np.ndarray:  # type: ignore[type-arg]
     return rows.astype(np.uint16)
 
 
+@pytest.mark.slow
 def test_a_float_build_of_makebearoff_is_named_and_not_proved(tmp_path: Path) -> None:
     """Each of its halves may be rounded either way: that proves nothing."""
     path = tmp_path / "x.bd"
@@ -136,6 +142,7 @@ def test_a_float_build_of_makebearoff_is_named_and_not_proved(tmp_path: Path) ->
     assert bgfmt.verify(path, sample=100).exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "name"), [("f4", "float32"), ("f8", "float64")])
 def test_distributions_and_equities_kept_in_floats(tmp_path: Path, width: str, name: str) -> None:
     path = tmp_path / "x.bd"
@@ -152,6 +159,7 @@ def test_distributions_and_equities_kept_in_floats(tmp_path: Path, width: str, n
         assert bgfmt.verify(path).recipe in ("gnubg-2002", "float64-truncated")
 
 
+@pytest.mark.slow
 def test_small_tables_of_rivals_that_differ_in_a_few_entries(tmp_path: Path) -> None:
     """Few differences are damage, unless the whole table is another program's."""
     path = tmp_path / "x.bd"
@@ -172,6 +180,7 @@ def test_small_tables_of_rivals_that_differ_in_a_few_entries(tmp_path: Path) -> 
         assert bgfmt.verify(path).recipe in ("gnubg", "gnubg-2002", "float64-truncated")
 
 
+@pytest.mark.slow
 def test_our_own_lossy_tables(tmp_path: Path) -> None:
     path, out = tmp_path / "x.bd", tmp_path / "x.npz"
     for solved, name in ((solver.one_sided(5), "gnubg"), (solver.one_sided(5, normal=True), "gnubg-normal")):
@@ -184,6 +193,7 @@ def test_our_own_lossy_tables(tmp_path: Path) -> None:
     proved(tmp_path / "means.ijf", "bgsage-means")
 
 
+@pytest.mark.slow
 def test_a_bgsage_file_converted_with_losses(golden: Path, tmp_path: Path) -> None:
     """gnubg's numbers in bgsage's layout, as its plugin's page tells one to make."""
     path = tmp_path / "lossy.db"
@@ -193,6 +203,7 @@ def test_a_bgsage_file_converted_with_losses(golden: Path, tmp_path: Path) -> No
     assert any("gnubg's numbers" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_tables_that_were_cut_down_are_proved_and_repaired(golden: Path, tmp_path: Path) -> None:
     for name, points, chequers in (
         ("os_p06.bd", 4, 15),
@@ -211,6 +222,7 @@ def test_tables_that_were_cut_down_are_proved_and_repaired(golden: Path, tmp_pat
             assert fixed.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.slow
 def test_exact_tables_are_repaired(tmp_path: Path) -> None:
     path, fixed = tmp_path / "x.npz", tmp_path / "fixed.npz"
     for table in (solver.two_sided(4, 3, recipe="exact"), solver.one_sided(3, recipe="exact")):
@@ -232,6 +244,7 @@ def test_moments_agree_with_those_of_the_tables(golden: Path) -> None:
     assert one_sided.moments_of(rows).tobytes() == np.asarray(made.moments).tobytes()
 
 
+@pytest.mark.slow
 def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> None:
     """A recipe that is known, but of other numbers, is a finding, whatever the kind of table."""
     path = tmp_path / "x.npz"
@@ -250,6 +263,7 @@ def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> Non
             assert report.exit_code == 0 or "recipe" in report.verdict
 
 
+@pytest.mark.slow
 def test_small_tables_are_the_same_by_several_recipes(tmp_path: Path) -> None:
     """One states the program that it is from: that is no finding."""
     path = tmp_path / "x.npz"
@@ -262,6 +276,7 @@ def test_small_tables_are_the_same_by_several_recipes(tmp_path: Path) -> None:
             assert bgfmt.verify(tmp_path / "y.npz").exit_code == 0, (table.kind, said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [1, 2])
 def test_our_own_lossy_copies_of_small_tables(points: int, tmp_path: Path) -> None:
     path = tmp_path / "x.npz"

@@ -39,6 +39,7 @@ def not_good(path: Path) -> bgfmt.verifier.Report:  # type: ignore[name-defined]
 # -- hypergammon -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_random_equities_of_hypergammon_are_damage(golden: Path, tmp_path: Path) -> None:
     def change(arrays: dict[str, Array]) -> None:
         rng = np.random.default_rng(1)
@@ -50,6 +51,7 @@ def test_random_equities_of_hypergammon_are_damage(golden: Path, tmp_path: Path)
     not_good(changed(golden / "gnubg" / "hyper1.bd", tmp_path / "x.bd", change, "gnubg-hyper"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1, -1, 40, 5000])
 def test_one_unit_in_one_record_of_hypergammon_is_found(golden: Path, tmp_path: Path, unit: int) -> None:
     original = (golden / "gnubg" / "hyper1.bd").read_bytes()
@@ -63,6 +65,7 @@ def test_one_unit_in_one_record_of_hypergammon_is_found(golden: Path, tmp_path: 
         assert report.findings[0].entry == record
 
 
+@pytest.mark.slow
 def test_the_lowest_bits_of_hypergammon_stuck(golden: Path, tmp_path: Path) -> None:
     def change(arrays: dict[str, Array]) -> None:
         arrays["records"][..., 0:27:3] &= 0xFE
@@ -70,6 +73,7 @@ def test_the_lowest_bits_of_hypergammon_stuck(golden: Path, tmp_path: Path) -> N
     not_good(changed(golden / "gnubg" / "hyper1.bd", tmp_path / "x.bd", change, "gnubg-hyper"))
 
 
+@pytest.mark.slow
 def test_hypergammon_of_a_build_with_true_division(tmp_path: Path) -> None:
     iteration = recurrence.CheckedIteration(1, divide=True)
     while iteration.sweep() > 1e-5:
@@ -80,6 +84,7 @@ def test_hypergammon_of_a_build_with_true_division(tmp_path: Path) -> None:
     assert (report.status, report.recipe) == ("proved", "gnubg-division")
 
 
+@pytest.mark.slow
 def test_a_tolerance_for_hypergammon_is_named_by_the_user(golden: Path, tmp_path: Path) -> None:
     """A converged state that no run of makehyper leaves: near, and good only within a tolerance."""
 
@@ -100,6 +105,7 @@ def test_a_tolerance_for_hypergammon_is_named_by_the_user(golden: Path, tmp_path
 # -- the other kinds -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_units_moved_in_some_rows_of_distributions(golden: Path, tmp_path: Path) -> None:
     def change(arrays: dict[str, Array]) -> None:
         rows = arrays["bearoff"]
@@ -112,6 +118,7 @@ def test_units_moved_in_some_rows_of_distributions(golden: Path, tmp_path: Path)
     not_good(changed(golden / "gnubg" / "os_p04.bd", tmp_path / "x.bd", change, "gnubg-os"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ts_06x03.bd", "ts_05x04.bd", "ts_06x04_cubeless.bd"])
 @pytest.mark.parametrize("kind", ["bit 0 set", "bit 0 cleared", "a third of a per cent", "all plus one"])
 def test_small_systematic_damage_of_equities(golden: Path, tmp_path: Path, name: str, kind: str) -> None:
@@ -132,6 +139,7 @@ def test_small_systematic_damage_of_equities(golden: Path, tmp_path: Path, name:
     assert bgfmt.verify(tmp_path / "x.bd", tolerance=0).exit_code == 1, report.verdict
 
 
+@pytest.mark.slow
 def test_the_lowest_bit_of_normal_distributions_stuck(golden: Path, tmp_path: Path) -> None:
     def change(arrays: dict[str, Array]) -> None:
         arrays["moments"].view(np.uint32)[...] &= 0xFFFFFFFE
@@ -140,6 +148,7 @@ def test_the_lowest_bit_of_normal_distributions_stuck(golden: Path, tmp_path: Pa
     assert report.recipe == ""
 
 
+@pytest.mark.slow
 def test_idle_gammon_rows_cleared_in_an_archive(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
 
@@ -149,6 +158,7 @@ def test_idle_gammon_rows_cleared_in_an_archive(golden: Path, tmp_path: Path) ->
     not_good(changed(golden / "gnubg" / "os_p04.bd", path, change, "npz"))
 
 
+@pytest.mark.slow
 def test_mean_rolls_off_in_their_last_bit(tmp_path: Path) -> None:
     table = solver.mean_rolls(4)
     means = np.array(table.means)
@@ -163,6 +173,7 @@ def test_mean_rolls_off_in_their_last_bit(tmp_path: Path) -> None:
     assert bgfmt.verify(path).exit_code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["low bit", "sign of nought", "NaN", "bits of a third"])
 def test_exact_tables_to_the_last_bit(tmp_path: Path, way: str) -> None:
     path = tmp_path / "x.npz"
@@ -186,6 +197,7 @@ def test_exact_tables_to_the_last_bit(tmp_path: Path, way: str) -> None:
             assert report.exit_code == 1, (way, name, report.verdict)
 
 
+@pytest.mark.slow
 def test_exact_tables_are_proved_without_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.npz"
     tables = [
@@ -225,6 +237,7 @@ def garbage(table: Any, kind: str) -> Any:
     return replace(table, **arrays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zeros", "constant", "shuffled"])
 @pytest.mark.parametrize(
     "name",
@@ -247,6 +260,7 @@ def test_no_garbage_passes_even_a_quick_look(golden: Path, tmp_path: Path, name:
     assert run(["verify", "--quick", str(path)]) in (1, 2)
 
 
+@pytest.mark.slow
 def test_a_quick_look_is_asked_for_by_name_and_says_that_it_is_no_proof(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "ts_06x04.bd", quick=True)
     assert (report.status, report.exit_code) == ("unproved", 0)
@@ -254,6 +268,7 @@ def test_a_quick_look_is_asked_for_by_name_and_says_that_it_is_no_proof(golden: 
     assert {"sense", "recurrence"} <= report.seconds.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["-1", "0", "7", str(1 << 70), str(-(1 << 70))])
 def test_any_whole_number_is_a_seed(golden: Path, seed: str) -> None:
     for name in ("ts_06x03.bd", "os_p03.bd", "os_p03_nd.bd", "hyper1.bd"):
@@ -266,6 +281,7 @@ def test_what_holds_no_table_is_not_proved(golden: Path) -> None:
     assert report.verdict.startswith("not proved: ")
 
 
+@pytest.mark.slow
 def test_the_time_is_said_before_and_the_default_proves_whatever_the_size(golden: Path) -> None:
     said: list[float] = []
     report = bgfmt.verify(golden / "gnubg" / "ts_06x03.bd", announce=said.append)
@@ -274,6 +290,7 @@ def test_the_time_is_said_before_and_the_default_proves_whatever_the_size(golden
     assert said[0] > 0
 
 
+@pytest.mark.slow
 def test_a_large_table_of_zeros_is_damaged(tmp_path: Path) -> None:
     """300 MB of zeros under the name of a three-chequer table, and all entries of a smaller one."""
     for chequers, quick in ((3, True), (2, False)):
@@ -321,6 +338,7 @@ def test_another_file_that_is_not_there_is_blamed_itself(
     assert one_sided in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_that_differs_from_another_is_named(golden: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.bd"
     data = bytearray((golden / "gnubg" / "ts_06x03.bd").read_bytes())
@@ -331,6 +349,7 @@ def test_a_file_that_differs_from_another_is_named(golden: Path, tmp_path: Path)
     assert f"not the same as {other}" in report.verdict
 
 
+@pytest.mark.slow
 def test_reports_are_json_or_html_and_replace_nothing(
     golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -361,6 +380,7 @@ def test_a_kind_that_is_not_measured_is_not_said_to_have_no_exact_recipe(golden:
     assert "hypergammon tables are not measured; bgfmt diff compares" in str(said)
 
 
+@pytest.mark.slow
 def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
     for name, said in (("hyper1.bd", "the same numbers throughout"), ("h1_restart.bd", "not solved again")):
         report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
@@ -368,6 +388,7 @@ def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
         assert any(said in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_hypergammon_in_float64(tmp_path: Path) -> None:
     from bgfmt.solver.hypergammon import hypergammon
     from bgfmt.verifier.proofs import Request, prove
@@ -393,6 +414,7 @@ def test_hypergammon_in_float64(tmp_path: Path) -> None:
 # -- more than twelve points: the two sides' points overlap ----------------------------------------------------
 
 
+@pytest.mark.slow
 def test_makebearoffs_table_of_thirteen_points_is_proved(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "ts_13x02.bd")
     assert (report.exit_code, report.verdict) == (
@@ -400,6 +422,7 @@ def test_makebearoffs_table_of_thirteen_points_is_proved(golden: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("us", "them"),
     [((13,), (13, 13)), ((12, 13), (5, 13)), ((13, 13), (13, 13)), ((4, 13), (2, 13)), ((1, 2), (13, 13))],
@@ -421,6 +444,7 @@ def test_a_unit_in_contact_is_found_and_repaired(
     assert (tmp_path / "mended.bd").read_bytes() == sound
 
 
+@pytest.mark.slow
 def test_the_race_in_place_of_contact_is_found(golden: Path, tmp_path: Path) -> None:
     """What the rule of a race gives is not what makebearoff writes."""
     path = tmp_path / "x.bd"

@@ -79,6 +79,7 @@ def test_every_rule_has_words(golden: Path) -> None:
         assert words.likely(Likely(cause, "+2")).startswith("likely cause: ")
 
 
+@pytest.mark.slow
 def test_findings_and_reports_are_frozen(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "ts_06x03.bd")
     for thing, name in ((report, "status"), (Finding(Rule.ENTRY), "entry"), (PROVED, "failing")):
@@ -86,6 +87,7 @@ def test_findings_and_reports_are_frozen(golden: Path) -> None:
             setattr(thing, name, 1)
 
 
+@pytest.mark.slow
 def test_wrong_decisions_that_are_left_out_are_counted() -> None:
     from bgfmt import solver
     from bgfmt.verifier import truth

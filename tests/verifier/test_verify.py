@@ -32,6 +32,7 @@ GENUINE = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENUINE)
 def test_every_file_made_by_gnubg_is_proved(golden: Path, name: str) -> None:
     report = bgfmt.verify(golden / "gnubg" / name)
@@ -41,12 +42,14 @@ def test_every_file_made_by_gnubg_is_proved(golden: Path, name: str) -> None:
     assert report.rung == "recurrence"
 
 
+@pytest.mark.slow
 def test_a_restarted_hypergammon_file_is_a_state_of_the_iteration(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "h1_restart.bd")
     assert (report.status, report.exit_code) == ("proved", 0)
     assert "after 1 sweep, restarted after 6 sweeps" in report.verdict
 
 
+@pytest.mark.slow
 def test_two_databases_in_one_file(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "concat_os_p02_ts_03x03.bd")
     assert [part.entries for part in report.parts] == [136, 400]
@@ -60,6 +63,7 @@ def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> No
     assert bgfmt.verify(golden / "gnubg" / "os_p06.bd", until="structure").known_as == ""
 
 
+@pytest.mark.slow
 def test_every_rung_up_to_the_solver(golden: Path) -> None:
     for name in ("ts_06x03.bd", "os_p03.bd", "os_p03_nd.bd", "ts_03x03_cubeless.bd"):
         report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
@@ -70,6 +74,7 @@ def test_every_rung_up_to_the_solver(golden: Path) -> None:
         assert (report.rung, report.exit_code) == (rung, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [("5", None), (None, "5x5"), (None, "9x3")])
 def test_other_sizes_made_by_makebearoff(
     oracle: Callable[[str], str], tmp_path: Path, size: tuple[str | None, str | None]
@@ -80,6 +85,7 @@ def test_other_sizes_made_by_makebearoff(
     assert bgfmt.verify(path).status == "proved"
 
 
+@pytest.mark.slow
 def test_bgsage_file_follows_its_own_recipe(tmp_path: Path) -> None:
     path = tmp_path / "sage.db"
     bgfmt.save(solver.one_sided(6, recipe="bgsage"), path, format="bgsage")
@@ -90,6 +96,7 @@ def test_bgsage_file_follows_its_own_recipe(tmp_path: Path) -> None:
     assert bgfmt.verify(gnubg).recipe == "bgsage"
 
 
+@pytest.mark.slow
 def test_peelles_table(tmp_path: Path) -> None:
     path = tmp_path / "means.npz"
     table = solver.mean_rolls(4)
@@ -101,6 +108,7 @@ def test_peelles_table(tmp_path: Path) -> None:
     assert (report.status, report.findings[0].entry) == ("damaged", 17)
 
 
+@pytest.mark.slow
 def test_exact_tables(tmp_path: Path) -> None:
     path = tmp_path / "exact.npz"
     for table in (solver.two_sided(4, 3, recipe="exact"), solver.one_sided(3, recipe="exact")):
@@ -109,6 +117,7 @@ def test_exact_tables(tmp_path: Path) -> None:
         assert (report.status, report.recipe) == ("proved", "exact")
 
 
+@pytest.mark.slow
 def test_distance_from_the_truth_as_the_literature_gives_it(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / "ts.bd"
     bgfmt.save(solver.two_sided(6, 6), path, format="gnubg-ts")
@@ -131,6 +140,7 @@ def test_distance_from_the_truth_as_the_literature_gives_it(golden: Path, tmp_pa
     assert (one["too_low"], one["too_high"]) == (35_365, 18_893)
 
 
+@pytest.mark.slow
 def test_rational_arithmetic_agrees_with_floats() -> None:
     values, scale = measured.rational_equities(4, 3)
     truth = np.asarray(solver.two_sided(4, 3, recipe="exact").equities)
@@ -140,6 +150,7 @@ def test_rational_arithmetic_agrees_with_floats() -> None:
     assert str(means[6]) == "5/4"
 
 
+@pytest.mark.slow
 def test_plays_against_plain_rules() -> None:
     """Every result of every roll, by plain recursion over the rules, on four and on eight points."""
     for points, chequers in ((4, 3), (8, 2)):
@@ -173,6 +184,7 @@ def _after(board: tuple[int, ...], dice: list[int]) -> set[int]:
     return out
 
 
+@pytest.mark.slow
 def test_samples(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "ts_06x04.bd", sample=500, seed=3)
     assert (report.exit_code, report.status) == (0, "unproved")
@@ -180,12 +192,14 @@ def test_samples(golden: Path) -> None:
     assert bgfmt.verify(golden / "gnubg" / "os_p03.bd", sample=50).exit_code == 0
 
 
+@pytest.mark.slow
 def test_against_another_file(golden: Path) -> None:
     good = bgfmt.verify(golden / "gnubg" / "ts_05x04.bd", against=golden / "gnubg" / "ts_06x04.bd")
     assert good.exit_code == 0
     assert any("the same" in note for note in good.notes)
 
 
+@pytest.mark.slow
 def test_command_line(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(golden / "gnubg" / "ts_06x03.bd")
     assert run(["verify", path]) == 0
@@ -203,6 +217,7 @@ def test_command_line(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "{" not in said
 
 
+@pytest.mark.slow
 def test_peelles_j_file(tmp_path: Path) -> None:
     path = tmp_path / "bgns.ijf"
     bgfmt.save(solver.mean_rolls(6), path, format="jfile")
@@ -213,6 +228,7 @@ def test_peelles_j_file(tmp_path: Path) -> None:
     assert bgfmt.verify(path).exit_code == 1
 
 
+@pytest.mark.slow
 def test_every_width_of_a_tile() -> None:
     """Tables of 1 to more than LANES positions a side: tiles cut short, one lane or four a position."""
     for points, chequers in ((1, 1), (1, 3), (2, 4), (3, 4), (4, 4), (1, 15), (2, 9), (5, 3), (3, 5)):

@@ -61,6 +61,7 @@ def test_boards_there_and_back() -> None:
     assert ours.position(ours.board(barred)) == barred
 
 
+@pytest.mark.slow
 def test_start_and_plays(bgsage: Any) -> None:
     table = bgfmt.solver.two_sided(6, 6)
     assert ours.board(ours.position(bgsage.STARTING_BOARD)) == list(bgsage.STARTING_BOARD)
@@ -90,6 +91,7 @@ def test_numbers_of_its_own_table(bgsage: Any, tmp_path: Path) -> None:
             assert ours.chances(database, board).win == pytest.approx(win, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_money_and_cube() -> None:
     table = bgfmt.solver.two_sided(3, 10)
     position = bgfmt.parse_position("tw8AANg7AAAAAA")

@@ -12,6 +12,7 @@ import pytest
 from plugins.c.tests.conftest import CORRUPT, GOLDEN, OPEN, SANITIZE, SHORT, UNKNOWN, status_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["os_p03.bd", "os_p03_g.bd", "os_p03_c.bd", "os_p03_nd.bd", "ts_03x03.bd", "hyper1.bd"]
 )
@@ -48,6 +49,7 @@ def test_not_a_file(dump: Callable[..., tuple[bytes, str]], tmp_path: Path) -> N
     assert status_of(dump(tmp_path / "text")) == UNKNOWN
 
 
+@pytest.mark.slow
 def test_mutants(build: Callable[..., Path]) -> None:
     """BGFMT_C_MUTANTS sets how many; see the Makefile's `fuzz` for hours of them."""
     number = os.environ.get("BGFMT_C_MUTANTS", "3000")

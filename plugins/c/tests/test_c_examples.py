@@ -18,6 +18,7 @@ import bgfmt
 from plugins.c.tests.conftest import GOLDEN, HERE, compiler, count, identifier, opened
 
 
+@pytest.mark.slow
 def test_examples(build: Callable[..., Path]) -> None:
     library, table = build(None), GOLDEN / "ts_06x04.bd"
     with bgfmt.open(table) as db:
@@ -42,6 +43,7 @@ def test_examples(build: Callable[..., Path]) -> None:
     assert done.stdout.startswith(f"win {said.win:.4f}; equities {said.cubeless:+.4f}, {said.owned:+.4f}")
 
 
+@pytest.mark.slow
 def test_makefile_and_benchmark(tmp_path: Path) -> None:
     compiler()
     if shutil.which("make") is None:

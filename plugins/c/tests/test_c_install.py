@@ -41,6 +41,7 @@ def release() -> str:
     return bgfmt.__version__.partition(".dev")[0]
 
 
+@pytest.mark.slow
 def test_make_install_for_pkg_config(tmp_path: Path) -> None:
     need("make", "pkg-config", "readelf")
     prefix, root = tmp_path / "prefix", tmp_path / "root"
@@ -73,6 +74,7 @@ def test_make_install_for_pkg_config(tmp_path: Path) -> None:
     assert said(program, table, POSITION, LD_LIBRARY_PATH=str(prefix / "lib")) == ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", ["ON", "OFF"])
 def test_cmake_package(tmp_path: Path, shared: str) -> None:
     need("cmake")

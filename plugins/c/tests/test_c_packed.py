@@ -37,6 +37,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
     return found
 
 
+@pytest.mark.slow
 def test_packed_files_say_what_the_plain_ones_say(
     build: Callable[..., Path], packed: dict[Path, Path]
 ) -> None:
@@ -51,6 +52,7 @@ def test_packed_files_say_what_the_plain_ones_say(
             assert dumped[plain]
 
 
+@pytest.mark.slow
 def test_many_at_once(lib: ct.CDLL, packed: dict[Path, Path]) -> None:
     rng = np.random.default_rng(3)
     for path, plain in packed.items():
@@ -100,6 +102,7 @@ def test_a_flipped_bit_is_refused_or_does_not_matter(lib: ct.CDLL, packed: dict[
     assert refused > 30  # most flips lie where none of these look-ups goes
 
 
+@pytest.mark.slow
 def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) -> None:
     """With the sums as they are, and (what a forger writes) with the sums not looked at."""
     number = os.environ.get("BGFMT_C_MUTANTS", "3000")
@@ -111,6 +114,7 @@ def test_packed_mutants(build: Callable[..., Path], packed: dict[Path, Path]) ->
         assert not flags or int(done.stdout.split()[2]) > int(number) // 8
 
 
+@pytest.mark.slow
 def test_the_second_level_is_refused_by_name(lib: ct.CDLL, tmp_path: Path) -> None:
     path, db = tmp_path / "1.bgts", ct.c_void_p()
     bgfmt.convert(GOLDEN / "ts_03x03.bd", path)

@@ -109,6 +109,7 @@ def layout_of(data: bytes) -> tuple[int, ...]:
 # -- the same numbers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_every_answer_of_every_golden_file(dump: Callable[..., tuple[bytes, str]], name: str) -> None:
     data = (GOLDEN / name).read_bytes()
@@ -151,6 +152,7 @@ def test_same_as_python_million_random(lib: ct.CDLL) -> None:
         lib.bgfmt_close(db)
 
 
+@pytest.mark.slow
 def test_same_as_python_million_random_solved(lib: ct.CDLL, tmp_path: Path) -> None:
     """A table that bgfmt itself solved: 6x6, 924 positions a side."""
     file, n, rng = tmp_path / "ts.bd", count(6, 6), np.random.default_rng(66)
@@ -260,6 +262,7 @@ def bgsage_file() -> tuple[bytes, np.ndarray[Any, Any]]:
     return b"".join(np.ascontiguousarray(part).tobytes() for part in parts), sides
 
 
+@pytest.mark.slow
 def test_bgsage(dump: Callable[..., tuple[bytes, str]], tmp_path: Path) -> None:
     data, sides = bgsage_file()
     file = tmp_path / "bearoff_1sided.db"

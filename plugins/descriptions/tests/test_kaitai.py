@@ -107,6 +107,7 @@ def test_every_binary_format_is_described() -> None:
 # ---- golden files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(GOLDEN)))
 def test_golden_files(compiled: Readers, path: Path) -> None:
     """Every table of the file, those of files without header by what bgfmt takes them for."""
@@ -278,6 +279,7 @@ def one_sided() -> OneSided:
         )
 
 
+@pytest.mark.slow
 def test_bgsage(compiled: Readers, one_sided: OneSided) -> None:
     data = written("bgsage", one_sided)
     theirs = compiled.read("bgsage", data)
@@ -294,6 +296,7 @@ def test_bgsage(compiled: Readers, one_sided: OneSided) -> None:
     assert np.array_equal([row.rolls for row in theirs.survival], sections.survival)
 
 
+@pytest.mark.slow
 def test_gnubg_2001_and_huge(compiled: Readers, one_sided: OneSided) -> None:
     plain = OneSided(points=6, chequers=15, bearoff=one_sided.bearoff)
     chances = np.random.default_rng(1).integers(0, 65536, (924, 924, 1)).astype(np.uint16)
@@ -351,6 +354,7 @@ def test_bgfmt_match(compiled: Readers) -> None:
     assert theirs.block_crc32[0] == zlib.crc32(block)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ts_06x04", "ts_06x04_cubeless"])
 def test_bgfmt_ts(compiled: Readers, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part down to the coded blocks, and every sum, of nine tiles."""

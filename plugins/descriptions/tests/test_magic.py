@@ -52,6 +52,7 @@ def said(program: str, *files: Path, options: tuple[str, ...] = ()) -> list[str]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_the_files_are_those_that_the_command_makes() -> None:
     for name, text in maker().made().items():
         assert (HERE / name).read_text(encoding="utf-8") == text, "python plugins/descriptions/make.py"
@@ -78,6 +79,7 @@ def test_file_names_every_format(oracle: Callable[[str], str], tmp_path: Path) -
     assert types == [f"application/x-{form.name}" for form in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "begin",
     [

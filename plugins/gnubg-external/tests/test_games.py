@@ -137,6 +137,7 @@ def _continues(after: Position, following: GameState) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cube", [True, False])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_six_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cube: bool) -> None:
@@ -160,6 +161,7 @@ def test_six_games(gnubg: str, tables: list[Path], tmp_path: Path, seat: int, cu
     assert "llegal" not in text
 
 
+@pytest.mark.slow
 def test_a_whole_game_from_the_start(gnubg: str, tables: list[Path], tmp_path: Path) -> None:
     """Contact and the bar, by the rule outside the tables."""
     with bgfmt.open(tables[0]) as two, bgfmt.open(tables[1]) as one:
@@ -187,6 +189,7 @@ def match_game(
     return [*commands[:at], f"set score {scores[0]} {scores[1]}", *crawford, *commands[at:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("length", "games"), [(3, 13), (5, 13), (7, 14)])
 def test_match_games(gnubg: str, tables: list[Path], tmp_path: Path, length: int, games: int) -> None:
     """Every double, take and play of a match inside the two-sided table is the exact one at its score."""
@@ -263,6 +266,7 @@ GAMMON = Position(Side(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 5, 5), Side(2, 2, 2))
 SINGLE = Position(Side(0, 0, 0, 0, 4, 4), Side(2, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offer", [1, 2, 3])
 def test_gnubg_declines_a_resignation_and_the_game_goes_on(
     gnubg: str, tables: list[Path], tmp_path: Path, offer: int
@@ -284,6 +288,7 @@ def test_gnubg_declines_a_resignation_and_the_game_goes_on(
     assert " accepts and wins " in text
 
 
+@pytest.mark.slow
 def test_bkg_resigns_in_matches_against_gnubg(gnubg: str, tmp_path: Path) -> None:
     """Whole matches, unattended: they end, whatever gnubg thinks of what bkg offers."""
     player = Player(EngineDecider(create("bkg", {})), resign=True)

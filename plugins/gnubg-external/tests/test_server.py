@@ -67,6 +67,7 @@ def alive(port: int) -> bool:
         return ask(sock, PLAY) == "4/off 2/off"
 
 
+@pytest.mark.slow
 def test_captured_questions(port: int) -> None:
     with connect(port) as sock:
         assert ask(sock, ROLL) == "double"
@@ -176,6 +177,7 @@ def gone(sock: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_two_thousand_clients(tables: list[Path]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     with served(tables) as (port, process):
@@ -193,6 +195,7 @@ def test_two_thousand_clients(tables: list[Path]) -> None:
         assert alive(port)
 
 
+@pytest.mark.slow
 def test_few_open_files(tables: list[Path]) -> None:
     """Where the system allows 64 open files, the 200th client is answered still."""
     with served(tables, "ulimit -n 64 && ") as (port, _):
@@ -205,6 +208,7 @@ def test_few_open_files(tables: list[Path]) -> None:
         assert alive(port)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_sent(tables: list[Path]) -> None:
     with served(tables) as (port, process):
         assert alive(port)
@@ -271,6 +275,7 @@ def served(
             process.wait(120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
 def test_the_command_stops_cleanly(tables: list[Path], end: int) -> None:
     command = [sys.executable, "-m", "bgfmt", "gnubg-external", "--port", "0", *map(str, tables)]

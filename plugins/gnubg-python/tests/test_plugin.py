@@ -32,6 +32,7 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["os_p06.bd", "ts_06x04.bd", "ts_04x04_cubeless.bd"])
 def test_every_kind_of_table_answers(
     plugin: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

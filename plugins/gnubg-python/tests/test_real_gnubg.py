@@ -80,6 +80,7 @@ def ask(gnubg: str, table: Path, folder: Path, *commands: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_lookup_and_plays(gnubg: str, table: Path, tmp_path: Path) -> None:
     said = ask(gnubg, table, tmp_path, *BY_HAND, ">bearoff_lookup()", "set dice 2 1", ">bearoff_plays()")
     with bgfmt.open(table) as database:
@@ -92,6 +93,7 @@ def test_lookup_and_plays(gnubg: str, table: Path, tmp_path: Path) -> None:
         assert f"{play.notation:<24} {play.value:+.5f}" in said
 
 
+@pytest.mark.slow
 def test_one_sided_tables_answer_too(gnubg: str, tmp_path: Path) -> None:
     """A one-sided table gives rolls and an estimate; in a match the answers are those of the score."""
     golden = Path(__file__).resolve().parents[3] / "fixtures" / "golden" / "gnubg" / "os_p06.bd"
@@ -104,6 +106,7 @@ def test_one_sided_tables_answer_too(gnubg: str, tmp_path: Path) -> None:
     assert "match winning chance" in ask(gnubg, golden, tmp_path, *match, ">bearoff_lookup()")
 
 
+@pytest.mark.slow
 def test_annotations_are_saved(gnubg: str, table: Path, tmp_path: Path) -> None:
     with bgfmt.open(table) as database:
         worst = rank_plays(database, POSITION, (2, 1), cube="opponent")[-1]
@@ -117,6 +120,7 @@ def test_annotations_are_saved(gnubg: str, table: Path, tmp_path: Path) -> None:
     assert f"(-{worst.loss:.5f})" in said
 
 
+@pytest.mark.slow
 def test_without_a_game_or_a_table_it_says_so(gnubg: str, table: Path, tmp_path: Path) -> None:
     said = ask(
         gnubg, table, tmp_path, ">bearoff_lookup()", '>bearoff_use("nothing.bd")', ">bearoff_annotate()"

@@ -118,6 +118,7 @@ SCENARIOS = [
 ]
 
 
+@pytest.mark.slow
 def test_cube_advice_turns(gnubg: str, made: dict[str, Path], home: Path, tmp_path: Path) -> None:
     for size in ("3x10", "6x8"):
         cases = [case for case in SCENARIOS if case[0] == size]
@@ -136,6 +137,7 @@ def test_cube_advice_turns(gnubg: str, made: dict[str, Path], home: Path, tmp_pa
         assert [a.evaluator for a in ask(str(home / "start-gnubg"), ids, tmp_path)] == ["Bearoff1"] * 2
 
 
+@pytest.mark.slow
 def test_random_positions_give_our_numbers(made: dict[str, Path], home: Path, tmp_path: Path) -> None:
     rng = random.Random(3)
     assert run(["gnubg", "install", str(made["6x8"]), "--user", "--host", "debian"]) == 0
@@ -150,6 +152,7 @@ def test_random_positions_give_our_numbers(made: dict[str, Path], home: Path, tm
             assert answer.double_take == pytest.approx(2 * equities.opponent, abs=2e-6)
 
 
+@pytest.mark.slow
 def test_three_hundred_positions_through_the_python_package(made: dict[str, Path], tmp_path: Path) -> None:
     other = os.environ.get("BGFMT_ORACLE_PYTHON")
     if other is None and importlib.util.find_spec("gnubg") is not None:

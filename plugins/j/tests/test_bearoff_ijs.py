@@ -92,6 +92,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 def test_same_answers_as_bgfmt(jconsole: str, files: list[Path], tmp_path: Path, number: int) -> None:
     path = files[number]

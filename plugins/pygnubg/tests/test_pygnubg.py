@@ -55,6 +55,7 @@ def test_boards_there_and_back() -> None:
         assert ours.position(ours.board(position)) == position
 
 
+@pytest.mark.slow
 def test_the_same_numbers(gnubg: Any) -> None:
     """gnubg's package answers these from its own two-sided table of 6 points and 6 chequers."""
     table = bgfmt.solver.two_sided(6, 6)
@@ -64,6 +65,7 @@ def test_the_same_numbers(gnubg: Any) -> None:
         assert ours.money(table, board).cubeless == pytest.approx(gnubg.evaluate(board)[5], abs=2e-6)
 
 
+@pytest.mark.slow
 def test_plays_and_cube() -> None:
     table = bgfmt.solver.two_sided(3, 10)
     board = ours.board(bgfmt.parse_position("tw8AANg7AAAAAA"))

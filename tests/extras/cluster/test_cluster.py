@@ -57,6 +57,7 @@ def address_of(workers: DaskWorkers) -> str:
     return str(workers._client.scheduler.address)
 
 
+@pytest.mark.slow
 def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
     path = tmp_path / "s"
     solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, workers=address_of(two))
@@ -64,6 +65,7 @@ def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: 
     assert (solved.read, solved.written) == solved.grid.moved
 
 
+@pytest.mark.slow
 def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str, Path]) -> None:
     rng, killed = random.Random(3), []
 
@@ -79,6 +81,7 @@ def test_workers_may_be_killed(two: DaskWorkers, tmp_path: Path, made: dict[str,
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
 
+@pytest.mark.slow
 def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Path]) -> None:
     """With local:N the scheduler lives in the command's own process."""
     command = [*BGFMT, "solve", "two-sided", "6x7", "--cluster", "local:1", "--store", "s", "-o", "o.bd"]
@@ -99,6 +102,7 @@ def test_the_scheduler_and_all_may_be_killed(tmp_path: Path, made: dict[str, Pat
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
 
 
+@pytest.mark.slow
 def test_a_scheduler_of_its_own(tmp_path: Path, made: dict[str, Path]) -> None:
     """`dask scheduler` and `dask worker` as processes; the commands solve and verify there."""
     pytest.importorskip("distributed")
@@ -144,6 +148,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.slow
 def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither at the beginning nor later is it waited for without end."""
     distributed: Any = pytest.importorskip("distributed")
@@ -173,6 +178,7 @@ def test_without_dask_it_says_at_once_what_to_install(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bokeh", [None, object()])
 def test_the_dashboard_or_what_it_lacks(bokeh: object, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
@@ -184,6 +190,7 @@ def test_the_dashboard_or_what_it_lacks(bokeh: object, monkeypatch: pytest.Monke
         ]
 
 
+@pytest.mark.slow
 def test_the_scheduler_knows_all_tasks_at_once(two: DaskWorkers, tmp_path: Path) -> None:
     """So that its dashboard shows how many of how many are done, each behind those that it waits for."""
     keys = list(range(200))
@@ -254,6 +261,7 @@ def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_is_one_line_and_no_loss(
     two: DaskWorkers, tmp_path: Path, made: dict[str, Path]
 ) -> None:
@@ -292,6 +300,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
 def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     """Of all the processes that it reaches, however far they have come."""
@@ -346,6 +355,7 @@ def commands_below(pid: int) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_without_the_option(tmp_path: Path) -> None:
     """Neither by a solve through a store nor by the commands that read one."""
     code = """
@@ -363,6 +373,7 @@ print([m for m in others if m in sys.modules], codes)
     assert done.stdout.splitlines()[-1] == f"[] {[0] * 9}"
 
 
+@pytest.mark.slow
 def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path], tmp_path: Path) -> None:
     address = address_of(two)
     for path in (copied, made["6x5"]):
@@ -397,6 +408,7 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
         bgfmt.verify(one_sided, cluster=address)
 
 
+@pytest.mark.slow
 def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bgfmt.verifier.recurrence import two_sided as recurrence
 

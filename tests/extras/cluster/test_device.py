@@ -15,6 +15,7 @@ from bgfmt.files.solve import solve_stored
 BGFMT = [sys.executable, "-m", "bgfmt"]
 
 
+@pytest.mark.slow
 def test_the_simulator_of_a_device_gives_the_same_numbers() -> None:
     """All sizes up to 4x2, 3x3 and 2x4, some in several tiles; a process of its own takes the simulator at import."""
     pytest.importorskip("numba.cuda")

@@ -147,6 +147,7 @@ def test_losses_follow_from_fractions(standard: sets.Exam) -> None:
 # -- faults planted ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_planted_faults_are_named(standard: sets.Exam) -> None:
     """Always takes, sides exchanged at odd scores, wrong with fifteen chequers, slow, illegal once in 500."""
 

@@ -101,6 +101,7 @@ PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLANTED)
 def test_each_planted_kind_is_found_with_its_cause(kind: str, tmp_path: Path) -> None:
     """In a third of the rows."""

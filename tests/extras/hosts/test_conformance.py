@@ -77,6 +77,7 @@ def test_programs_that_are_none(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert len({case.name for case in conformance.corpus()}) == len(list(conformance.corpus()))
 
 
+@pytest.mark.slow
 def test_programs_sit_an_exam(tmp_path: Path) -> None:
     """UBGI, eval included; question lines; a program that ends at every tenth question, and one that keeps silent."""
     import numpy as np

@@ -160,6 +160,7 @@ class Host:
             state = replace(state, sides=pair if state.turn == 0 else pair[::-1], turn=1 - state.turn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offers", [(1,), (2,), (3,), (0, 1), (1, 2, 3), (3, 2, 1, 0)], ids=str)
 def test_after_a_declined_resignation_the_game_goes_on(offers: tuple[int, ...]) -> None:
     """Hundreds of unattended matches: every kind of answer to every kind of offer, before the roll and after it."""
@@ -212,6 +213,7 @@ def test_any_line_is_a_question_or_refused(line: str) -> None:
         assert "\n" not in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_mutated_line_gets_one_line(databases: list[Database], seed: int) -> None:
     rng = random.Random(seed)
@@ -246,6 +248,7 @@ def ask(
     return decision.text, decision.source
 
 
+@pytest.mark.slow
 def test_plays_inside_and_outside(player: Player) -> None:
     assert ask(player, Side(1, 1, 0, 1), Side(0, 0, 2), (5, 2)) == ("4/off 2/off", "two-sided")
     assert ask(player, Side(0, 2, 2, 2, 0, 4), Side(0, 2, 2, 2, 0, 4), (6, 1))[1] == "estimate"
@@ -265,6 +268,7 @@ def test_on_the_bar(player: Player) -> None:
     assert text.startswith("bar/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_always_legal(player: Player, seed: int) -> None:
     rng = random.Random(seed)
@@ -312,6 +316,7 @@ def test_eight_nine_twelve() -> None:
     assert ask(player, far, Side(*far.counts, 0, 1), doubled=True)[0] == "take"
 
 
+@pytest.mark.slow
 def test_resignations(databases: list[Database]) -> None:
     lost = Side(0, 0, 0, 0, 0, 4), Side(1)
     plain, resigning = player_of(databases), player_of(databases, resign=True)
@@ -330,6 +335,7 @@ def test_a_table_answers_plays_that_lead_into_it(player: Player) -> None:
     assert ask(player, Side(2, 2, 1), Side(1, 1), (4, 1))[1] == "two-sided"
 
 
+@pytest.mark.slow
 def test_no_cube_is_noticed(player: Player) -> None:
     session = Session(player)
     first = GameState.of(Position(Side(2, 2, 0, 0, 1, 1), Side(2, 2, 1, 1)), (2, 1))
@@ -346,6 +352,7 @@ def test_no_cube_is_noticed(player: Player) -> None:
 # -- matches ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_match_cube(player: Player) -> None:
     """The score decides: what is nothing for money is free for a trailer after the Crawford game, and the reverse."""
     level = Side(1, 1, 0, 1), Side(0, 0, 2)
@@ -358,6 +365,7 @@ def test_match_cube(player: Player) -> None:
     assert ask(player, *level, (6, 1), away=(2, 2))[1] == "calculation"
 
 
+@pytest.mark.slow
 def test_a_match_beyond_the_limit_is_estimated(databases: list[Database]) -> None:
     player = Player(Advisor(databases, outside="rule", calculate="nothing"))
     far = Side(0, 0, 0, 2, 4, 9), Side(0, 0, 1, 2, 3, 9)

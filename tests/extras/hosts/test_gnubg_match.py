@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from benchmarks.gnubg_match import agreeing, differences, last_rolls
 
 
+@pytest.mark.slow
 def test_last_rolls(oracle: Callable[[str], str]) -> None:
     program = oracle("gnubg")
     cases = last_rolls()

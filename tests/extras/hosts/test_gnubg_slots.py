@@ -73,6 +73,7 @@ def test_files_cut_short_are_refused(golden: Path, name: str, keep: int, tmp_pat
     assert found.refusals
 
 
+@pytest.mark.slow
 def test_a_wrong_number_is_refused(golden: Path, tmp_path: Path) -> None:
     data = bytearray(small(golden, "ts_06x02.bd").read_bytes())
     data[3001] ^= 0x10
@@ -248,6 +249,7 @@ def bad_records() -> list[object]:
     return [*kept, *names, *older, *other]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("record", bad_records(), ids=lambda record: json.dumps(record)[:40])
 def test_names_in_a_record_are_checked(
     golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], record: object

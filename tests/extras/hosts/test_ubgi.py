@@ -31,6 +31,7 @@ def sides(position: Position, turn: int = 1) -> tuple[Side, Side]:
     return (position.them, position.us) if turn else (position.us, position.them)
 
 
+@pytest.mark.slow
 def test_handshake(engine: Engine) -> None:
     said = engine.reply("ubgi")
     assert said[0] == "id name bgfmt"
@@ -97,6 +98,7 @@ def test_answer_to_a_double(engine: Engine, table: object) -> None:
         assert engine.reply("go role cube") == [f"bestcube {'take' if action.takes else 'drop'}"]
 
 
+@pytest.mark.slow
 def test_refusals(engine: Engine, table: object) -> None:
     engine.reply("position gnubgid 4HPwATDgc/ABMA")
     engine.reply("dice 3 1")
@@ -141,6 +143,7 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
     assert not done.stderr
 
 
+@pytest.mark.slow
 def test_with_a_match_equity_table(table: object, tmp_path: Path) -> None:
     """Trice's position of 1999: a double where 1-away against 2-away is 70 %, none with Kazaross-XG2."""
     path, met = tmp_path / "t.bd", tmp_path / "trice.met"

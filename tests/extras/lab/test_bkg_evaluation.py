@@ -75,10 +75,12 @@ def agreement(completion: Completion) -> tuple[list[int], list[str]]:
     return missed, rolls
 
 
+@pytest.mark.slow
 def test_c1_plays_as_bkg_did() -> None:
     assert agreement(C1) == ([6, 14], ["41", "62"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "turns", "rolls"),
     [
@@ -108,6 +110,7 @@ TOTALS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "play", "best", "second"), TOTALS)
 def test_totals(where: int | str, play: str, best: float, second: float) -> None:
     if isinstance(where, int):
@@ -131,6 +134,7 @@ PARTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "play", "terms"), PARTS)
 def test_terms(where: int | str, play: str, terms: dict[str, float]) -> None:
     state = (
@@ -147,6 +151,7 @@ def rows() -> list[list[str]]:
     return [line.split("|") for line in (FIXTURES / "measures.txt").read_text().splitlines()[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
 def test_measures(row: list[str]) -> None:
     j, n = side(row[1].replace(" off:3", "")), side(row[2])
@@ -163,6 +168,7 @@ def test_measures(row: list[str]) -> None:
     assert f"{found.next_point}, {found.builders}, {found.slotted}" == row[18]
 
 
+@pytest.mark.slow
 def test_ways_to_hit_one_blot() -> None:
     """A lone hitter far from home, one blot, nothing in between: rolls by distance."""
     right = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0]
@@ -175,6 +181,7 @@ def test_ways_to_hit_one_blot() -> None:
         assert measure(Position(j, n))["p1"] == rolls
 
 
+@pytest.mark.slow
 def test_p1_is_seldom_other_than_the_rolls_that_can_hit() -> None:
     """Against the legal plays of the next roll, over random games: the rules differ from the game in few ways."""
     rng, same, seen = random.Random(4), 0, 0
@@ -250,6 +257,7 @@ def position_of(array: NDArray[Any]) -> Position:
     return Position(us, them)
 
 
+@pytest.mark.slow
 def test_plays_are_those_of_the_rules() -> None:
     """The compiled generator and `legal_plays`: the same boards in the same order, over random games."""
     from bgfmt.extras.lab.engine.bkg.kernels import moves
@@ -280,6 +288,7 @@ def test_how_many_plays() -> None:
     assert np.sum(counts) == 447
 
 
+@pytest.mark.slow
 def test_two_plies_from_the_start() -> None:
     """202,782 results of two rolls, all pairs of the 21, one count a path."""
     from bgfmt.extras.lab.engine.bkg.kernels import moves
@@ -292,6 +301,7 @@ def test_two_plies_from_the_start() -> None:
     assert total == 202_782
 
 
+@pytest.mark.slow
 def test_passing_is_the_tables_first_roll() -> None:
     """DEFENSE: men of N within six points of J's last man pass it in one roll as the table bears them off."""
     from bgfmt.extras.lab.engine.bkg.kernels import evaluation

@@ -35,6 +35,7 @@ def counts(text: str) -> Side:
     return Side(*map(int, text.split()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "roll", "best", "usual", "play"),
     [
@@ -50,6 +51,7 @@ def test_figure_3(before: str, roll: tuple[int, int], best: float, usual: float,
     assert ranked[0].play.result.us == counts(play)
 
 
+@pytest.mark.slow
 def test_far_behind_it_plays_for_the_chance() -> None:
     """Montgomery's position: one roll is left; only 1/off 6/4 leaves men that it bears off, by 4-4, 5-5 or 6-6."""
     state = GameState.of(Position(counts("1 0 0 3 0 1"), counts("0 0 0 0 0 1")), (2, 1))
@@ -60,6 +62,7 @@ def test_far_behind_it_plays_for_the_chance() -> None:
     assert enr[0] > min(enr)
 
 
+@pytest.mark.slow
 def test_with_a_gammon_in_sight_it_plays_for_the_chance() -> None:
     position = Position(counts("2 2 1 0 0 0"), side("18:1 13:3 8:3 6:5 4:3"))
     ranked = ENGINE.ranked(GameState.of(position, (2, 1)))
@@ -67,6 +70,7 @@ def test_with_a_gammon_in_sight_it_plays_for_the_chance() -> None:
     assert 0 < ranked[0].points <= 1  # P(off in at most n rolls), not expected rolls
 
 
+@pytest.mark.slow
 def test_least_w_of_the_opponent() -> None:
     position = Position(counts("1 0 3 0 0 1"), counts("2 0 0 0 1 0"))
     by_enr = ENGINE.ranked(GameState.of(position, (2, 1)))[0].play.result.us
@@ -80,6 +84,7 @@ def test_least_w_of_the_opponent() -> None:
     assert by_w[0].play.result.us != by_enr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("men", "roll", "best", "points", "following"),
     [
@@ -142,6 +147,7 @@ def test_resigning() -> None:
     assert not ENGINE.accept(GameState.of(Position(START, START), resigned=1))
 
 
+@pytest.mark.slow
 def test_the_end_of_the_papers_game() -> None:
     position = parse("3+4GAADbAQAAAA").position
     found = race_of(ENGINE, GameState.of(position))
@@ -150,6 +156,7 @@ def test_the_end_of_the_papers_game() -> None:
     assert (found.doubles, found.takes) == (True, False)
 
 
+@pytest.mark.slow
 def test_no_cube_while_engaged() -> None:
     """Turn 17 of the paper's game: Black should double and White refuse, but BKG does not before disengagement."""
     state = GameState.of(parse("2J6JACOw5+CDAA").position)
@@ -157,6 +164,7 @@ def test_no_cube_while_engaged() -> None:
     assert ENGINE.take(GameState.of(state.position.swapped(), doubled=True))
 
 
+@pytest.mark.slow
 def test_the_cube_is_that_of_the_rules_of_thumb() -> None:
     ids, rows = racing.gillogly()
     rng = random.Random(6)
@@ -189,6 +197,7 @@ W = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs", "right"), W)
 def test_w(ours: str, theirs: str, right: float) -> None:
     """Of whole distributions; eight columns are within 0.0071, here far nearer."""
@@ -229,6 +238,7 @@ def test_categories_are_in_the_papers_order() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_classes_in_order() -> None:
     race = StateClass("race", Category.FAVOURABLE_STABLE, lambda p: not p.contact, lambda p: Fraction(1, 2))
     bar = StateClass("bar", Category.LOST_UNSTABLE, lambda p: p.us.bar > 0, lambda p: Fraction(-1, 2))
@@ -246,12 +256,14 @@ def test_classes_in_order() -> None:
         Classes([rest], rest)
 
 
+@pytest.mark.slow
 def test_positions_outside_the_table_are_estimated() -> None:
     outside = counts("5 2 3 3 2 0")
     assert race_of(ENGINE, GameState.of(Position(outside, outside))).enr == (8.0, 8.0)
     assert board.count(6, 15) == len(ENGINE.completion.kernel.enr)
 
 
+@pytest.mark.slow
 def test_how_good_the_bearoff_is() -> None:
     """Over 851,929 positions and 36 rolls against exact two-sided play."""
     enr, w = measured(("enr", "w"))

@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chequers", [15, 8])
 def test_gillogly_to_the_byte(folder: Path, chequers: int) -> None:
     path = folder / f"{chequers}.bkg"
@@ -81,12 +82,14 @@ def test_the_doubles_are_those_of_the_text(folder: Path) -> None:
     assert exact.side(1 + int(longer[1:].argmax())) == Side(13, 0, 0, 0, 0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["8.bkg", "15.bkb"])
 def test_they_are_proved(folder: Path, name: str) -> None:
     report = verifier.verify(folder / name)
     assert report.status == "proved"
 
 
+@pytest.mark.slow
 def test_a_wrong_number_is_found(folder: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.bkg"
     bad.write_text((folder / "15.bkg").read_text().replace("1.277778", "1.277779", 1))
@@ -130,6 +133,7 @@ def test_gillogly_answers(folder: Path) -> None:
         solving.solve("bkg", 6, 9, folder / "x.bkg")
 
 
+@pytest.mark.slow
 def test_figure_3_of_the_paper() -> None:
     """The printed numbers of rolls fit one position each: the play usual then, and BKG's (2.748 and 2.739)."""
     table = solver.gillogly(recipe="exact")
@@ -149,6 +153,7 @@ def test_figure_3_of_the_paper() -> None:
         assert fitting == [{(6, 2): Side(2, 0, 2, 2), (6, 1): Side(0, 2, 3, 1)}[roll]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["1x1", "1x3", "2x2", "3x3", "4x3", "6x1", "6x2"])
 def test_expected_points_to_the_byte(size: str, tmp_path: Path) -> None:
     points, chequers = map(int, size.split("x"))
@@ -160,6 +165,7 @@ def test_expected_points_to_the_byte(size: str, tmp_path: Path) -> None:
         assert verifier.verify(path).status == "proved"
 
 
+@pytest.mark.slow
 def test_expected_points_answer(tmp_path: Path) -> None:
     table = solver.expected_points(6, 2, recipe="exact")
     assert table.lookup(
@@ -173,6 +179,7 @@ def test_expected_points_answer(tmp_path: Path) -> None:
     assert verifier.verify(path).status == "proved"
 
 
+@pytest.mark.slow
 def test_an_order_of_ones_own_is_read_and_put_right(tmp_path: Path) -> None:
     path, back = tmp_path / "3x3.points", tmp_path / "back.points"
     solving.solve("expected-points", 3, 3, path)
@@ -187,6 +194,7 @@ def test_an_order_of_ones_own_is_read_and_put_right(tmp_path: Path) -> None:
         bgfmt.load(shuffled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -204,6 +212,7 @@ def test_wrong_points_are_refused(tmp_path: Path, old: str, new: str) -> None:
         bgfmt.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "suffix"), [("points", "points"), ("exact", "npz")])
 def test_a_table_larger_than_memory_lies_in_mapped_files(recipe: str, suffix: str, tmp_path: Path) -> None:
     one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
@@ -215,6 +224,7 @@ def test_a_table_larger_than_memory_lies_in_mapped_files(recipe: str, suffix: st
     assert (planned.memory, planned.scratch > 30e9) == (1_000_000_000, True)
 
 
+@pytest.mark.slow
 def test_large_files_are_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "3x3.points"
     solving.solve("expected-points", 3, 3, path)
@@ -235,6 +245,7 @@ def test_a_table_of_another_size_is_none() -> None:
     assert "6 points" in str(Gillogly(points=5, chequers=15, rows=rows).check())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "points", "chequers"), [("bkg", 6, 8), ("expected-points", 3, 3)])
 def test_other_formats_are_proved_too(what: str, points: int, chequers: int, tmp_path: Path) -> None:
     """A format that keeps the recipe's name in words keeps these names as well."""
@@ -249,6 +260,7 @@ def test_every_recipe_is_a_name_that_files_may_say() -> None:
     assert set(solver.RECIPES) <= set(records.RECIPES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "points", "chequers"), [("bkg", 6, 8), ("expected-points", 3, 3)])
 def test_exact_numbers_are_proved_to_the_last_bit(
     what: str, points: int, chequers: int, tmp_path: Path

@@ -74,6 +74,7 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
     assert run(["solve", "hypergammon-met", "65", "-o", str(tmp_path / "y.xml")]) == 2
 
 
+@pytest.mark.slow
 def test_opening_by_hand() -> None:
     """Of one chequer: the mean over the fifteen rolls, by the rules of play and the table's own records."""
     table = hypergammon(1, recipe="exact").table
@@ -117,6 +118,7 @@ def test_what_is_written_is_read() -> None:
         assert again.title == known.title
 
 
+@pytest.mark.slow
 def test_gnubg_reads_it(oracle: Callable[[str], str], tmp_path: Path) -> None:
     made = hypergammon_met(tmp_path / "h.xml", 25, 1, length=7)
     said = subprocess.run(
@@ -129,6 +131,7 @@ def test_gnubg_reads_it(oracle: Callable[[str], str], tmp_path: Path) -> None:
     assert shown == pytest.approx(made.pre[2], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_one_function_for_every_solve(tmp_path: Path, golden: Path) -> None:
     made = bgfmt.solve("hypergammon", 25, 1, tmp_path / "h.bd")
     assert made.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()

@@ -190,6 +190,7 @@ def some_noun(random: np.random.Generator) -> jn.Noun:
     return [text, numbers, boxed][int(random.integers(3))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_every_history_of_the_library_is_sound(seed: int) -> None:
     """Created by a 32-bit J or a 64-bit one, changed by both: what was left behind is noted, nothing is damage."""
@@ -341,6 +342,7 @@ def use(data: bytes) -> None:
     compact([kept.noun(k, whole=True) for k in range(len(kept))], MemorySink(), V64B, FORMS[0xE2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in FILES if p.stat().st_size < 2700], ids=relative)
 def test_every_truncation_is_refused(path: Path) -> None:
     data = path.read_bytes()
@@ -389,6 +391,7 @@ def mutants(count: int, seed: int) -> Any:
         yield bytes(data[: len(file)])
 
 
+@pytest.mark.slow
 def test_mutants_give_a_result_or_one_clear_error() -> None:
     survived = 0
     for k, data in enumerate(mutants(FUZZ, seed=20)):
@@ -454,6 +457,7 @@ b =: <. 2 ^ >. 2 ^. #d
 """
 
 
+@pytest.mark.slow
 def test_j_reads_our_file_and_changes_it_as_we_do(oracle: Callable[[str], str], tmp_path: Path) -> None:
     jconsole = oracle("jconsole")
     store = MemorySink()

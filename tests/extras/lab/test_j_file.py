@@ -48,6 +48,7 @@ def test_plain_copy_is_byte_for_byte(path: Path, tmp_path: Path) -> None:
     assert (tmp_path / "copy.ijf").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in GOOD if p.name != "longer.ijf"], ids=lambda p: p.stem)
 def test_word_size_and_byte_order_change_nothing(path: Path, tmp_path: Path) -> None:
     before, last = nouns(path), path
@@ -130,6 +131,7 @@ def test_wrong_ncodes_are_named(tmp_path: Path) -> None:
         bgfmt.open(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [BGNS, BGNS32], ids=lambda p: p.stem)
 def test_a_table_that_j_changed_is_proved(path: Path, tmp_path: Path) -> None:
     """After `jreplace` of the same numbers, and an upgrade where a 32-bit J made the file; a wrong number is none."""
@@ -177,6 +179,7 @@ def test_order_of_other_sizes(points: int, chequers: int) -> None:
 # -- whole one-sided tables ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ONE_SIDED, ids=lambda p: p.stem)
 @pytest.mark.parametrize("options", [{}, {"word": 4, "order": "big"}], ids=["e3", "e0"])
 def test_one_sided_there_and_back(path: Path, options: dict[str, Any], tmp_path: Path) -> None:
@@ -204,6 +207,7 @@ def test_layout_of_a_whole_table(tmp_path: Path) -> None:
     assert lines[:5] == ["bgfmt one-sided", "points 3", "chequers 15", "scale 65535", "gammon own"]
 
 
+@pytest.mark.slow
 def test_a_whole_table_without_its_title_is_damaged(tmp_path: Path) -> None:
     """Read as the article's table, whose numbers are right; but rows are left that nothing describes."""
     path = tmp_path / "one.ijf"
@@ -307,6 +311,7 @@ def test_large_files_are_not_decoded_when_opened() -> None:
     assert np.shares_memory(file.noun(0).data, np.frombuffer(view, np.uint8))
 
 
+@pytest.mark.slow
 def test_many_components_through_a_file(tmp_path: Path) -> None:
     """Directories of many blanks, written behind, do not overtake the entries written over them."""
     store = MemorySink()
@@ -321,6 +326,7 @@ def test_many_components_through_a_file(tmp_path: Path) -> None:
 # -- the real J ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_articles_lookup_in_j(oracle: Callable[[str], str], tmp_path: Path) -> None:
     """His `N`, in J, over files we wrote: the mean-rolls table and the whole one-sided one."""
     jconsole = oracle("jconsole")

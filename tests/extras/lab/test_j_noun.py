@@ -119,6 +119,7 @@ def nouns(draw: Any, depth: int = 3) -> Noun:
     return Noun(kind, shape, raw.view(dtype).reshape(shape))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(nouns(), st.sampled_from(list(FORMS.values())), st.sampled_from(list(FORMS.values())))
 def test_any_noun_survives_every_form(noun: Noun, one: Form, other: Form) -> None:

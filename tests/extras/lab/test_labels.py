@@ -32,6 +32,7 @@ def _label(races: Path, name: str, *more: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_labels_are_the_same_in_every_form(races: Path) -> None:
     pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -51,6 +52,7 @@ def test_labels_are_the_same_in_every_form(races: Path) -> None:
     assert [row["owned"] for row in table] == [line.get("owned") for line in lines]
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_goes_on(races: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _label(races, "whole.jsonl").read_bytes()
     out, made, stopping, one = races.with_name("out.jsonl"), [], [True], labels.label
@@ -88,6 +90,7 @@ def test_positions_of_a_column() -> None:
         labels.read(["pos,comment", "1 1 / 2,x"], separated=True)
 
 
+@pytest.mark.slow
 def test_what_fails_is_said(
     races: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

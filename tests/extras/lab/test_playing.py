@@ -81,6 +81,7 @@ def played(players: referee.Players, dice: Seeded, setting: referee.Setting, gam
 # -- referee and series --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cube", [False, True])
 def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     setting = referee.Setting(cube=cube)
@@ -93,6 +94,7 @@ def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     assert slow.points.tolist() == fast.points.tolist()
 
 
+@pytest.mark.slow
 def test_a_series_does_not_depend_on_threads_and_has_the_exact_chance() -> None:
     setting = referee.Setting(
         position=Position(Side(0, 0, 0, 0, 0, 1), Side(0, 0, 0, 0, 0, 1)), first=0, cube=False
@@ -108,6 +110,7 @@ def test_a_series_does_not_depend_on_threads_and_has_the_exact_chance() -> None:
         series.compiled(BKG, referee.Setting(length=3), 5, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", [write_mat, write_sgf])
 def test_games_are_written_and_read_again(writer: Any) -> None:
     match = referee.play_match(
@@ -124,6 +127,7 @@ def test_games_are_written_and_read_again(writer: Any) -> None:
     assert sum(crawford) <= 1
 
 
+@pytest.mark.slow
 def test_a_game_from_a_position() -> None:
     match = referee.play_match((BKG, BKG), Seeded(1), referee.Setting(position=BEAROFF, first=1))
     first = match.games[0].records[0]
@@ -144,11 +148,13 @@ def test_an_engine_that_breaks_the_rules_is_stopped() -> None:
         EngineDecider(Cheat({})).decide(OPENING.rolled((3, 1)))
 
 
+@pytest.mark.slow
 def test_bkg_beats_the_random_mover() -> None:
     found = played((BKG, RandomMover({"seed": "4"})), Seeded(4), referee.Setting(cube=False), 5)
     assert found.wins == 5
 
 
+@pytest.mark.slow
 def test_dice_that_end_are_an_error() -> None:
     with pytest.raises(FormatError, match="needs another roll"):
         referee.play_game((BKG, BKG), Listed([(3, 1), (6, 5)]))
@@ -205,6 +211,7 @@ def talk(lines: list[str], *words: str, monkeypatch: pytest.MonkeyPatch) -> int:
     return run(["engine", *words])
 
 
+@pytest.mark.slow
 def test_a_person_at_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -235,6 +242,7 @@ def test_two_persons_and_a_referee(
     assert matches.read(out)[0].games[0].result is not None
 
 
+@pytest.mark.slow
 def test_what_was_played_is_written_when_a_person_quits(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -248,6 +256,7 @@ def test_what_was_played_is_written_when_a_person_quits(
     assert [record.dice for record in match.games[0].records if record.dice][:3] == [(6, 5), (2, 1), (3, 1)]
 
 
+@pytest.mark.slow
 def test_hint_undo_and_the_flag_of_doubling(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -312,6 +321,7 @@ def fine(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_series_at_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bkg", "series", "--games", "200", "--seed", "7", "--position", "0 0 0 0 0 1 / 0 0 0 0 0 1"]
     found = json.loads(fine(capsys, *words, "--json"))
@@ -322,6 +332,7 @@ def test_a_series_at_the_command_line(capsys: pytest.CaptureFixture[str]) -> Non
     assert "standard error" in text
 
 
+@pytest.mark.slow
 def test_self_play_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "games.mat"
     text = fine(capsys, "bkg", "self", "--games", "2", "--seed", "3", "-o", str(path))
@@ -333,6 +344,7 @@ def test_self_play_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert run(["engine", "bkg", "self", "-o", str(tmp_path / "x.txt")]) == 2
 
 
+@pytest.mark.slow
 def test_the_papers_game_is_played_back(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engine", "bkg", "replay"]) == 0
     out, err = capsys.readouterr()
@@ -344,6 +356,7 @@ def test_the_papers_game_is_played_back(capsys: pytest.CaptureFixture[str]) -> N
     assert (other, found["same_in_contact"], found["choices_in_contact"]) == ([6, 14], 22, 24)
 
 
+@pytest.mark.slow
 def test_explanations(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(fine(capsys, "bkg", "explain", OPENING.position.id, "31", "--json"))
     assert found["plays"][0]["play"] == "8/5 6/5"
@@ -373,6 +386,7 @@ def test_misuse_is_one_line(words: list[str], said: str, capsys: pytest.CaptureF
 # -- hosts and guests ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_engine_behind_ubgi() -> None:
     asked = Ubgi(EngineDecider(BKG), "bkg")
     assert "id name bgfmt bkg" in asked.reply("ubgi")
@@ -383,6 +397,7 @@ def test_an_engine_behind_ubgi() -> None:
     assert asked.reply("setoption name Outside value rule")[0].startswith("error bad_argument")
 
 
+@pytest.mark.slow
 def test_an_engine_behind_the_external_player() -> None:
     session = Session(Player(EngineDecider(BKG), resign=True))
     assert session.reply(fibs(OPENING.rolled((3, 1)))) == "8/5 6/5"
@@ -391,6 +406,7 @@ def test_an_engine_behind_the_external_player() -> None:
     assert from_gnubg_id(OPENING.gnubg_id).position == OPENING.position
 
 
+@pytest.mark.slow
 def test_a_guests_engine(tmp_path: Path) -> None:
     """A module of 31 lines and an entry point: at the command line, in a series, behind UBGI."""
     own = str(tmp_path / "own.mat")
@@ -451,6 +467,7 @@ def test_the_paper_as_it_is_printed() -> None:
     assert game.records[-1].position == parse("3+4GAADbAQAAAA").position
 
 
+@pytest.mark.slow
 @pytest.mark.oracle("gnubg")
 def test_gnubg_plays_bkg(oracle: Callable[[str], str]) -> None:
     program = oracle("gnubg")

@@ -74,6 +74,7 @@ ANSWERS = [  # positions, should pass in per cent, wrong passes, wrong takes, wr
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", DOUBLES, ids=lambda row: f"{row[0]} {row[1]}")
 def test_doubles_of_the_published_table(money: Section, row: tuple[Any, ...]) -> None:
     name, kind, doubles, wrong, missed, differs, average, each, worst = row
@@ -89,6 +90,7 @@ def test_doubles_of_the_published_table(money: Section, row: tuple[Any, ...]) ->
     assert tally.worst == pytest.approx(worst, abs=0.000051)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ANSWERS, ids=lambda row: f"{row[0]} {row[1]}")
 def test_answers_of_the_published_table(money: Section, row: tuple[Any, ...]) -> None:
     name, kind, pairs, passes, wrong_passes, wrong_takes, differs, average, worst = row
@@ -114,6 +116,7 @@ def test_the_worst_miss_is_the_published_one(money: Section) -> None:
     assert tally.worst == pytest.approx(0.282407, abs=5e-7)
 
 
+@pytest.mark.slow
 def test_exactly_six_chequers(exact: TwoSided) -> None:
     (found,) = rule_quality(Library([exact]), chequers=(6, 6), names=("w-z0", "acount"))
     assert found.pairs == 213444
@@ -127,6 +130,7 @@ def test_exactly_six_chequers(exact: TwoSided) -> None:
         assert tally.mean == pytest.approx(average, abs=2e-6)
 
 
+@pytest.mark.slow
 def test_the_best_single_limits_and_how_far_the_estimate_errs(exact: TwoSided) -> None:
     sides = board.unrank_array(np.arange(1, 924), 6)
     us, them = np.repeat(sides, 923, axis=0), np.tile(sides, (923, 1))
@@ -281,6 +285,7 @@ def test_gnubg_counts_the_same(oracle: Any, tmp_path: Path) -> None:
 # -- at a score, samples, tables -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_at_a_score_as_the_table_judges_one() -> None:
     score = Score((3, 4), met.load(met.DEFAULT))
     table = match_score(6, 3, (3, 4), score.met, dtype=np.float64)
@@ -299,6 +304,7 @@ def test_at_a_score_as_the_table_judges_one() -> None:
         assert (found.owned[k], found.retaken[k]) == pytest.approx((second.no_double, second.double_take))
 
 
+@pytest.mark.slow
 def test_at_a_score_there_may_be_no_redouble_and_no_double() -> None:
     equal = met.load(met.DEFAULT)
     (found,) = rule_quality(score=Score((2, 4), equal), chequers=(1, 2), names=("keith",))
@@ -308,6 +314,7 @@ def test_at_a_score_there_may_be_no_redouble_and_no_double() -> None:
         rule_quality(score=Score((1, 4), equal))
 
 
+@pytest.mark.slow
 def test_both_seats_of_a_score() -> None:
     """The table of 3-5 judges 5-3 as well, player b on roll."""
     equal = met.load(met.DEFAULT)
@@ -319,6 +326,7 @@ def test_both_seats_of_a_score() -> None:
         rule_quality(Library(tables[1:]), score=Score((5, 4), equal))
 
 
+@pytest.mark.slow
 def test_a_sample_is_that_of_its_seed() -> None:
     def sampled(**how: Any) -> Section:
         return rule_quality(chequers=(15, 15), sample=2000, names=("keith", "isight"), **how)[0]
@@ -357,6 +365,7 @@ def test_every_pair_judged_exactly_has_certain_places(money: Section) -> None:
     assert {money.error(tallies.double) for tallies in money.results.values()} == {0.0}
 
 
+@pytest.mark.slow
 def test_a_rounded_table_judges_nearly_as_the_exact_one(exact: TwoSided) -> None:
     import bgfmt
 
@@ -390,6 +399,7 @@ def test_what_cannot_judge() -> None:
 # -- the command -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     chart = tmp_path / "rules.png"

@@ -31,6 +31,7 @@ def _part(rng: np.random.Generator, many: int) -> best_count.Part:
     return best_count.Part(us, them, wrong, np.arange(many))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_search_finds_the_least_loss_of_all_rules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {
@@ -119,6 +120,7 @@ def test_decisions_of_races(sample: best_count.Sample) -> None:
         best_count.sample(starts[:1], 1, 1)
 
 
+@pytest.mark.slow
 def test_worths_for_money_and_at_a_score() -> None:
     rng = np.random.default_rng(3)
     us, them = rng.integers(0, 2, (2, 60, 24)) * (np.arange(24) < 4)

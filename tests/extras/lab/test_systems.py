@@ -126,6 +126,7 @@ def test_double_off():
         assert DoubleOffAce(n) == float.fromhex(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counts", "exact"),
     [
@@ -167,6 +168,7 @@ def test_ross_hash_answers_here_too():
         systems.nothing_of_that_name  # noqa: B018
 
 
+@pytest.mark.slow
 def test_points_game_values():
     one, six = Side(1), Side(0, 0, 0, 0, 0, 1)
     cases = [
@@ -202,6 +204,7 @@ def test_points_game_text(points: int, chequers: int, size: int, digest: str):
     assert hashlib.sha256(text).hexdigest() == digest
 
 
+@pytest.mark.slow
 def test_rolls_go_on_beyond_the_home_board():
     for counts in ((0, 0, 1, 0, 0, 0, 0, 1, 1), (0,) * 11 + (2,)):
         assert isclose(Rolls(counts), Rolls(counts, exact=True), rel_tol=1e-12)
@@ -214,6 +217,7 @@ def test_rolls_go_on_beyond_the_home_board():
         Rolls(Side(1, bar=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "said"),
     [

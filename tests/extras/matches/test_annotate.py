@@ -100,6 +100,7 @@ def gnubg_says(program: str, folder: Path, *commands: str) -> str:
 # -- what is found, and its price ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_planted_errors_for_money(table: Any, judge: Judge) -> None:
     maker = Maker(MoneyPrices(table), RICH)
     match = first(maker.mat(2))
@@ -110,6 +111,7 @@ def test_planted_errors_for_money(table: Any, judge: Judge) -> None:
     assert all(one.mwc is None and one.loss_mwc is None for one in report.judgements)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "length"), [(RICH_AT_SCORE, 7), (4, 3), (5, 1)])
 def test_planted_errors_at_a_score(judge: Judge, at_scores: MatchPrices, seed: int, length: int) -> None:
     """Exact by another road: whole tables of the scores, whose numbers are rounded to float32."""
@@ -125,6 +127,7 @@ def test_planted_errors_at_a_score(judge: Judge, at_scores: MatchPrices, seed: i
         assert one.source == "calculation"
 
 
+@pytest.mark.slow
 def test_forced_close_and_approximate_are_kept_apart(golden: Path, table: Any) -> None:
     maker = Maker(MoneyPrices(table), RICH)
     match = first(maker.mat(2))
@@ -150,6 +153,7 @@ def test_forced_close_and_approximate_are_kept_apart(golden: Path, table: Any) -
     assert all(one.loss == 0 and one.decision.kind == "play" for one in forced)
 
 
+@pytest.mark.slow
 def test_doubling_a_dead_cube() -> None:
     """Ann needs one point, Bob two, and she doubles after the Crawford game: then Bob plays for the match."""
     state = GameState.of(Position(Side(2, 2), Side(1)), away=(1, 2))
@@ -165,6 +169,7 @@ def test_doubling_a_dead_cube() -> None:
     assert taken.mwc == pytest.approx(31 / 36)
 
 
+@pytest.mark.slow
 def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     state = GameState.of(Position(Side(2), Side(6, 5, 4)), (2, 1), away=(4, 4))
     played = legal_plays(state.position, 2, 1)[0]
@@ -173,6 +178,7 @@ def test_gammons_are_counted_or_said_to_be_ignored(judge: Judge) -> None:
     assert found.mwc == pytest.approx(judge.met.mwc((2, 4)))
 
 
+@pytest.mark.slow
 def test_a_match_without_cube(judge: Judge, at_scores: MatchPrices) -> None:
     """Plays are those of the game without one, as in the Crawford game, and not doubling is no decision."""
     state = GameState.of(Position(Side(0, 1, 2, 2), Side(1, 2, 2)), (6, 1), away=(3, 3))
@@ -200,6 +206,7 @@ def test_a_match_without_cube(judge: Judge, at_scores: MatchPrices) -> None:
 # -- files -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_through_gnubg(
     oracle: Callable[[str], str], judge: Judge, at_scores: MatchPrices, path: Path, tmp_path: Path
 ) -> None:
@@ -252,6 +259,7 @@ def test_set_up_position_by_hand(
     assert not report.problems
 
 
+@pytest.mark.slow
 def test_mat_becomes_sgf(
     oracle: Callable[[str], str], table: Any, judge: Judge, path: Path, tmp_path: Path
 ) -> None:
@@ -286,6 +294,7 @@ KEYS = {
 }
 
 
+@pytest.mark.slow
 def test_json(table: Any, at_scores: MatchPrices, path: Path, tmp_path: Path) -> None:
     """The keys are those of the docs, and the sums are those of the decisions."""
     money, match = Maker(MoneyPrices(table), RICH), Maker(at_scores, RICH_AT_SCORE, 7)
@@ -317,6 +326,7 @@ def test_json(table: Any, at_scores: MatchPrices, path: Path, tmp_path: Path) ->
     assert losses == sorted((d["equity_lost"] for d in answer["decisions"] if d["error"]), reverse=True)[:10]
 
 
+@pytest.mark.slow
 def test_report_in_words(table: Any, path: Path, tmp_path: Path) -> None:
     maker = Maker(MoneyPrices(table), RICH)
     (tmp_path / "m.mat").write_text(maker.mat(1))
@@ -331,6 +341,7 @@ def test_report_in_words(table: Any, path: Path, tmp_path: Path) -> None:
         invoke("annotate", tmp_path / "m.mat", path, "-o", tmp_path / "report.txt")
 
 
+@pytest.mark.slow
 def test_several_files_and_folders(
     table: Any, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -369,6 +380,7 @@ def test_several_files_and_folders(
     assert "one match" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["x.bgts", "x.parquet", "sconyers"])
 def test_databases_of_every_format_are_told_from_matches(
     table: Any, path: Path, to: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -391,6 +403,7 @@ def test_a_folder_without_a_match(path: Path, tmp_path: Path, capsys: pytest.Cap
         (folder / "notes.txt").write_text("nothing of the kind")
 
 
+@pytest.mark.slow
 def test_all_matches_of_a_file(table: Any, judge: Judge, tmp_path: Path) -> None:
     makers = [Maker(MoneyPrices(table), seed) for seed in (39, RICH)]
     (tmp_path / "two.mat").write_text("\n".join(maker.mat(1) for maker in makers))
@@ -416,6 +429,7 @@ def test_one_bad_file_is_one_line(tmp_path: Path, path: Path, capsys: pytest.Cap
         assert name in captured.err
 
 
+@pytest.mark.slow
 def test_what_is_written_is_told_by_the_ending(
     tmp_path: Path, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -440,6 +454,7 @@ def test_a_form_without_a_place_is_refused(form: str, capsys: pytest.CaptureFixt
     assert "-o OUT" in err
 
 
+@pytest.mark.slow
 def test_a_score_beyond_the_table(
     at_scores: MatchPrices, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -468,6 +483,7 @@ def test_eight_chequers_a_side_at_home_are_exact(away: tuple[int, int] | None) -
         assert told.advisor.cube(state).source == "estimate"
 
 
+@pytest.mark.slow
 def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path) -> None:
     source = random.Random(3)
     mat = Maker(MoneyPrices(table), RICH, 0).mat(1).encode()

@@ -48,6 +48,7 @@ def report(request: pytest.FixtureRequest, table: Any, judge: Judge) -> MatchRep
     return judge_match(read(maker.mat(games).encode())[0], judge, file="m.mat", folder="club")
 
 
+@pytest.mark.slow
 def test_luck_is_what_a_roll_gains_over_the_mean_of_all(report: MatchReport, judge: Judge) -> None:
     plays = [one for one in report.judgements if one.decision.kind == "play" and one.method == "exact"]
     assert len(plays) > 5
@@ -65,6 +66,7 @@ def test_luck_is_what_a_roll_gains_over_the_mean_of_all(report: MatchReport, jud
             assert one.luck_mwc == pytest.approx(one.luck * (one.ends[1] - one.ends[0]) / 2)
 
 
+@pytest.mark.slow
 def test_sums_are_those_of_the_decisions(report: MatchReport) -> None:
     for total in report.totals:
         every = [one for one in report.judgements if one.decision.player == total.player]
@@ -99,6 +101,7 @@ def test_sums_are_those_of_the_decisions(report: MatchReport) -> None:
         assert sum(totals[player].decisions for totals in by_game) == total.decisions
 
 
+@pytest.mark.slow
 def test_csv_and_folders(report: MatchReport) -> None:
     everything = Report([report, replace(report, file="other.mat", folder="home")])
     rows = list(csv.DictReader(io.StringIO(content(everything, "csv").decode())))
@@ -128,6 +131,7 @@ def test_moves_are_numbered() -> None:
 # -- the analysis in the file ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "engine", "level"),
     [("gv-XCu3RJ0UvDg_Tldl.xg", "eXtreme Gammon", "2-ply"), ("gv-XCu3RJ0UvDg_Tldl.bgf", "BGBlitz", "3-ply")],
@@ -148,6 +152,7 @@ def test_the_analysis_of_a_file(judge: Judge, name: str, engine: str, level: str
     assert {one.file.level for one in known if one.file and one.decision.kind == "play"} == {level}
 
 
+@pytest.mark.slow
 def test_the_analysis_of_gnubg(oracle: Any, tmp_path: Path, table: Any, judge: Judge) -> None:
     """gnubg's own bearoff database is exact for money, and so is what its analysis says of such races."""
     (tmp_path / "in.mat").write_text(Maker(MoneyPrices(table), RICH).mat(2))
@@ -186,6 +191,7 @@ def statistics(program: str, folder: Path, name: str) -> dict[str, list[list[flo
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "length"), [(RICH, 0), (3, 7)])
 def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed: int, length: int) -> None:
     """gnubg's statistics of the .sgf that we write are our sums: errors, rates, counts and luck."""
@@ -266,6 +272,7 @@ def compare_with_gnubg(program: str, folder: Path, source: Path, judge: Judge) -
     return pairs
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_gnubg(oracle: Any, tmp_path: Path, judge: Judge) -> None:
     """A real match as if for money: gnubg's own exact table gives the same errors, rates and luck."""
     pairs = compare_with_gnubg(oracle("gnubg"), tmp_path, ROOT / MATCHES / "lazybg-match1.mat", judge)

@@ -73,6 +73,7 @@ def elements(text: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.found
 
 
+@pytest.mark.slow
 def test_a_board_for_every_error(report: MatchReport) -> None:
     found = elements(page.page(Report([report])))
     boards = [attributes for tag, attributes in found if tag == "svg" and attributes.get("class") == "board"]
@@ -82,6 +83,7 @@ def test_a_board_for_every_error(report: MatchReport) -> None:
     assert len(rows) == len(report.judgements)
 
 
+@pytest.mark.slow
 def test_nothing_from_outside(report: MatchReport) -> None:
     text = page.page(Report([report]))
     for tag, attributes in elements(text):
@@ -95,6 +97,7 @@ def test_nothing_from_outside(report: MatchReport) -> None:
     assert "default-src 'none'" in text
 
 
+@pytest.mark.slow
 def test_positions_link_to_a_page(report: MatchReport) -> None:
     """Every error with its board and every decision of the list, each with all of its state."""
     text = page.page(Report([report], page="http://localhost:8753/"))
@@ -133,6 +136,7 @@ def test_chequers_of_a_board() -> None:
     assert "On roll: 1 on 1. Other side: 1 on 1." in centered
 
 
+@pytest.mark.slow
 def test_in_chromium(
     oracle: Callable[[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -199,6 +203,7 @@ def requests(log: Path) -> list[str]:
     return [url for url in urls if url and not OWN.match(url)]
 
 
+@pytest.mark.slow
 def test_annotated_bytes_appear_whole(judge: Judge, tmp_path: Path) -> None:
     (tmp_path / "m.mat").write_text(Maker(MatchPrices(), 2, 5).mat(2))
     done = annotate_file(tmp_path / "m.mat", judge)

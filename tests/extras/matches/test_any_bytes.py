@@ -36,6 +36,7 @@ SEEDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEEDS)
 def test_damaged_files(name: str) -> None:
     """BGFMT_FUZZ=10000 makes this the long one."""
@@ -59,6 +60,7 @@ ANY = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ANY)
 def test_any_bytes(data: bytes) -> None:
@@ -95,6 +97,7 @@ LONG: dict[str, Callable[[int], bytes]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_time_grows_with_the_size(name: str) -> None:
     """Eight times the bytes take eight times the time."""

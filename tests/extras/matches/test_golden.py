@@ -57,6 +57,7 @@ def test_the_files_are_those_of_the_manifest() -> None:
     assert len(ROWS) > 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_every_game_is_the_expected_walk(path: Path) -> None:
     matches = read(path)
@@ -78,6 +79,7 @@ def test_every_game_is_the_expected_walk(path: Path) -> None:
         assert problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", FORMS)
 def test_the_same_match_in_several_forms_has_the_same_decisions(stem: str) -> None:
     found = {p.suffix: met(read(p)[0]) for p in FILES if p.stem == stem}
@@ -120,6 +122,7 @@ def test_xg_positions_are_the_stored_ones() -> None:
     assert "the file has the board" in problems[1]  # the first is the archive's checksum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [p for p in FILES if p.suffix != ".gam"], ids=lambda p: p.name)
 @pytest.mark.parametrize("write", [write_mat, write_sgf])
 def test_round_trip(path: Path, write: Callable[[Match], Any]) -> None:
@@ -142,6 +145,7 @@ def test_round_trip(path: Path, write: Callable[[Match], Any]) -> None:
     )  # .mat has no other words for it; .sgf keeps what gnubg drops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["gnubg107-beaver.mat", "gv-XCu3RJ0UvDg_Tldl.mat", "gbf-c4ba99-test.mat", "bglab-match10611856.mat",

@@ -29,6 +29,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]
     return found
 
 
+@pytest.mark.slow
 def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
     """The case of docs/theory/match-play.md: a double against an automatic redouble."""
     found = asked(capsys, POSITION, "--away", "2-4", "--double")
@@ -46,6 +47,7 @@ def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Wrong: no double is best, double loses 15.809 % of the chance to win the match, 1.471 EMG." in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", ["2-4", "5-3", "1-3", "7-7"])
 @pytest.mark.parametrize("played", ["5/2 1/off", "5/1", "4/1 1/off", "4/1 5/4", "4/off"])
 def test_plays_at_a_score(capsys: pytest.CaptureFixture[str], away: str, played: str) -> None:
@@ -65,6 +67,7 @@ def test_plays_at_a_score(capsys: pytest.CaptureFixture[str], away: str, played:
     assert found["best_mwc"] == pytest.approx(best, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_money(capsys: pytest.CaptureFixture[str]) -> None:
     exact = solve_money(SIDES)
     taken, rolling = 2 * exact.equity("opponent"), exact.equity("centered")
@@ -88,6 +91,7 @@ def test_money(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["points_lost"] == pytest.approx(4 * found["equity_lost"])
 
 
+@pytest.mark.slow
 def test_the_only_play(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, "1 / 3", "--roll", "21", "--played", "1/off")
     assert found["verdict"] == "forced"
@@ -122,6 +126,7 @@ def test_misuse_is_one_line(arguments: list[str], said: str, capsys: pytest.Capt
     assert len(captured.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_beyond_the_table_when_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     found = asked(capsys, POSITION, "--double", "--away", "30-3", "--extend-met")
     assert found["loss_mwc"] >= 0
@@ -133,6 +138,7 @@ def test_beyond_the_table_when_asked_for(capsys: pytest.CaptureFixture[str]) -> 
     assert "loss_mwc" in answer
 
 
+@pytest.mark.slow
 def test_what_an_estimate_leaves_open_is_played_out(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["3 1 0 0 0 3 / 3 0 0 2 0 2", "--no-double", "--limit", "0"]
     assert (asked(capsys, *words)["method"], asked(capsys, *words)["verdict"]) == ("estimated", "close")

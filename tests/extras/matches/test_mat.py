@@ -424,6 +424,7 @@ def test_a_board_that_the_file_gives_is_known_again() -> None:
     assert [record.sure for record in walk.finish().records] == [True, False, False, True, True, True]
 
 
+@pytest.mark.slow
 def test_nothing_is_judged_on_a_board_that_is_not_known() -> None:
     from bgfmt.extras.matches.annotate import Judge, judge_match
 

@@ -74,6 +74,7 @@ def test_xg_damage_is_said() -> None:
     assert read(wrong_end)[0].notes == ("the checksum of the archive is wrong",)
 
 
+@pytest.mark.slow
 def test_xg_bombs_are_bounded() -> None:
     """A record is 20 bytes packed: a file of many is refused, and never held."""
     begin, records = xg_records(XG)
@@ -267,6 +268,7 @@ def boards_in(document: Any, match: Match) -> int:
     return seen
 
 
+@pytest.mark.slow
 def test_the_ogxm_package_agrees(oracle: Callable[[str], str]) -> None:
     """The package `ogxm`, the reference reader, has the rolls and boards that we find."""
     oracle("py:ogxm")

@@ -53,6 +53,7 @@ def essence(match: Match) -> list[list[tuple[object, ...]]]:
     return [[of(r) for r in g.records] for g in match.games]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from([0, 5, 13]), st.integers(2, 150))
 def test_games_by_chance(seed: int, length: int, plies: int) -> None:
@@ -76,6 +77,7 @@ def test_games_by_chance(seed: int, length: int, plies: int) -> None:
         assert again.problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_every_legal_play_is_found_from_its_words(seed: int) -> None:
     """Whatever way a play is written, chequer by chequer or merged where nothing is hit, the board is the same."""

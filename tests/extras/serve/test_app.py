@@ -41,6 +41,7 @@ def held_to(document: Any, path: str, value: Any) -> None:
 # -- answers ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("route", "words", "query"),
     [
@@ -229,6 +230,7 @@ def test_tables(client: Client, document: Any) -> None:
     assert client.get(first["url"])[2] == TS.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_description_is_valid(document: Any) -> None:
     validator = pytest.importorskip("openapi_spec_validator")
     validator.validate(document)
@@ -314,6 +316,7 @@ def test_errors(client: Client, path: str, status: int, code: str, parameter: st
     client.error(path, status, code, parameter)
 
 
+@pytest.mark.slow
 def test_a_race_beyond_every_table_is_estimated(client: Client, document: Any) -> None:
     for text in (
         "0,0,0,0,0,0,0,15/0,0,0,0,0,0,0,15",
@@ -522,6 +525,7 @@ def test_half_a_surrogate_pair_is_no_error_of_ours(client: Client) -> None:
     assert client.get("/v1/cube?position=%ed%a0%80")[0] == 400
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux alone")
 def test_a_table_whose_name_is_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff\xe9.bd")
@@ -555,6 +559,7 @@ def test_limits_are_named(client: Client) -> None:
     assert got == 200
 
 
+@pytest.mark.slow
 def test_wildbg(client: Client, document: Any) -> None:
     found = client.json("/eval", p2=1, p5=1, p23=-1, p22=-1)
     held_to(document, "/eval", found)

@@ -357,6 +357,7 @@ def node_tests(folder: Path | None, node: str) -> None:
     assert "# skipped 0" in run.stdout or "ℹ skipped 0" in run.stdout, run.stdout[-800:]
 
 
+@pytest.mark.slow
 def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node = oracle("node")
     random = np.random.default_rng(13)
@@ -374,6 +375,7 @@ def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[st
     node_tests(tmp_path, node)
 
 
+@pytest.mark.slow
 def test_a_client_in_typescript_is_accepted(oracle: Callable[[str], str]) -> None:
     node, typescript = oracle("node"), oracle("npm:typescript")
     config = ROOT / "tests/web/tsconfig.json"

@@ -61,6 +61,7 @@ def answers() -> tuple[Any, list[Any], list[Any]]:
     return anyio.run(session)
 
 
+@pytest.mark.slow
 def test_tools_have_schemas(answers: Any) -> None:
     tools = {tool.name: tool for tool in answers[0]}
     assert list(tools) == ["look_up", "race", "cube", "grid", "play", "judge", "verify", "convert_plan"]

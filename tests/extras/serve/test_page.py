@@ -65,6 +65,7 @@ def run_node(node: str, test: Path, **environment: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node, chromium = oracle("node"), oracle("chromium")
     for name in ("playwright-core", "axe-core"):
@@ -84,6 +85,7 @@ def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> 
         run_node(node, ROOT / "tests/web/page.test.mjs", **more)
 
 
+@pytest.mark.slow
 def test_a_site_without_its_server(tmp_path: Path, oracle: Callable[[str], str]) -> None:
     node, chromium = oracle("node"), oracle("chromium")
     oracle("npm:playwright-core")
@@ -103,6 +105,7 @@ def expected(advisor: Advisor, position: str, away: tuple[int, int] | None) -> l
     return [f"?p={position}" + (f"&away={away[0]}-{away[1]}" if away else ""), action["action"], shown]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "program"), [("firefox", "firefox-esr"), ("webkit", "WebKitWebDriver")])
 def test_the_page_in_another_engine(
     engine: str, program: str, tmp_path: Path, oracle: Callable[[str], str]
@@ -123,6 +126,7 @@ def test_the_page_in_another_engine(
     run_node(node, ROOT / "tests/web/engines.test.mjs", **more, BGFMT_ENGINES=json.dumps({engine: path}))
 
 
+@pytest.mark.slow
 def test_state_and_address(oracle: Callable[[str], str]) -> None:
     run_node(oracle("node"), ROOT / "tests/web/state.test.mjs")
 

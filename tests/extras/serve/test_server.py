@@ -122,6 +122,7 @@ def test_hosts(client: Client) -> None:
         assert client.get("/healthz", Host=host)[0] == 421
 
 
+@pytest.mark.slow
 def test_other_origins() -> None:
     with served(
         "--cors", "https://a.example", "--allow-host", "tables.example", "--no-download", str(TS)
@@ -194,6 +195,7 @@ def test_heads_that_are_too_large_or_none(base: str) -> None:
     assert Client(base).json("/healthz")["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_newcomers_beyond_the_limit() -> None:
     with served("--connections", "5", str(TS)) as address:
         parts = urllib.parse.urlsplit(address)
@@ -228,6 +230,7 @@ def test_sixteen_at_once(base: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert sum(pool.map(ask, range(16))) == 256
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "no.bd").write_bytes(b"nothing")
     assert run(["serve", str(tmp_path / "no.bd"), "--port", "0"]) == 2
@@ -290,6 +293,7 @@ def test_what_is_calculated_is_refused_while_it_is_compiled() -> None:
 compiles = pytest.mark.skipif(compiled.library() is not None, reason="bgfmt/jit has compiled kernels")
 
 
+@pytest.mark.slow
 @compiles
 def test_a_compressed_table_is_compiled_beside_all_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -314,6 +318,7 @@ def test_a_compressed_table_is_compiled_beside_all_else(
         assert client.get(f"/v1/play?position={TEXT}&roll=all")[0] == 200
 
 
+@pytest.mark.slow
 @compiles
 def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler in the server's own process would keep Python from answering."""
@@ -424,6 +429,7 @@ def test_workers_share_a_port_and_end_together(killed: bool) -> None:
     assert process.stdout.read() == b""  # until the last process has closed it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "who"), [(["--proxy", "127.0.0.1"], "192.0.2.7"), ([], "127.0.0.1")])
 def test_a_proxy_says_who_asks(words: list[str], who: str) -> None:
     command = [sys.executable, "-m", "bgfmt", "serve", "--port", "0", "--settle", "0", *words, str(TS)]
@@ -436,6 +442,7 @@ def test_a_proxy_says_who_asks(words: list[str], who: str) -> None:
     assert f" {who} GET /v1/tables 200" in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGFMT_DB", str(TS))
     with served() as base:
@@ -445,6 +452,7 @@ def test_without_databases_those_of_the_machine(monkeypatch: pytest.MonkeyPatch)
         assert exact["source"] == "calculation"
 
 
+@pytest.mark.slow
 @compiles
 @pytest.mark.parametrize("wait", [0.0, 1.0])
 def test_it_ends_while_it_compiles(wait: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

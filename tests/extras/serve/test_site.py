@@ -81,6 +81,7 @@ def test_sites_that_cannot_be(words: list[str], tmp_path: Path, capsys: pytest.C
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["t.npz", "t.parquet", "t.sqlite", "hyper1.bd", "headerless.bd"])
 def test_tables_that_the_page_cannot_read_are_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -188,6 +189,7 @@ def test_a_link_shows_no_password() -> None:
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_table_far_away_is_served(tmp_path: Path) -> None:
     from tests.support.serving import Client
 
