@@ -44,7 +44,8 @@ class Side:
 
     def __init__(self, *counts: int, bar: int = 0) -> None:
         try:
-            numbers, bar = [index(c) for c in counts], index(bar)
+            numbers = [index(c) for c in counts]
+            bar = index(bar)
         except TypeError:
             given = f"as in Side(0, 2, 2) or Side(*counts), not {(*counts, bar)}"
             raise PositionError(f"a point holds a whole number of chequers, {given}") from None
@@ -207,7 +208,8 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
     """Counts on points 1..`points` of a position number; the inverse of `rank`."""
     if number < 0 or points < 1:
         raise PositionError(f"no position has number {number} on {points} points")
-    left, above = number, []
+    left = number
+    above = []
     for k in range(points, 0, -1):
         m = k - 1
         while comb(m + 1, k) <= left:

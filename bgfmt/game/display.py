@@ -27,12 +27,20 @@ STYLE = "".join(
         "number": "font:700 13px sans-serif;text-anchor:middle;fill:#1d1d1b",
     }.items()
 )
-POINT, RADIUS, SHOWN = 28, 12, 5
-LEFT, RIGHT = 10, 206  # where the halves begin
-TOP, BOTTOM, LONG = 18, 288, 112
-WIDTH, HEIGHT = 420, 306
+POINT = 28
+RADIUS = 12
+SHOWN = 5
+# where the halves begin
+LEFT = 10
+RIGHT = 206
+TOP = 18
+BOTTOM = 288
+LONG = 112
+WIDTH = 420
+HEIGHT = 306
 MIDDLE = (TOP + BOTTOM) // 2
-BAR_AT, TRAY_AT = 192, 382
+BAR_AT = 192
+TRAY_AT = 382
 
 
 def _x(point: int) -> float:
@@ -42,14 +50,16 @@ def _x(point: int) -> float:
 
 
 def _definitions() -> str:
-    bar, tray = LEFT + 6 * POINT, RIGHT + 6 * POINT
+    bar = LEFT + 6 * POINT
+    tray = RIGHT + 6 * POINT
     boxes = [("felt", LEFT, tray - LEFT), ("bar", bar, POINT), ("felt", tray, POINT + 8)]
     out = [
         f'<rect class="{kind}" x="{x}" y="{TOP}" width="{width}" height="{BOTTOM - TOP}"/>'
         for kind, x, width in boxes
     ]
     for point in range(1, 25):
-        x, down = _x(point), point > 12
+        x = _x(point)
+        down = point > 12
         base, tip = (TOP, TOP + LONG) if down else (BOTTOM, BOTTOM - LONG)
         half = POINT / 2 - 1
         kind = ("dark", "light")[point % 2]

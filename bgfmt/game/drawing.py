@@ -34,13 +34,15 @@ def draw(position: Position) -> str:
     """
     top = [_column(position, point) for point in range(13, 25)]
     bottom = [_column(position, point) for point in range(12, 0, -1)]
-    them, us = position.them, position.us
+    them = position.them
+    us = position.us
     notes = {0: f"   O: {_facts(them)}", 1: f"   {15 - them.chequers} off"}
     notes |= {9: f"   {15 - us.chequers} off", 10: f"   X: {_facts(us)}, on roll"}
     lines = [" +13-14-15-16-17-18-+---+19-20-21-22-23-24-+"]
     for row in range(2 * HEIGHT + 1):
         if row == HEIGHT:
-            cells, bar = ["   "] * 12, "BAR"
+            cells = ["   "] * 12
+            bar = "BAR"
         elif row < HEIGHT:
             cells = [_cell(column, row) for column in top]
             bar = _cell(("X", us.bar), row)
@@ -84,7 +86,8 @@ def _facts(side: Side) -> str:
 
 def _column(position: Position, point: int) -> tuple[str, int]:
     """Whose chequers stand on a point of the side on roll, and how many."""
-    us, them = position.us.padded(25)[point - 1], position.them.padded(25)[24 - point]
+    us = position.us.padded(25)[point - 1]
+    them = position.them.padded(25)[24 - point]
     return ("X", us) if us else ("O", them)
 
 

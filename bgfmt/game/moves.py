@@ -109,7 +109,8 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
     if not (1 <= die <= 6 and 1 <= other <= 6):
         raise PositionError(f"dice show 1 to 6, not {die} and {other}")
     position.check()
-    high, low = max(die, other), min(die, other)
+    high = max(die, other)
+    low = min(die, other)
     orders = [(high,) * 4] if high == low else [(high, low), (low, high)]
     most = 0
     plays: dict[Counts, tuple[Move, ...]] = {}
@@ -118,7 +119,8 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
         if depth < most or depth == 0:
             continue  # also: only one die is playable and the larger, tried first, is
         if depth > most:
-            most, plays = depth, {}
+            most = depth
+            plays = {}
         elif depth == 1 and len(dice) == 2:
             continue
         for board, moves in reached.items():
@@ -162,7 +164,8 @@ class Counts(NamedTuple):
 
     def moved(self, start: int, end: int) -> tuple[Move, Counts]:
         """A chequer's move and the board after it; a single chequer of the other side where it ends is hit."""
-        mine, theirs = list(self.mine), list(self.theirs)
+        mine = list(self.mine)
+        theirs = list(self.theirs)
         mine[start] -= 1
         mine[end] += end != OFF
         hit = end != OFF and theirs[BAR - end] == 1
@@ -174,7 +177,8 @@ class Counts(NamedTuple):
         """Every move by one die, highest start first, with the board after it."""
         starts = [BAR] if self.mine[BAR] else [p for p in range(24, 0, -1) if self.mine[p]]
         for start in starts:
-            end, highest = max(OFF, start - die), starts[0]
+            end = max(OFF, start - die)
+            highest = starts[0]
             if end == OFF and (highest > 6 or (start < die and start != highest)):
                 continue
             if end == OFF or self.theirs[BAR - end] < 2:

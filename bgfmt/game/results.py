@@ -30,7 +30,8 @@ def singles(points: int, order: Array, places: Array) -> Singles:
 
     n = len(order)
     results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
-    counts, terms = board.unrank_array(order, points), np.array(board.number_terms(points))
+    counts = board.unrank_array(order, points)
+    terms = np.array(board.number_terms(points))
     kernels.single_moves(counts, terms, places, *results)
     return results
 
@@ -43,9 +44,11 @@ def of_rolls(moved: Singles, places: Array | None = None, most: int = 1 << 62) -
     from bgfmt.game import kernels_results as kernels
 
     asked = np.arange(moved.starts.shape[1] - 1) if places is None else places
-    n, step = len(asked), 512
+    n = len(asked)
+    step = 512
     marks = np.zeros(moved.starts.shape[1], np.int64)
-    ends, room = np.zeros(21 * n + 1, np.int64), np.empty(1 << 20, np.int32)
+    ends = np.zeros(21 * n + 1, np.int64)
+    room = np.empty(1 << 20, np.int32)
     pieces: list[Array] = [np.zeros(0, np.int32)]
     first = total = 0
     while first < n and total <= most:
@@ -53,9 +56,11 @@ def of_rolls(moved: Singles, places: Array | None = None, most: int = 1 << 62) -
         part = ends[21 * first + 1 : 21 * last + 1]
         many = kernels.roll_results(*moved, asked[first:last], part, room, marks)
         if many < 0:
-            step, room = max(1, step // 2), np.empty(2 * len(room), np.int32)
+            step = max(1, step // 2)
+            room = np.empty(2 * len(room), np.int32)
             continue
         part += total
         pieces.append(room[:many].copy())
-        total, first = total + many, last
+        total = total + many
+        first = last
     return ends, np.concatenate(pieces)

@@ -132,7 +132,8 @@ def for_money(*, jacoby: bool = False, gammons: bool = True) -> Columns:
     for side in (0, 1):
         for k in (1, 2 + side):
             may[side, k] = True
-            source[side, k], times[side, k] = 2 + (1 - side), 2.0
+            source[side, k] = 2 + (1 - side)
+            times[side, k] = 2.0
     if gammons:
         columns.won[...] = np.arange(MOST_GAIN + 1.0)
     if jacoby:
@@ -146,7 +147,8 @@ def joined(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
     The cubeless column, which must be first where there is one, is shared.
     """
     shared = int(parts[0].states[0] is CUBELESS)
-    places, start = [], shared
+    places = []
+    start = shared
     for part in parts:
         own = len(part) - shared
         places.append(np.concatenate([np.arange(shared), start + np.arange(own)]).astype(np.int64))

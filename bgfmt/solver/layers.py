@@ -93,7 +93,8 @@ class Pool:
     """
 
     def __init__(self, cuts: Array, columns: int) -> None:
-        n, layers = int(cuts[-1]), len(cuts) - 1
+        n = int(cuts[-1])
+        layers = len(cuts) - 1
         self.lanes = 128 if n > LARGE else 64
         self.side = self.lanes // columns
         self.first = np.zeros(layers + 1, np.int64)

@@ -54,7 +54,8 @@ def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
             disks.setdefault(os.stat(folder).st_dev, []).append((size, f"{_size(size)} {what}", folder))
     for needs in disks.values():
         sizes, parts, (folder, *_) = zip(*needs, strict=True)
-        total, free = sum(sizes), shutil.disk_usage(folder).free
+        total = sum(sizes)
+        free = shutil.disk_usage(folder).free
         if total > free:
             text = f"needs {_size(total)} of disk ({', '.join(parts)}), {_size(free)} are free"
             raise SolverError(f"{folder}: {text}")
@@ -95,7 +96,8 @@ def in_mapped_files(plan: Plan, memory: int) -> Plan:
     They go out, come in and go out once more. SolverError for less than any such solve takes.
     """
     if memory < LEAST_BYTES:
-        least, given = LEAST_BYTES / 1e9, memory / 1e9
+        least = LEAST_BYTES / 1e9
+        given = memory / 1e9
         raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
     arrays = plan.memory - INTERPRETER_BYTES
     paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0

@@ -71,12 +71,14 @@ class MatchSolver(Solver):
         """
         super().__init__(points, chequers, recipe=recipe)
         self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
-        self.score, self.gammons = Score(away, met or load(), player=player), chequers == board.MAX_CHEQUERS
+        self.score = Score(away, met or load(), player=player)
+        self.gammons = chequers == board.MAX_CHEQUERS
         self.facts = facts_of(self.score, gammons=self.gammons)
         self.columns = columns.for_match(self.score, gammons=self.gammons, worth=self.facts.worth)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        stored, away = len(self.facts.states), self.score.away
+        stored = len(self.facts.states)
+        away = self.score.away
         what = (
             f"match table {self.points}x{self.chequers} at {away[0]}-away, {away[1]}-away, {stored} columns"
         )
@@ -114,8 +116,11 @@ def match_score(
 def plan_pairs(what: str, solver: Solver, k: int, threads: int | None) -> Plan:
     """What `solve_pairs` takes with `k` columns, for a solver whose one array takes the numbers."""
     ((shape, dtype),) = solver.arrays().values()
-    cuts, n, size = layer_cuts(solver.points, solver.chequers), shape[0], dtype.itemsize
-    results, threads = results_a_position(solver.points, solver.chequers), min(2, thread_count(threads))
+    cuts = layer_cuts(solver.points, solver.chequers)
+    n = shape[0]
+    size = dtype.itemsize
+    results = results_a_position(solver.points, solver.chequers)
+    threads = min(2, thread_count(threads))
     output = n * n * shape[2] * size
     seconds = START_SECONDS + 2 * n * n * k * results / SPEED / threads * size / 4
     blocks = threads * n * max(1, LANES // k) * k
@@ -146,7 +151,9 @@ def solve_pairs(
     from bgfmt.solver.kernels import match as kernels
 
     order = pip_order(solver.points, solver.chequers)
-    n, cuts, k = order.n, order.cuts, len(kept)
+    n = order.n
+    cuts = order.cuts
+    k = len(kept)
     full = board.unrank_array(order.numbers, solver.points).sum(axis=1) == board.MAX_CHEQUERS
     gains = 1 + full.astype(np.int64)  # no chequer is so far back that a backgammon can be lost
     _terminal(kept, places, gains, order.numbers, out)
@@ -168,7 +175,8 @@ def solve_pairs(
         kernels.solve_block(*part, *fixed, own.near, out)
 
     for layer in range(1, order.layers):
-        start, end = int(cuts[layer]), int(cuts[layer + 1])
+        start = int(cuts[layer])
+        end = int(cuts[layer + 1])
         step = max(1, min(width, -(-(end - start) // workers.workers)))
         workers.do(block, [(low, min(low + step, end)) for low in range(start, end, step)])
         if progress is not None:

@@ -83,7 +83,8 @@ class OneSidedSolver(Solver):
         if self.recipe.play != "best" and points != HOME:
             raise SolverError(f"recipe {self.recipe.name} makes tables of {HOME} points, not {points}")
         self.maps = self.recipe.rounded and self.rows
-        self.gammon, self.compressed = gammon and self.recipe.gammon != "none", compressed
+        self.gammon = gammon and self.recipe.gammon != "none"
+        self.compressed = compressed
         self.positions = board.count(points, chequers)
         #: number of the first position with all chequers on the board where a gammon can be lost, else `positions`
         self.first = board.count(points, chequers - 1) if chequers == GAMMON_CHEQUERS else self.positions
@@ -91,7 +92,9 @@ class OneSidedSolver(Solver):
     @property
     def held(self) -> int:
         """Bytes of memory a solve takes at its height, beyond the interpreter's own."""
-        n, gammon, records = self.positions, self.gammon, Layers(self.points, self.chequers).records
+        n = self.positions
+        gammon = self.gammon
+        records = Layers(self.points, self.chequers).records
         if not self.recipe.rounded:
             return (264 + 264 * gammon) * n + 228 * records
         lexicographic = self.recipe.tie == "lexicographic"
@@ -109,7 +112,8 @@ class OneSidedSolver(Solver):
         return 40 + n * (64 + 64 * self.gammon) * (1 if self.recipe.rounded else 4)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        n, again = self.positions, self.positions - self.first if self.gammon else 0
+        n = self.positions
+        again = self.positions - self.first if self.gammon else 0
         # microseconds a position, measured with 6 to 13 points: more points, more sources and colder caches
         each = max(0.6, 0.165 * self.points - 0.57) * (1.0 if self.recipe.rounded else 2.0)
         seconds = START_SECONDS + each * 1e-6 * (n + again) / thread_count(threads)
@@ -139,7 +143,10 @@ class OneSidedSolver(Solver):
             return self._exact(layers, sweep)
         from bgfmt.solver.kernels import one_sided as kernels
 
-        n, first, gammon, recipe = self.positions, self.first, self.gammon, self.recipe
+        n = self.positions
+        first = self.first
+        gammon = self.gammon
+        recipe = self.recipe
         rows = zeros((n, 1 + gammon, ROLLS), np.uint16)
         rows[0, :, 0] = 65535
         ordered = recipe.tie == "lexicographic"
@@ -165,7 +172,8 @@ class OneSidedSolver(Solver):
         second: Array | None = None
         gammon_means: Array | None = None
         if self.gammon:
-            second, gammon_means = np.zeros_like(chances), np.zeros(self.positions)
+            second = np.zeros_like(chances)
+            gammon_means = np.zeros(self.positions)
             second[: self.first, 0] = 1
             if self.first < self.positions:
                 gammon_means = exact_means(layers, sweep, second, gammon=True)
@@ -270,7 +278,8 @@ def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callab
     signs[32] = np.iinfo(dtype).max // 32 * 32
     signs[33] = np.iinfo(dtype).max
     n = layers.records
-    keys, doubles = zeros((n, 2 * LANES), dtype), zeros((6, n, 4), dtype)
+    keys = zeros((n, 2 * LANES), dtype)
+    doubles = zeros((6, n, 4), dtype)
     return kernels.Records(signs, keys, doubles, LANES)
 
 
@@ -281,11 +290,13 @@ def by_fixed_rule(chequers: int, *, look_ahead: bool) -> Array:
     rounded, not corrected: they add up to 65532 to 65540.
     """
     n = board.count(HOME, chequers)
-    counts, rows = board.unrank_array(np.arange(n), HOME).astype(np.int64), np.zeros((n, ROLLS), np.uint16)
+    counts = board.unrank_array(np.arange(n), HOME).astype(np.int64)
+    rows = np.zeros((n, ROLLS), np.uint16)
     after = []
     for high in range(1, HOME + 1):
         for low in range(1, high + 1):
-            sides, dice = counts.copy(), [high] * 4 if high == low else [high, low]
+            sides = counts.copy()
+            dice = [high] * 4 if high == low else [high, low]
             for k, die in enumerate(dice):
                 _move(sides, die, dice[k + 1 :] if look_ahead else [])
             after.append((1 if high == low else 2, board.rank_array(sides)))
@@ -301,7 +312,8 @@ def by_fixed_rule(chequers: int, *, look_ahead: bool) -> Array:
 def _move(sides: Array, die: int, later: list[int]) -> None:
     """Play a die on every side (n, 6) that has a chequer left; later : dice that may bear a chequer off with it."""
     highest = np.where(sides > 0, np.arange(HOME), -1).max(axis=1)
-    stacks, landings = sides[:, die:], sides[:, : HOME - die]
+    stacks = sides[:, die:]
+    landings = sides[:, : HOME - die]
     safe = (stacks >= 2) & (landings == 0)
     ways = [(sides[:, die - 1] > 0, die - 1), (highest < die - 1, highest)]
     ways += [(sides[:, at - 1] > 0, at - 1) for at in die + np.cumsum(later, dtype=int) if at <= HOME]

@@ -73,9 +73,11 @@ class Solver(ABC):
 
     def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
         """SolverError for a size or a recipe that there is no solver for."""
-        self.points, self.chequers = points, chequers
+        self.points = points
+        self.chequers = chequers
         self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
-        most, many = self.most_points, board.MAX_CHEQUERS
+        most = self.most_points
+        many = board.MAX_CHEQUERS
         if most and (not 1 <= points <= most or not 1 <= chequers <= many):
             sizes = f"1 to {most} points and 1 to {many} chequers, not {points} and {chequers}"
             raise SolverError(f"{self.name} tables have {sizes}")

@@ -42,7 +42,8 @@ NUMBER = 2  # bytes
 WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again
 GROUPS = 128  # beyond, reading takes more time than workers that wait
 CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
-SMALLEST_CHUNK, MOST_CHUNK = 128, 2048
+SMALLEST_CHUNK = 128
+MOST_CHUNK = 2048
 _rooms = threading.local()
 LANES = 128  # numbers side by side in a maximum
 
@@ -151,7 +152,8 @@ class TileGrid:
     def spans(self) -> tuple[Array, Array]:
         """(chunk rows of each group, chunk columns of its window): a tile reads rows of one times columns of the
         other, and the other way round."""
-        low, high = self.starts[:-1], self.starts[1:]
+        low = self.starts[:-1]
+        high = self.starts[1:]
         return -(-high // self.chunk) - low // self.chunk, (low - self._windows) // self.chunk
 
     @property
@@ -165,7 +167,8 @@ class TileGrid:
     def memory(self) -> int:
         """Bytes of memory that making a tile takes at most, beside the interpreter and the list of plays: the turned
         values of one group and the records of the other against a window, a layer's turned values, and the tile."""
-        span, wide = int((self.starts[1:] - self._windows).max()), int(np.diff(self.starts).max())
+        span = int((self.starts[1:] - self._windows).max())
+        wide = int(np.diff(self.starts).max())
         layer = int(np.diff(self.cuts).max())
         places = (2 * wide + min(layer, wide) + 64) * span + (2 if self.size > 1 else 1) * wide**2
         return places * self.columns * NUMBER + 2 * self.chunk_bytes
@@ -226,7 +229,9 @@ class Hands:
     empty: Callable[..., Any] = staticmethod(np.empty)
 
     def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
-        self.order, self.columns, self.gammons = order, columns, gammons
+        self.order = order
+        self.columns = columns
+        self.gammons = gammons
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
@@ -248,7 +253,8 @@ class Hands:
                 copied = room("copied", stored.shape, stored.dtype.type)
                 copied[...] = stored
                 stored = copied
-            into, whole = near.view(self.record), run.view(self.record)
+            into = near.view(self.record)
+            whole = run.view(self.record)
             kernels.lay(stored, self.columns, self.gammons, into, side, at, run, whole)
 
     def best(
@@ -267,7 +273,8 @@ class Hands:
         """
         from bgfmt.solver.kernels import two_sided as kernels
 
-        order, block = self.order, self.block
+        order = self.order
+        block = self.block
         low, high = sides
         for part in range(low // block, -(-high // block)):
             first = part * block
@@ -319,7 +326,8 @@ class Making:
 
     def _work(self, store: ChunkStore, tile: Tile) -> float:
         """Read what a tile needs, make it, write it; the seconds in the kernels."""
-        grid, k = self.grid, self.grid.columns
+        grid = self.grid
+        k = self.grid.columns
         kind = device_named(self.device) if self.device else Hands
         order = order_of(grid.points, grid.chequers)
         hands = kind(order, k, self.stakes.gammons)
@@ -327,7 +335,8 @@ class Making:
         i, j = tile
         same = i == j
         (a, b), (c, d) = grid.group(i), grid.group(j)
-        above, left = grid.window(i), grid.window(j)
+        above = grid.window(i)
+        left = grid.window(j)
         # group i's records against group j, and the others, which are the same for i = j
         upper = lower = hands.records("upper", b - a, (d - c) * k)
         if not same:
@@ -368,7 +377,8 @@ class Making:
         """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
         the next."""
         grid = self.grid
-        c, k = grid.chunk, grid.columns
+        c = grid.chunk
+        k = grid.columns
         low, high = grid.group(strip.row)
         space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
         for row, column in grid.chunks_of(strip):
@@ -379,11 +389,13 @@ class Making:
 
     def _write(self, store: ChunkStore, strip: Strip, made: Array) -> None:
         """Records of a strip, as chunks."""
-        c, k = self.grid.chunk, self.grid.columns
+        c = self.grid.chunk
+        k = self.grid.columns
         begin = self.grid.group(strip.row)[0]
         whole = room("whole", (c, c * k), np.uint16)
         for row, column in self.grid.chunks_of(strip):
-            x, y = row * c - begin, (column * c - strip.low) * k
+            x = row * c - begin
+            y = (column * c - strip.low) * k
             part = made[x : x + c, y : y + c * k]
             if part.shape != (c, c * k):
                 whole[...] = 0
@@ -408,7 +420,8 @@ def room(
 ) -> Any:
     """An array of unknown content, in memory that this thread takes once for all its tiles. empty : makes it."""
     held: dict[Any, Any] = _rooms.__dict__.setdefault("held", {})
-    key, size = (name, dtype, empty), prod(shape)
+    key = (name, dtype, empty)
+    size = prod(shape)
     if key not in held or held[key].size < size:
         held.pop(key, None)
         held[key] = empty(size, dtype)
@@ -419,7 +432,8 @@ class Chunked:
     """Puts records into chunks, and each chunk into the store once it is whole."""
 
     def __init__(self, making: Making, pool: Pool) -> None:
-        self.making, self.starts = making, pool.starts
+        self.making = making
+        self.starts = pool.starts
         order = order_of(making.grid.points, making.grid.chequers)
         self.won, self.lost = (
             np.ascontiguousarray(rows) for rows in making.stakes.over(order, making.grid.columns)
@@ -432,10 +446,14 @@ class Chunked:
 
     def take(self, squares: Squares, made: Array) -> None:
         """Records of `Pairs`."""
-        c, place, records = self.making.grid.chunk, 0, made.view(self.type)
-        low, high = int(self.starts[squares.us[0]]), int(self.starts[squares.us[1]])
+        c = self.making.grid.chunk
+        place = 0
+        records = made.view(self.type)
+        low = int(self.starts[squares.us[0]])
+        high = int(self.starts[squares.us[1]])
         for b in range(*squares.ts):
-            first, past = int(self.starts[b]), int(self.starts[b + 1])
+            first = int(self.starts[b])
+            past = int(self.starts[b + 1])
             part = records[place : place + (high - low) * (past - first)].reshape(high - low, past - first)
             place += part.size
             for x in range(low // c, -(-high // c)):

@@ -72,7 +72,8 @@ class TwoSidedSolver(Solver):
     ) -> None:
         super().__init__(points, chequers, recipe=recipe)
         self.columns = 4 if cubeful else 1
-        self.stores, self.maps = self.recipe.rounded, not self.recipe.rounded
+        self.stores = self.recipe.rounded
+        self.maps = not self.recipe.rounded
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         """From a model checked on 6x6 to 6x15 and on other points."""
@@ -82,8 +83,10 @@ class TwoSidedSolver(Solver):
 
             return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
         cuts = layer_cuts(self.points, self.chequers)
-        n, results = int(cuts[-1]), results_a_position(self.points, self.chequers)
-        lanes, body = n * n * results * self.columns, n * n * self.columns * 2
+        n = int(cuts[-1])
+        results = results_a_position(self.points, self.chequers)
+        lanes = n * n * results * self.columns
+        body = n * n * self.columns * 2
         large = n * n > HELD_PAIRS
         seconds = START_SECONDS + lanes / LANES / min(2, thread_count(threads)) + large * body / STORE_RATE
         needed = Pool(cuts, self.columns).bytes + 4 * n * results + INTERPRETER_BYTES + (0 if large else body)
@@ -101,11 +104,13 @@ class TwoSidedSolver(Solver):
             from bgfmt.solver import columns
             from bgfmt.solver.match import solve_pairs
 
-            kept, places = columns.single_games([None]), np.array([[0], [-1]])
+            kept = columns.single_games([None])
+            places = np.array([[0], [-1]])
             if self.stakes.gammons:
                 kept.won[...] = np.arange(kept.won.shape[-1])
             if self.columns == 4:  # of cubeless, centered, owned, opponent's, in a record
-                kept, places = columns.for_money(**self.stakes._asdict()), np.array([[0, 2, 1, 3], [-1] * 4])
+                kept = columns.for_money(**self.stakes._asdict())
+                places = np.array([[0, 2, 1, 3], [-1] * 4])
             solve_pairs(self, kept, places, out, workers, progress, zeros)
         return {"equities": out}
 
@@ -126,7 +131,8 @@ class JacobySolver(TwoSidedSolver):
 
 def done_after(cuts: Array, layer: int) -> int:
     """Pairs made once `layer` is finished."""
-    n, end = int(cuts[-1]), int(cuts[layer + 1])
+    n = int(cuts[-1])
+    end = int(cuts[layer + 1])
     return n * n - (n - end) ** 2
 
 
@@ -137,7 +143,8 @@ def _in_place(
     from bgfmt.solver.kernels import two_sided as kernels
 
     won, lost = stakes.over(order, out.shape[2])
-    out[0, order.numbers], out[order.numbers[1:], 0] = won, lost[1:]
+    out[0, order.numbers] = won
+    out[order.numbers[1:], 0] = lost[1:]
     pool = Pool(order.cuts, out.shape[2])
     kind = record_type(out.shape[2])
     table = out.reshape(order.n, -1).view(kind)
@@ -171,11 +178,15 @@ class Pairs:
         from bgfmt.game.kernels_vectors import RollResults
         from bgfmt.solver.kernels import two_sided as kernels
 
-        self.order, self.pool, self.take, self.gammons = order, pool, take, stakes.gammons
+        self.order = order
+        self.pool = pool
+        self.take = take
+        self.gammons = stakes.gammons
         self.columns = pool.lanes // pool.side
         numbers = np.empty((pool.lines, pool.lanes), np.int16)
         records = numbers.view(record_type(self.columns))
-        base, step = np.zeros(order.n, np.int64), np.zeros(order.n, np.int64)
+        base = np.zeros(order.n, np.int64)
+        step = np.zeros(order.n, np.int64)
         self.lines = kernels.Lines(numbers, records, base, step)
         self.rolls = RollResults(order.ends, order.results, WEIGHTS)
         # the side that is off has won
@@ -203,18 +214,21 @@ class Pairs:
 
     def _own(self, layer: int) -> tuple[int, int]:
         """(line, step) of the layer's own values: those of block b against place j lie in line + b * step + j."""
-        start, step = int(self.order.cuts[layer]), self.order.n - int(self.order.cuts[layer])
+        start = int(self.order.cuts[layer])
+        step = self.order.n - int(self.order.cuts[layer])
         return self.pool.own - int(self.pool.first[layer]) * step - start, step
 
     def target(self, layer: int) -> tuple[int, int]:
         """The same of the values of higher blocks against the layer's places."""
-        start, end = int(self.order.cuts[layer]), int(self.order.cuts[layer + 1])
+        start = int(self.order.cuts[layer])
+        end = int(self.order.cuts[layer + 1])
         step = end - start
         return int(self.pool.offsets[layer]) - int(self.pool.first[layer + 1]) * step - start, step
 
     def steps(self, layer: int, workers: int) -> tuple[list[Squares], list[Squares]]:
         """The blocks of a layer's two steps; those of a step are independent of each other."""
-        low, high = int(self.pool.first[layer]), int(self.pool.first[layer + 1])
+        low = int(self.pool.first[layer])
+        high = int(self.pool.first[layer + 1])
         last = len(self.pool.starts) - 1
         width = int(self.order.cuts[layer + 1] - self.order.cuts[layer])
         across = _cut(low, last, width, workers)
@@ -230,7 +244,8 @@ class Pairs:
         from bgfmt.solver.kernels import two_sided as kernels
 
         layer, us, ts = block
-        cuts, starts = self.order.cuts, self.pool.starts
+        cuts = self.order.cuts
+        starts = self.pool.starts
         across = us[0] < self.pool.first[layer + 1]
         reach = int(cuts[max(0, layer - REACH)]), int(cuts[layer]) if across else self.order.n
         target = self._own(layer) if across else self.target(layer)

@@ -48,7 +48,9 @@ class Sweep:
     """Kernels run over waves, by workers. Tells progress in positions."""
 
     def __init__(self, workers: Workers, total: int, progress: Progress | None) -> None:
-        self.workers, self.total, self.progress = workers, total, progress
+        self.workers = workers
+        self.total = total
+        self.progress = progress
         self.done = 0
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:

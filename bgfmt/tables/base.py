@@ -199,7 +199,8 @@ class Table:
             rows = getattr(self, rule.name)
             if rows is None and rule.optional:
                 continue
-            shape, dtype = tuple(rows.shape), np.dtype(rows.dtype).newbyteorder("=")
+            shape = tuple(rows.shape)
+            dtype = np.dtype(rows.dtype).newbyteorder("=")
             fits = any(_fits(shape, allowed) for allowed in rule.shapes)
             if not fits or dtype not in map(np.dtype, rule.dtypes):
                 wanted = f"{' or '.join(map(_shape, rule.shapes))} of {' or '.join(rule.dtypes)}"
@@ -469,7 +470,8 @@ class Table:
 
     def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
         """The corner of `points` x `chequers`, made row by row; CapabilityError when the table is smaller."""
-        p, c = points or self.points, chequers or self.chequers
+        p = points or self.points
+        c = chequers or self.chequers
         return self if (p, c) == (self.points, self.chequers) else self._corner(p, c)
 
     def _corner(self, p: int, c: int) -> Self:
@@ -538,7 +540,8 @@ class OfBothSides(Table):
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
         if them is None:
             raise PositionError(f"a {self.kind} table needs both sides")
-        ours, theirs = self.numbers(us), self.numbers(them)
+        ours = self.numbers(us)
+        theirs = self.numbers(them)
         if len(ours) != len(theirs):
             raise PositionError(f"sides on roll: {len(ours)}, others: {len(theirs)}")
         return ours, theirs
@@ -546,7 +549,8 @@ class OfBothSides(Table):
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
         """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""
         n = self.positions
-        first, last = int(numbers[0]), int(numbers[-1])
+        first = int(numbers[0])
+        last = int(numbers[-1])
         if last - first == len(numbers) - 1 and first % n == 0 and (last + 1) % n == 0:  # whole rows
             whole = np.asarray(rows[first // n : last // n + 1])
             return whole.reshape(-1, *whole.shape[2:])

@@ -44,7 +44,8 @@ def columns(table: Table) -> list[Flat]:
     for side, name in sides.items():
         out += [Flat(f"{name}_{p + 1}", "count", np.dtype("u1"), side, p) for p in range(table.points)]
     for name, rows in table.arrays().items():
-        kind, width = np.dtype(rows.dtype).newbyteorder("="), prod(rows.shape[table.sides :])
+        kind = np.dtype(rows.dtype).newbyteorder("=")
+        width = prod(rows.shape[table.sides :])
         names = stored_names(table, name, width)
         out += [Flat(text, "stored", kind, name, k) for k, text in enumerate(names)]
     kind = np.dtype("f8" if table.exact else "f4")
@@ -63,7 +64,10 @@ class Piece:
     """Some rows of a table, all entries of each, as columns. Everything is made when it is asked for."""
 
     def __init__(self, table: Table, rows: slice, block: dict[str, Array], them: NDArray[np.int8]) -> None:
-        self.table, self.rows, self.block, self.them = table, rows, block, them
+        self.table = table
+        self.rows = rows
+        self.block = block
+        self.them = them
         self.width = table.positions if table.sides == 2 else 1
         self.size = (rows.stop - rows.start) * self.width
 
@@ -115,7 +119,8 @@ class Piece:
 
 def pieces(table: Table, entries: int) -> Iterator[Piece]:
     """The table in whole rows of about `entries` entries; pages of a mapped file are let go after each piece."""
-    n, arrays = table.positions, table.arrays()
+    n = table.positions
+    arrays = table.arrays()
     them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
     step = max(1, entries // (n if table.sides == 2 else 1))
     for start in range(0, n, step):
@@ -164,7 +169,8 @@ def schema(table: Table) -> Any:
 
 def batches(table: Table) -> Any:
     """Record batches of a table: one where nothing has to be made, else one each block."""
-    pa, names = pyarrow(), schema(table)
+    pa = pyarrow()
+    names = schema(table)
     arrays = table.arrays()
     mapped = all(isinstance(rows, np.ndarray) and rows.flags.c_contiguous for rows in arrays.values())
     for block in [arrays] if mapped else (block for _, block in table.blocks()):
@@ -173,13 +179,16 @@ def batches(table: Table) -> Any:
 
 
 def _type(rows: Rows, sides: int) -> Any:
-    pa, items = pyarrow(), prod(rows.shape[sides:])
+    pa = pyarrow()
+    items = prod(rows.shape[sides:])
     number = pa.from_numpy_dtype(np.dtype(rows.dtype).newbyteorder("="))
     return number if len(rows.shape) == sides else pa.list_(pa.field("item", number, nullable=False), items)
 
 
 def _column(rows: Array, sides: int) -> Any:
     """An array's numbers as they lie, a list for each entry."""
-    pa, native = pyarrow(), rows.astype(rows.dtype.newbyteorder("="), copy=False)
-    values, kind = pa.array(native.reshape(-1)), _type(rows, sides)
+    pa = pyarrow()
+    native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
+    values = pa.array(native.reshape(-1))
+    kind = _type(rows, sides)
     return values if rows.ndim == sides else pa.FixedSizeListArray.from_arrays(values, type=kind)

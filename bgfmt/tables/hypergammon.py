@@ -18,7 +18,8 @@ from bgfmt.tables.two_sided import cube_order
 
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
-POINTS, MOST = 25, 3
+POINTS = 25
+MOST = 3
 RECORD = 28
 UNITS = 16777215
 SLACK = 1e-9
@@ -156,7 +157,8 @@ class ExactHypergammon(HyperSides):
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
         rows = block["float64"]
-        chances, money = rows[..., :5], rows[..., 5:]
+        chances = rows[..., :5]
+        money = rows[..., 5:]
         inside = ((chances >= 0) & (chances <= 1 + SLACK) & (np.abs(money) <= 3 + SLACK)).all(axis=(1, 2))
         what = "a chance is not from 0 to 1, or an equity not from -3 to 3"
         yield Breach("bounds", np.asarray(~inside), what)

@@ -25,7 +25,8 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
 
-A, B = 0, 1
+A = 0
+B = 1
 MAX_AWAY = 64
 FACTS = ("away", "player", "met", "met_digest", "alike", "gammons", "results")
 
@@ -72,7 +73,8 @@ class ScoreFacts(CubeRules):
 
     def worth(self, side: int, points: int) -> float:
         """v of a side that wins these points, or loses them if negative."""
-        result, won = self.results[abs(points)], points > 0
+        result = self.results[abs(points)]
+        won = points > 0
         if self.alike:  # to the last bit
             return 2 * result.win - 1 if won else 1 - 2 * result.win
         mwc = result.win if (side == A) == won else result.lose
@@ -81,12 +83,14 @@ class ScoreFacts(CubeRules):
     def found_in(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
         """Where the value of a side on roll is: (column, add, times), v = add + times * stored; None if nowhere."""
         if self.alike and roller == B:
-            roller, cube = A, Cube(cube.value, cube.owner if cube.owner == NOBODY else 1 - cube.owner)
+            roller = A
+            cube = Cube(cube.value, cube.owner if cube.owner == NOBODY else 1 - cube.owner)
         if State(roller, cube) in self.states:
             return self.states.index(State(roller, cube)), 0.0, 1.0
         if self.gammons or self.live(cube) or cube.value not in self.results:
             return None
-        win, lose = self.worth(roller, cube.value), self.worth(roller, -cube.value)
+        win = self.worth(roller, cube.value)
+        lose = self.worth(roller, -cube.value)
         return 0, (win + lose) / 2, (win - lose) / 2
 
     def name_of(self, state: State) -> str:
@@ -155,7 +159,8 @@ class MatchScore(OfRaces):
         return (ArrayRule("balance", ((n, n, None),), ("f4", "f8")),)
 
     def check(self) -> str | None:
-        reason, columns = super().check(), len(self.score.states)
+        reason = super().check()
+        columns = len(self.score.states)
         if reason is None and self.balance.shape[2] != columns:
             named = f"{columns} columns at this score ({', '.join(self.names)})"
             return f"balance needs {named}, not {self.balance.shape[2]}"

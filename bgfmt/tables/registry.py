@@ -66,7 +66,8 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, group: str, make: Callable[[Any], T] = lambda value: cast(T, value)) -> None:
-        self.group, self._make = group, make
+        self.group = group
+        self._make = make
         self.broken: dict[str, str] = {}
         self._loaded: dict[str, T] = {}
 

@@ -49,8 +49,11 @@ class LazyRows:
         pick: Callable[[NDArray[np.int64]], Array] | None = None,
         pairs: Callable[[NDArray[np.int64], NDArray[np.int64]], Array] | None = None,
     ) -> None:
-        self.shape, self.dtype = shape, np.dtype(dtype)
-        self._fetch, self._pick, self._pairs = fetch, pick, pairs
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self._fetch = fetch
+        self._pick = pick
+        self._pairs = pairs
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -79,7 +82,8 @@ class LazyRows:
 
     def _at(self, key: tuple[Any, ...]) -> Any:
         """Items of several axes, as of an ndarray."""
-        first, rest = key[0], key[1:]
+        first = key[0]
+        rest = key[1:]
         if self._pairs is not None and len(key) > 1 and all(map(_is_number, key[:2])):
             sides = np.broadcast_arrays(*map(wrapped, key[:2], self.shape[:2]))
             found = self._pairs(*(side.reshape(-1) for side in sides))
@@ -184,7 +188,10 @@ class PlacedPairs(LazyRows):
         lines: Callable[[int, int, Array], Array],
         records: Callable[[int, int, Array, Array], Array],
     ) -> None:
-        self.order, self.chunk, self._lines, self._records = order, chunk, lines, records
+        self.order = order
+        self.chunk = chunk
+        self._lines = lines
+        self._records = records
         self.place = np.empty(len(order), np.int64)
         self.place[order] = np.arange(len(order))
         super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._rows, self._some)
@@ -196,12 +203,14 @@ class PlacedPairs(LazyRows):
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
         """Records of places `rows`, which follow each other, against places first..last-1, (rows, places, k)."""
-        start, c = int(rows[0]), self.chunk
+        start = int(rows[0])
+        c = self.chunk
         out = np.empty((len(rows), last - first, self.shape[2]), self.dtype)
         for a in np.unique(rows // c).tolist():
             here = rows[rows // c == a]
             for b in range(first // c, -(-last // c)):
-                low, high = max(b * c, first), min(b * c + c, last)
+                low = max(b * c, first)
+                high = min(b * c + c, last)
                 lines = self._lines(a, b, here - a * c)[:, low - b * c : high - b * c]
                 out[here - start, low - first : high - first] = lines
         return out
@@ -221,7 +230,8 @@ class PlacedPairs(LazyRows):
 
     def _some(self, us: Array, them: Array) -> Array:
         """Records of these pairs of position numbers, square by square."""
-        rows, columns = self.place[us], self.place[them]
+        rows = self.place[us]
+        columns = self.place[them]
         out = np.empty((len(us), self.shape[2]), self.dtype)
         squares = rows // self.chunk * self.chunks + columns // self.chunk
         order = np.argsort(squares, kind="stable")

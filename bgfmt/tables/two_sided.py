@@ -23,7 +23,8 @@ LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube"
 EQUITY_HALF = 32767.5
 SLACK = 8  # units by which truncation may bend the order of the cubeful columns
 #: where gammons count: units in an equity of 1, so that 0, 1 and 2 are stored exactly, and what stands for 0
-ONE, ZERO = 16383, 32768
+ONE = 16383
+ZERO = 32768
 UNIT_24 = 4_194_000
 """Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
 MOST = 3.0  # a backgammon; whether finer tables count gammons is not known
@@ -179,7 +180,8 @@ class StoredEquities(PairEquities):
         (ours, theirs), stored = numbers, self.equities
         if not (isinstance(stored, np.ndarray) and stored.flags.c_contiguous and stored.dtype == np.uint16):
             return super().many(ours, theirs)
-        n, columns = self.positions, stored.shape[2]
+        n = self.positions
+        columns = stored.shape[2]
         record = np.uint64 if columns == 4 else np.uint16  # one load a record instead of one a column
         flat = stored.reshape(-1).view(record)
         out = np.empty((len(ours), columns), np.float32)

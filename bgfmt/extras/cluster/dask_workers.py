@@ -52,7 +52,8 @@ class DaskWorkers(Workers):
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         self._wanted = self.count(address) or 0
         how = "a cluster needs Dask", "pip install '.[cluster]' in a checkout of bgfmt"
-        distributed, dask = extra("distributed", *how), extra("dask", *how)
+        distributed = extra("distributed", *how)
+        dask = extra("dask", *how)
         self.address = address
         self._closing = contextlib.ExitStack()
         self._closing.enter_context(_quiet())
@@ -75,7 +76,8 @@ class DaskWorkers(Workers):
                 raise TimeoutError(f"no worker came in {STARTING} seconds") from None
             if self.local is None:
                 self._check_installed()
-            self._counted, self._seen = float("-inf"), time.monotonic()
+            self._counted = float("-inf")
+            self._seen = time.monotonic()
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self.__exit__()
@@ -122,7 +124,8 @@ class DaskWorkers(Workers):
         distributed: Any = import_module("distributed")
         ended: SimpleQueue[Any] = SimpleQueue()
         jobs: dict[Any, Any] = {}
-        name, solve = getattr(function, "__name__", "task"), uuid4().hex
+        name = getattr(function, "__name__", "task")
+        solve = uuid4().hex
         try:
             for place, key in enumerate(keys):
                 before = [jobs[k] for k in after(key) if k in jobs]
@@ -205,7 +208,8 @@ def _reach(address: str) -> None:
     match = REMOTE.fullmatch(address)
     if match is None or match[1] not in ("tcp", "tls"):
         return
-    host, port = match[2].strip("[]"), int(match[3])
+    host = match[2].strip("[]")
+    port = int(match[3])
     until = time.monotonic() + LISTENING
     while True:
         try:

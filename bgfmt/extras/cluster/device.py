@@ -27,7 +27,8 @@ def cuda() -> Any:
     """numba.cuda; MissingExtraError without it, CapabilityError where there is no device."""
     try:
         module: Any = import_module("numba.cuda")
-        simulated, there = _simulated(), module.is_available()
+        simulated = _simulated()
+        there = module.is_available()
     except ImportError:
         install = "pip install '.[cuda]' in a checkout of bgfmt"
         raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
@@ -47,7 +48,8 @@ class DeviceHands(Hands):
     def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
         if gammons:
             raise CapabilityError("tables that count gammons are made without a device")
-        self.columns, self.empty = columns, cuda().device_array
+        self.columns = columns
+        self.empty = cuda().device_array
         self._plays = _plays(order)
 
     @staticmethod

@@ -66,11 +66,17 @@ def best(
     if x >= high:
         return
     columns = near.shape[2]
-    s0, s1, s2, s3 = int32(0), int32(0), int32(0), int32(0)
+    s0 = int32(0)
+    s1 = int32(0)
+    s2 = int32(0)
+    s3 = int32(0)
     i = ends[u * 21]
     for r in range(21):
         past = ends[u * 21 + r + 1]
-        b0, b1, b2, b3 = int32(-32768), int32(-32768), int32(-32768), int32(-32768)
+        b0 = int32(-32768)
+        b1 = int32(-32768)
+        b2 = int32(-32768)
+        b3 = int32(-32768)
         while i < past:
             j = results[i] - window
             b0 = max(b0, int32(near[j, x, 0]))
@@ -84,7 +90,8 @@ def best(
         s1 += w * b1
         s2 += w * b2
         s3 += w * b3
-    y, at = row + cuda.blockIdx.y, (place + x) * columns
+    y = row + cuda.blockIdx.y
+    at = (place + x) * columns
     out[y, at] = divided(s0)
     if columns == 4:
         out[y, at + 1] = divided(s1)

@@ -117,7 +117,9 @@ def read_header(head: bytes) -> HeaderFacts | None:
         return None
     if kind == "H":
         return HeaderFacts(kind, HYPER_POINTS, _atoi(head, 7))
-    points, chequers, flag = _atoi(head, 9), _atoi(head, 12), bool(_atoi(head, 15))
+    points = _atoi(head, 9)
+    chequers = _atoi(head, 12)
+    flag = bool(_atoi(head, 15))
     if kind == "TS":
         return HeaderFacts(kind, points, chequers, cubeful=flag)
     return HeaderFacts(kind, points, chequers, gammon=flag, compressed=bool(_atoi(head, 17)))
@@ -295,7 +297,8 @@ class GnubgFormat(ArrayFormat[T]):
         return {"header": _headed(reading.table)}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
-        size, headed = reading.extent.size, _headed(reading.table)
+        size = reading.extent.size
+        headed = _headed(reading.table)
         notes = [] if headed else ["it has no header"]
         if size >= FOUR_GIB:
             notes.append(f"{size:,} bytes lie beyond its 32-bit offsets (4 GiB)")
@@ -317,8 +320,10 @@ class GnubgFormat(ArrayFormat[T]):
 
         Without the option `header` there is none where the table's own file has none.
         """
-        record, canonical = table.record(GnubgHeader), self.facts_of(table, options).canonical
-        raw, choice = None if record is None else record.raw, options.get("header")
+        record = table.record(GnubgHeader)
+        canonical = self.facts_of(table, options).canonical
+        raw = None if record is None else record.raw
+        choice = options.get("header")
         if not (raw != b"" if choice is None else choice):
             return b""
         return raw if raw and read_header(raw) == read_header(canonical) else canonical
@@ -374,7 +379,8 @@ class GnubgFormat(ArrayFormat[T]):
         """
         if source.size < SIZE or source.size > MOST_BYTES:
             return
-        own, body = source.bytes(0, SIZE), source.bytes(SIZE, source.size - SIZE)
+        own = source.bytes(0, SIZE)
+        body = source.bytes(SIZE, source.size - SIZE)
         scored = sorted(self._near(own, source.size), key=lambda pair: -pair[0])[:MOST]
         for near, facts in scored:
             yield from self._salvaged(facts, body, source.name, near, own)

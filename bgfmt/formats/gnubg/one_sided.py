@@ -65,7 +65,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def fits(self, source: Source, facts: HeaderFacts) -> bool:
-        n, parts = board.count(facts.points, 15), 1 + facts.gammon
+        n = board.count(facts.points, 15)
+        parts = 1 + facts.gammon
         if not facts.compressed:
             same = facts.size == source.size
             return same and family.fits_distributions(source.array("<u2", (n, parts, ROLLS), 0), facts.points)
@@ -81,7 +82,9 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
         facts, raw = self.opening(source, offset, described)
-        n, gammon, start = board.count(facts.points, facts.chequers), facts.gammon, offset + len(raw)
+        n = board.count(facts.points, facts.chequers)
+        gammon = facts.gammon
+        start = offset + len(raw)
         packed = None
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
@@ -100,8 +103,10 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return {"compressed": _compressed(reading.table, {})} | super().info(reading)
 
     def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
-        table, facts = reading.table, super().host_facts(reading)
-        notes, reads = facts["notes"], facts["gnubg_reads"]
+        table = reading.table
+        facts = super().host_facts(reading)
+        notes = facts["notes"]
+        reads = facts["gnubg_reads"]
         if table.gammon is None and _entry(table, False) == 8 and _compressed(table, {}):
             notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
             reads = False
@@ -143,7 +148,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def facts_of(self, table: OneSided, options: Options) -> HeaderFacts:
-        gammon, compressed = self.gammon(table, options), _compressed(table, options)
+        gammon = self.gammon(table, options)
+        compressed = _compressed(table, options)
         return HeaderFacts("OS", table.points, table.chequers, gammon, compressed)
 
     def first_item(self, column: str) -> int:
@@ -154,7 +160,8 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         if packed is None or not _compressed(table, options) or options.get("gammon") is False:
             return super().layout(table, **options)
         header = self.header_of(table, options)
-        head, index = len(header), len(packed.index) * packed.entry
+        head = len(header)
+        index = len(packed.index) * packed.entry
 
         def place(entry: int, column: str, item: int) -> int:
             return head + packed.place(entry, column == "gammon", item)
@@ -178,9 +185,11 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
     def fitting(self, source: Source) -> list[str]:
-        body, fits = source.buffer[family.SIZE :], super().fitting(source)
+        body = source.buffer[family.SIZE :]
+        fits = super().fitting(source)
         for facts in self.every():
-            n, entry = board.count(facts.points, 15), 8 if facts.gammon else 6
+            n = board.count(facts.points, 15)
+            entry = 8 if facts.gammon else 6
             if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
                 fits.append(self.in_words(facts))
         return fits
@@ -207,7 +216,8 @@ def _old(start: bytes, n: int) -> bool:
 
 def _compressed(table: Table, options: Options) -> bool:
     """Whether to write the compressed layout: as asked, as the table's own file has it, else yes."""
-    choice, rows = options.get("compressed"), table.record(GnubgRows)
+    choice = options.get("compressed")
+    rows = table.record(GnubgRows)
     if choice is not None:
         return bool(choice)
     return rows is None or rows.compressed
@@ -226,7 +236,8 @@ def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint1
     if not gammon:
         return np.ascontiguousarray(bearoff.astype("<u2", copy=False))
     second = block["gammon"]
-    address, beside = bearoff.__array_interface__["data"][0], second.__array_interface__["data"][0]
+    address = bearoff.__array_interface__["data"][0]
+    beside = second.__array_interface__["data"][0]
     if bearoff.strides == second.strides == (4 * ROLLS, 2) and beside - address == 2 * ROLLS:
         return np.lib.stride_tricks.as_strided(bearoff, (len(bearoff), 2 * ROLLS), writeable=False)
     return np.concatenate([bearoff, second], axis=1, dtype=np.dtype("<u2"))
@@ -249,7 +260,8 @@ def index_dtype(entry: int) -> np.dtype[Any]:
 def _spans() -> NDArray[np.bool_]:
     """(33, 64, 32) bool: [count, first] marks the rolls that `count` values from roll `first` cover."""
     rolls = np.arange(ROLLS)
-    count, first = np.arange(ROLLS + 1)[:, None, None], np.arange(64)[None, :, None]
+    count = np.arange(ROLLS + 1)[:, None, None]
+    first = np.arange(64)[None, :, None]
     return (rolls >= first) & (rolls < first + count)
 
 
@@ -257,7 +269,10 @@ class CompressedRows:
     """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
 
     def __init__(self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool) -> None:
-        self.source, self.offset, self.entry, self.gammon = source, offset, entry, gammon
+        self.source = source
+        self.offset = offset
+        self.entry = entry
+        self.gammon = gammon
         self.index = source.array(index_dtype(entry), (positions,), offset, "index")
         self.data_offset = offset + positions * entry
         last = self.index[-1]
@@ -275,10 +290,13 @@ class CompressedRows:
     def place(self, number: int, gammon: bool, roll: int) -> int:
         """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
         entry = self.index[number]
-        start, count, first = int(entry["start"]), int(entry["count"]), int(entry["first"])
+        start = int(entry["start"])
+        count = int(entry["count"])
+        first = int(entry["first"])
         if gammon:
             start += count
-            count, first = int(entry["gammon_count"]), int(entry["gammon_first"])
+            count = int(entry["gammon_count"])
+            first = int(entry["gammon_first"])
         if first <= roll < first + count:
             return self.data_offset - self.offset + 2 * (start + roll - first)
         return number * self.entry
@@ -292,7 +310,8 @@ class CompressedRows:
         mask, lengths = self._mask(entries, start)
         starts = entries["start"].astype(np.int64)
         if len(entries) and np.array_equal(starts[1:], starts[:-1] + lengths[:-1]):  # values in one piece
-            begin, end = int(starts[0]), int(starts[0] + lengths.sum())
+            begin = int(starts[0])
+            end = int(starts[0] + lengths.sum())
             self._check_range(begin, end, start)
             rows = np.zeros((len(entries), self.width), np.uint16)
             rows[mask] = self.values[begin:end]
@@ -323,7 +342,8 @@ class CompressedRows:
         mask = np.empty((len(entries), len(names), ROLLS), bool)
         lengths = np.zeros(len(entries), np.int64)
         for k, (count, first) in enumerate(names):
-            counts, firsts = entries[count], entries[first]
+            counts = entries[count]
+            firsts = entries[first]
             beyond = (counts.astype(np.int16) + firsts) > ROLLS
             if beyond.any():
                 at = int(beyond.argmax())
@@ -396,9 +416,11 @@ def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_],
         raise CapabilityError("the compressed index counts in 32 bits; this table is too large for it")
     index = np.zeros(len(count), index_dtype(entry))
     index["start"] = start + np.cumsum(lengths) - lengths
-    index["count"], index["first"] = count[:, 0], first[:, 0]
+    index["count"] = count[:, 0]
+    index["first"] = first[:, 0]
     if count.shape[1] == 2:
-        index["gammon_count"], index["gammon_first"] = count[:, 1], first[:, 1]
+        index["gammon_count"] = count[:, 1]
+        index["gammon_first"] = first[:, 1]
     return index, stored, end
 
 
@@ -409,7 +431,8 @@ FIRST_MOMENTS = bytes(16) + b"\x00\x00\x80\x3f" + bytes(12)
 
 class GnubgNormal(GnubgFormat[NormalOneSided]):
     kind = "ND"
-    array, dtype = "moments", "<f4"
+    array = "moments"
+    dtype = "<f4"
     name = "gnubg-nd"
     title = "GNU Backgammon one-sided, normal distributions"
     carries = (NormalOneSided,)

@@ -54,7 +54,8 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
         return {"cubeful": reading.table.cubeful} | super().info(reading)
 
     def host_facts(self, reading: Reading[TwoSided]) -> dict[str, Any]:
-        table, facts = reading.table, super().host_facts(reading)
+        table = reading.table
+        facts = super().host_facts(reading)
         if not table.cubeful:
             note = "bearoffdump prints 2e - 1 for cubeless files, and gnubg finds no cubeful equities"
             facts["notes"].append(note)
@@ -105,7 +106,8 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 
 class GnubgHypergammon(GnubgFormat[Hypergammon]):
     kind = "H"
-    array, dtype = "records", "u1"
+    array = "records"
+    dtype = "u1"
     name = "gnubg-hyper"
     title = "GNU Backgammon hypergammon"
     carries = (Hypergammon,)

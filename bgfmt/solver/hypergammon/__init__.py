@@ -27,15 +27,21 @@ from bgfmt.tables import ExactHypergammon, Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Sweeping = Callable[[int, float], None]
-PLACES, FAR = 25, 18  # points and the bar; the first of the other side's home board
+# points and the bar; the first of the other side's home board
+PLACES = 25
+FAR = 18
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MOST_SWEEPS = 1000
 KEEP_EVERY = 60.0  # seconds between two states of a long solve
 SCALE = 16777215
 #: recipe exact, this number of chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
 #: further sweeps, if each sweep changed them by the same part of the one before, up to a part of STEADY
-LONG, CYCLE, STEADY = 3, 6, 0.95
-BLOCK, BEYOND = 16, 64  # rows made together: up to the diagonal, and beyond it
+LONG = 3
+CYCLE = 6
+STEADY = 0.95
+# rows made together: up to the diagonal, and beyond it
+BLOCK = 16
+BEYOND = 64
 FEW = 100  # rows up to which threads cost more than they save
 #: bytes a record takes in a solve: values and replies, under exact the values of an earlier sweep too, and the class
 COST = {"gnubg": 81, "exact": 241}
@@ -122,11 +128,13 @@ class HypergammonSolver(Solver):
         if not 0 <= limit <= 1:
             raise SolverError(f"a threshold lies between 0 and 1, not at {limit}")
         self.limit: Any = np.float32(limit) if name == "gnubg" else float(limit)
-        self.restart, self.sweeping = restart, sweeping
+        self.restart = restart
+        self.sweeping = sweeping
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         ((_, (shape, dtype)),) = self.arrays().items()
-        records, name = shape[0] * shape[1], self.recipe.name
+        records = shape[0] * shape[1]
+        name = self.recipe.name
         seconds = START_SECONDS + SECONDS[name] * records * self.chequers / thread_count(threads)
         what = f"hypergammon of {self.chequers} chequer{'s'[: self.chequers > 1]}, recipe {name}"
         output = records * shape[2] * dtype.itemsize
@@ -149,7 +157,8 @@ class HypergammonSolver(Solver):
 
         begin : where it stands already, instead of at the numbers to begin with.
         """
-        planned, name = self.plan(), self.recipe.name
+        planned = self.plan()
+        name = self.recipe.name
         check_memory(planned.memory, planned.what)
         numbers = begin or self.restart
         solve = _Solve(self.chequers, name, numbers, thread_count(threads))
@@ -172,7 +181,8 @@ class HypergammonSolver(Solver):
         """Make the table. state : the file of the state; resume : go on from there, to the same numbers."""
         from bgfmt.solver.hypergammon import state as states
 
-        begun, begin = states.begun_with(self.restart), None
+        begun = states.begun_with(self.restart)
+        begin = None
         if state is not None:
             check_output(state, force=True)  # said now, not after the first minute
             if resume:
@@ -241,7 +251,8 @@ class Iterated:
     def begin(self) -> None:
         """Before the first sweep."""
         self.now = self.kinds.copy()
-        self._before, self._size = np.empty(0), 0.0
+        self._before = np.empty(0)
+        self._size = 0.0
 
     def greatest(self, changes: list[Array]) -> Any:
         """The greatest change of a number, from those by class."""
@@ -299,9 +310,12 @@ class _Solve(Iterated):
         from bgfmt.solver.hypergammon import sweep
 
         super().__init__(chequers, threads)
-        n, kind = self.n, np.dtype("f4" if recipe == "gnubg" else "f8")
-        self.values, lost = np.zeros((n, n, 10), kind), np.zeros((n, 10), kind)
-        lost[:, 3], lost[:, 4] = self.gammon, self.backgammon
+        n = self.n
+        kind = np.dtype("f4" if recipe == "gnubg" else "f8")
+        self.values = np.zeros((n, n, 10), kind)
+        lost = np.zeros((n, 10), kind)
+        lost[:, 3] = self.gammon
+        lost[:, 4] = self.backgammon
         lost[:, 5:] = -(1 + lost[:, 3:4] + lost[:, 4:5])
         lost[:, 8] = -1
         if restart is None:
@@ -314,7 +328,9 @@ class _Solve(Iterated):
                 self.values[us] = _decoded(restart.records[us])
         won = self.values[0, 1:]
         won[:] = 0
-        won[:, 0], won[:, 1:3], won[:, 5:] = 1, lost[1:, 3:5], -lost[1:, 5:]
+        won[:, 0] = 1
+        won[:, 1:3] = lost[1:, 3:5]
+        won[:, 5:] = -lost[1:, 5:]
         self._state = sweep.SweepState(
             self.values, np.empty_like(self.values), self.now, lost, recipe == "gnubg"
         )

@@ -56,7 +56,8 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
         "change": iteration.change, "begun": begun,
     }  # fmt: skip
     text = json.dumps(facts).encode()
-    head, digest = MAGIC + struct.pack("<I", len(text)) + text, hashlib.sha256()
+    head = MAGIC + struct.pack("<I", len(text)) + text
+    digest = hashlib.sha256()
     little = iteration.values.dtype.newbyteorder("<")
     with create(path, force=True) as sink:
         for data in chain([head], (row.astype(little).tobytes() for row in iteration.values)):
@@ -67,7 +68,8 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
 
 def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     """Read a state of this very solve; SolverError for no state, a damaged one, or that of another solve."""
-    name, n = os.fspath(path), board.count(PLACES, chequers)
+    name = os.fspath(path)
+    n = board.count(PLACES, chequers)
     if not is_state(path):
         raise SolverError(f"{name}: not the state of a hypergammon solve")
     with open_source(path) as source:
@@ -78,7 +80,8 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
             begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
             facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))
             solve = facts["chequers"], facts["recipe"], facts["begun"]
-            sweeps, change = int(facts["sweeps"]), float(facts["change"])
+            sweeps = int(facts["sweeps"])
+            change = float(facts["change"])
         except (ValueError, KeyError, TypeError, RecursionError):
             raise SolverError(f"{name}: damaged at byte {len(MAGIC)}") from None
         if solve != (chequers, recipe, begun):

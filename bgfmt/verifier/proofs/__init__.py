@@ -137,7 +137,8 @@ class Proof(Generic[T]):
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """The same table made by the solver; None where no solver makes tables of that recipe."""
-        name, called = self.solver or table.kind, (recipe, *self.recipe(recipe).stated)
+        name = self.solver or table.kind
+        called = (recipe, *self.recipe(recipe).stated)
         known = [RECIPES[one] for one in called if one in RECIPES and name in RECIPES[one].kinds]
         if not known:
             return None
@@ -228,16 +229,15 @@ def prove_pairs(
 
     finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
     """
-    finding, rule, numbers = (
-        finding or partial(request.entry, table),
-        FloatRule(table),
-        request.some(table.entries),
-    )
+    finding = finding or partial(request.entry, table)
+    rule = FloatRule(table)
+    numbers = request.some(table.entries)
     if numbers is None:
         found = check(rule, threads=request.threads, progress=request.progress)
     else:
         found = check_some(rule, numbers)
-    checked, some = table.entries if numbers is None else len(numbers), in_pips(table, found.numbers)[:KEPT]
+    checked = table.entries if numbers is None else len(numbers)
+    some = in_pips(table, found.numbers)[:KEPT]
     findings = [
         finding(*entry) for entry in zip(some.tolist(), rule.stored(some), rule.at(some), strict=True)
     ]

@@ -97,7 +97,8 @@ class Check:
                 facts["change"] = change
             recipe = f"{self.recipe}-division" if state.divide else self.recipe
             return Outcome(entries, entries, recipe, facts=facts)
-        where, right = search.differ, search.right
+        where = search.differ
+        right = search.right
         if where is not None and search.few():
             small = search.faded() and len(where) > FEW
             return self._outcome(entries, where, right, self._off(where, right), small, own=len(where))
@@ -118,9 +119,11 @@ class Check:
         bad: list[Array] = []
         rights: list[Array] = []
         sizes: list[Array] = []
-        largest, failing = 0.0, 0
+        largest = 0.0
+        failing = 0
         for some, right, gap in recurrence.steps(self.iteration, which, 2 * self.limit, self.work.progress):
-            off, idle = np.nan_to_num(gap, nan=np.inf), self.iteration.kinds[some] <= OVER
+            off = np.nan_to_num(gap, nan=np.inf)
+            idle = self.iteration.kinds[some] <= OVER
             wrong = (off > self.limit) | self._misfit(some, right, idle)
             largest = max(largest, float(off[wrong | (not self.exact)].max(initial=0)))
             sizes.append(off[~idle])
@@ -128,7 +131,8 @@ class Check:
             if failing <= SETTLED or not bad:
                 bad.append(some[wrong])
                 rights.append(right[wrong])
-        entries, checked = len(self.stored), len(self.stored) if which is None else len(which)
+        entries = len(self.stored)
+        checked = len(self.stored) if which is None else len(which)
         if failing == 0:
             return Outcome(
                 entries, checked, self.recipe, largest=largest, unit="of an equity",
@@ -193,7 +197,8 @@ class ExactCheck(Check):
         return np.ascontiguousarray(self.table.float64, np.float64).reshape(-1, 10).view(np.int64)
 
     def _run_again(self) -> Outcome:
-        entries, chequers = len(self.stored), self.table.chequers
+        entries = len(self.stored)
+        chequers = self.table.chequers
         if chequers > RUN_AGAIN_MOST and self.work.tolerance is None:
             first = self.one_step(np.arange(0, entries, max(1, entries // GLANCED)))
             if many(first.failing, first.checked):

@@ -33,16 +33,22 @@ SETTLED_EXACT = 1e-12
 GLANCED = 5000  # records that are compared after every sweep
 LOOKS_LIKE = 0.5  # part of them that may differ before all are compared
 #: a file is farther away than any later state by these units and times the change of a sweep; measured is 4 times
-ROUNDED, REACH = 2.0, 20.0
+ROUNDED = 2.0
+REACH = 20.0
 #: units by which nine in ten records differ at most from the state without a restart (measured: 1), and the restarts
 #: that are tried
-RESTART_UNITS, TRIED = 4.0, 6
+RESTART_UNITS = 4.0
+TRIED = 6
 PASSED = 3  # sweeps that have to lead away from a file before it lies behind
 #: part of the records in contact that a restart still leaves different after LATE sweeps (measured), and how many
 #: of these a sweep leaves; LATE have to differ, by a few units at most, for a restart to be looked for
-LATE, LEFT, FADING = 5, 0.28, 0.71
+LATE = 5
+LEFT = 0.28
+FADING = 0.71
 MOST = 0.9  # of a file's records, where a few more may be damaged
-LATE_LEAST, LATE_UNITS, LATE_TRIED = {1: 1, 2: 10, 3: 10}, 8.0, {1: 60, 2: 7, 3: 0}
+LATE_LEAST = {1: 1, 2: 10, 3: 10}
+LATE_UNITS = 8.0
+LATE_TRIED = {1: 60, 2: 7, 3: 0}
 UNIT_EXACT = 1e15  # of float64 numbers in one
 
 
@@ -79,7 +85,11 @@ class Told:
 
 def tell(iteration: recurrence.CheckedIteration, stored: Array) -> Told:
     """Hold what is known beforehand against a file's records, as `Iteration.differ` takes them."""
-    where, rights, hopeless, known, fixed = [], [], False, 0, 0
+    where = []
+    rights = []
+    hopeless = False
+    known = 0
+    fixed = 0
     for kind in (ILLEGAL, OVER):
         some = np.flatnonzero(iteration.kinds == kind)
         values = iteration.values[some]
@@ -91,7 +101,9 @@ def tell(iteration: recurrence.CheckedIteration, stored: Array) -> Told:
         hopeless = hopeless or many(int(wrong.sum()), len(some))
     races = stored[iteration.races]
     courses: list[Course] = []
-    least, best, differ = len(races) + 1, np.zeros((0, 10)), np.zeros(0, np.int64)
+    least = len(races) + 1
+    best = np.zeros((0, 10))
+    differ = np.zeros(0, np.int64)
     nearest = np.inf
     for course, values in _courses(iteration):
         made = iteration.written(values)
@@ -100,9 +112,13 @@ def tell(iteration: recurrence.CheckedIteration, stored: Array) -> Told:
             continue
         distance = float(recurrence.off(made, races).mean())
         if len(wrong) < least:
-            least, nearest, courses = len(wrong), np.inf, []
+            least = len(wrong)
+            nearest = np.inf
+            courses = []
         if distance < nearest:
-            nearest, best, differ = distance, values[wrong], wrong
+            nearest = distance
+            best = values[wrong]
+            differ = wrong
         courses.append(course)
         if not course.unsettled and least * CERTAIN <= len(races):
             break
@@ -187,7 +203,8 @@ class Search:
 
     def _on(self, course: Course) -> Course | None:
         """The state after a number of sweeps or more."""
-        best, found = len(self.stored) + 1, 0
+        best = len(self.stored) + 1
+        found = 0
         for sweeps, apart, beyond in self._sweeps(course):
             if sweeps < course.sweeps:
                 continue
@@ -196,7 +213,8 @@ class Search:
                 if equal is not None:
                     return equal
                 if self.differ is not None and len(self.differ) < best:
-                    best, found = len(self.differ), sweeps
+                    best = len(self.differ)
+                    found = sweeps
             if beyond > ROUNDED or (self.few() and 0 < found <= sweeps - PASSED):  # it lies behind
                 break
         late = self.faded() or (self.iteration.chequers == 1 and self.few())  # where all may be tried
@@ -219,7 +237,8 @@ class Search:
         assert self.course is not None
         contact = int((self.iteration.kinds == CONTACT).sum())
         guess = LATE + np.log(LEFT * contact / len(self.differ)) / -np.log(FADING)
-        last, first = self.course.sweeps, len(self.differ)
+        last = self.course.sweeps
+        first = len(self.differ)
         tried = sorted(range(1, last), key=lambda sweeps: abs(sweeps - guess))
         for sweeps in tried[: LATE_TRIED[self.iteration.chequers]]:
             equal = self._state(Course(sweeps, last - sweeps, False))
@@ -267,7 +286,9 @@ class Search:
     def _compare(self, course: Course) -> Course | None:
         differ = self.iteration.differ(self.stored)
         if self.differ is None or len(differ) < len(self.differ):
-            self.differ, self.right, self.course = differ, self.iteration.values[differ], course
+            self.differ = differ
+            self.right = self.iteration.values[differ]
+            self.course = course
         return None if len(differ) else course
 
     # -- how far the file is from the iteration, in units of its numbers -------------------------------------------

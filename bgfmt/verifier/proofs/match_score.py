@@ -41,7 +41,8 @@ class MatchScoreProof(Proof[MatchScore]):
             """An entry, with the first of its columns that is not what follows."""
             bits = np.dtype(f"i{stored.dtype.itemsize}")
             column = int((stored.view(bits) != right.view(bits)).argmax())
-            at, name = ("balance", column), table.names[column]
+            at = ("balance", column)
+            name = table.names[column]
             return request.entry(table, number, stored[column], right[column], name, at)
 
         outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
@@ -50,7 +51,8 @@ class MatchScoreProof(Proof[MatchScore]):
 
     def stated(self, table: MatchScore) -> Iterator[Finding]:
         """The match equity table that it names, the chances of that table, the player and the columns."""
-        score, known = table.score, _shipped(table.score)
+        score = table.score
+        known = _shipped(table.score)
         results = dict(score.results)
         alike = (
             all(abs(r.win + r.lose - 1) < EVEN for r in results.values()) and score.away[0] == score.away[1]
@@ -78,7 +80,8 @@ class MatchScoreProof(Proof[MatchScore]):
 
     def options(self, table: MatchScore) -> dict[str, Any]:
         """The match equity table is the one that comes with bgfmt, where it is that one."""
-        score, same = table.score, _shipped(table.score)
+        score = table.score
+        same = _shipped(table.score)
         if same is None or same.digest != score.digest:
             raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
         return {"away": score.away, "met": same, "player": score.player}

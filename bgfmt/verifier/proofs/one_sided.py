@@ -111,9 +111,11 @@ class OneSidedProof(Proof[OneSided]):
 
 
 def _exact(table: OneSided, request: Request) -> Outcome:
-    which, rows = request.some(table.positions), recurrence.float_rows(table)
+    which = request.some(table.positions)
+    rows = recurrence.float_rows(table)
     fails, largest = recurrence.check(rows, which=which, threads=request.threads, progress=request.progress)
-    bad, kept = np.flatnonzero(fails), []
+    bad = np.flatnonzero(fails)
+    kept = []
     some = bad[:KEPT]
     for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.follow(some), strict=True)):
         for k in np.flatnonzero(fails[some] >> part & 1):
@@ -181,7 +183,8 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
         if rival:
             return Outcome(n, n, rival)
         if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
-            largest, likely = best.largest, Likely(Cause.OTHER_PLAYS)
+            largest = best.largest
+            likely = Likely(Cause.OTHER_PLAYS)
             return Outcome(
                 n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
                 differences=_counts(largest), likely=likely,
@@ -288,14 +291,18 @@ def _counts(largest: Array) -> dict[str, float]:
 
 
 def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_apart: bool) -> Outcome:
-    fails, largest = fit.fails, fit.largest
+    fails = fit.fails
+    largest = fit.largest
     bad = np.flatnonzero(fails)
-    wrong, inherited, right = bad, np.zeros(0, np.int64), None
+    wrong = bad
+    inherited = np.zeros(0, np.int64)
+    right = None
     told_apart = told_apart and not fit.rows.rule.halves
     if told_apart:
         right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
         changed = _settled(right, fails)
-        wrong, inherited = np.flatnonzero(changed & (fails > 0)), np.flatnonzero(changed & (fails == 0))
+        wrong = np.flatnonzero(changed & (fails > 0))
+        inherited = np.flatnonzero(changed & (fails == 0))
     return Outcome(
         table.positions,
         checked,
@@ -331,7 +338,8 @@ def _layout_cause(source: Source, start: int, end: int, width: int) -> Likely | 
     """Uncompressed distributions that add up only when turned round or shifted."""
 
     def fits(shift: int, order: str) -> bool:
-        at, size = start + shift, min(end - start, 64 * width) // width * width
+        at = start + shift
+        size = min(end - start, 64 * width) // width * width
         if at < 0 or at + size > source.size or size == 0:
             return False
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
@@ -378,15 +386,19 @@ class OfRollsProof(Proof[T]):
         return made
 
     def put_right(self, table: T, threads: int) -> tuple[Table, int]:
-        stored, made = bits_of(self.stored(table)), [self.remade(table, rule) for rule in range(self.own)]
+        stored = bits_of(self.stored(table))
+        made = [self.remade(table, rule) for rule in range(self.own)]
         changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
         best = int(np.argmin(changed))
         right: Any = dict.fromkeys(table.arrays(), made[best])
         return replace(table, **right), changed[best]
 
     def prove(self, table: T, request: Request) -> Outcome:
-        n, which, stored = table.positions, request.some(table.positions), self.stored(table)
-        checked, tried = n if which is None else len(which), []
+        n = table.positions
+        which = request.some(table.positions)
+        stored = self.stored(table)
+        checked = n if which is None else len(which)
+        tried = []
         how = {"which": which, "threads": request.threads, "progress": request.progress}
         for rule in range(self.own):
             fails, off = recurrence.check(self.rows(table, stored.reshape(n, -1), rule), **how)  # type: ignore[arg-type]

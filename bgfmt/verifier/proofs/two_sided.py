@@ -168,13 +168,18 @@ def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
 
 def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
     """The outcome of a pass that found entries that do not follow: which are wrong, and what they should be."""
-    n, rule, numbers = table.positions, rule_of(table), in_pips(table, found.numbers)
-    wrong, inherited, right = numbers, 0, None
+    n = table.positions
+    rule = rule_of(table)
+    numbers = in_pips(table, found.numbers)
+    wrong = numbers
+    inherited = 0
+    right = None
     massive = found.failing > max(2000, found.entries // 5)
     if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
         right, changed = recurrence.settle(rule, numbers)
         failing = np.isin(changed, numbers)
-        wrong, inherited = changed[failing], int((~failing).sum())
+        wrong = changed[failing]
+        inherited = int((~failing).sum())
     some = wrong[:KEPT]
     values = rule.at(some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
@@ -200,11 +205,14 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array)
 def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
     """Entries at random, some of each of many rows: what they follow from lies in one row of the file."""
     n = table.positions
-    rng, sample = request.rng(), min(request.sample or 0, n * n)
+    rng = request.rng()
+    sample = min(request.sample or 0, n * n)
     rows = rng.integers(0, n, -(-sample // min(CLUSTER, n)))
     them = np.repeat(rows, min(CLUSTER, n))[:sample]
     numbers = np.unique(rng.integers(0, n, sample) * n + them)
-    rule, order, done = rule_of(table), np.argsort(numbers % n, kind="stable"), 0
+    rule = rule_of(table)
+    order = np.argsort(numbers % n, kind="stable")
+    done = 0
     right = np.empty((len(numbers), rule.columns), np.int64)
     for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
         with at_random(table.equities):
@@ -259,7 +267,8 @@ def _rivals(table: StoredEquities) -> Iterator[tuple[str, Array]]:
 
 def _rounding_of(found: recurrence.Pass) -> Cause:
     """The likeliest arithmetic behind small differences, from their signs (stored less gnubg's)."""
-    above, below = int(found.histogram[10:].sum()), int(found.histogram[:9].sum())
+    above = int(found.histogram[10:].sum())
+    below = int(found.histogram[:9].sum())
     if above > 20 * max(1, below):
         return Cause.ROUNDED
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
@@ -273,7 +282,9 @@ def unpacked(table: T) -> T:
     grid = recurrence.PairReader(recurrence.PairRule(table))
     if not grid.packed:
         return table
-    n, order, lost = grid.n, grid.order, 0
+    n = grid.n
+    order = grid.order
+    lost = 0
     equities = np.zeros((n, n, grid.columns), np.uint16)
     step = max(1, recurrence.UNPACKED_BYTES // (n * grid.columns * 2))
     parts = [(start, min(n, start + step), 0, n) for start in range(0, n, step)]
@@ -282,7 +293,8 @@ def unpacked(table: T) -> T:
         try:
             found = grid.piece(a, b, first, last).reshape(b - a, last - first, grid.columns)
         except FormatError:
-            rows, columns = b - a, last - first
+            rows = b - a
+            columns = last - first
             if max(rows, columns) <= max(SMALLEST, n // 256):
                 lost += rows * columns
             elif rows >= columns:
@@ -298,7 +310,8 @@ def unpacked(table: T) -> T:
 
 def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> Likely | None:
     """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
-    n, columns = table.positions, table.equities.shape[2]
+    n = table.positions
+    columns = table.equities.shape[2]
 
     def fits(shift: int, order: str) -> bool:
         corner = (table.points, min(CORNER, table.chequers), n, columns)

@@ -78,7 +78,8 @@ def kinds_of(boards: Array) -> Array:
     taken = (boards[:, :24] > 0).astype(np.float32)
     high = np.where(boards > 0, np.arange(PLACES), -1).max(axis=1)
     kinds = np.where(high[:, None] + high > 22, CONTACT, RACE).astype(np.uint8)
-    kinds[0], kinds[:, 0] = OVER, OVER
+    kinds[0] = OVER
+    kinds[:, 0] = OVER
     kinds[taken[:, ::-1] @ taken.T > 0] = ILLEGAL
     return kinds.reshape(-1)
 
@@ -99,7 +100,9 @@ def ends_of(boards: Array, chequers: int, width: Any) -> Array:
 
 def lists(boards: Array, threads: int) -> kernels.Lists:
     """The plays of all sides."""
-    n, places, terms = len(boards), np.arange(24), board.number_terms(PLACES)
+    n = len(boards)
+    places = np.arange(24)
+    terms = board.number_terms(PLACES)
     landings = boards[:, 23::-1]
     blots = landings == 1
     blocked = np.where((landings > 1).any(axis=1), (landings > 1).argmax(axis=1), kernels.OPEN)
@@ -137,8 +140,11 @@ class CheckedIteration:
 
         `exact` : in float64, and a side that cannot move leaves everything as it was, which makehyper gets wrong.
         """
-        self.chequers, self.exact, self.threads = chequers, exact, threads
-        boards, width = boards_of(chequers), np.float64 if exact else np.float32
+        self.chequers = chequers
+        self.exact = exact
+        self.threads = threads
+        boards = boards_of(chequers)
+        width = np.float64 if exact else np.float32
         n = self.positions = len(boards)
         self.kinds = kinds_of(boards)
         self.values = np.zeros((n * n, 10), width)
@@ -212,14 +218,13 @@ def steps(
 
     Plays whose cubeless values are within `slack` of each other count as equally good.
     """
-    width, looked = (
-        iteration.values.dtype.type,
-        which if which is not None else np.arange(len(iteration.kinds)),
-    )
+    width = iteration.values.dtype.type
+    looked = which if which is not None else np.arange(len(iteration.kinds))
 
     def work(start: int) -> tuple[Array, Array, Array]:
         some = looked[start : start + PART]
-        right, off = np.zeros((len(some), 10), width), np.zeros(len(some), width)
+        right = np.zeros((len(some), 10), width)
+        off = np.zeros(len(some), width)
         kernels.residual(some, iteration.state, width(slack), right, off)
         return some, right, off
 
@@ -236,7 +241,8 @@ def settled(iteration: CheckedIteration, stored: Array, which: Array, limit: flo
     stored (n * n, 10) float64. The records are iterated among themselves until none changes by more than `limit`.
     """
     iteration.restart(np.nan_to_num(stored, posinf=0, neginf=0))
-    right, off = np.zeros((len(which), 10)), np.zeros(len(which))
+    right = np.zeros((len(which), 10))
+    off = np.zeros(len(which))
 
     def step(some: Array) -> None:
         kernels.residual(some, iteration.state, 2 * limit, right, off)
@@ -247,7 +253,8 @@ def settled(iteration: CheckedIteration, stored: Array, which: Array, limit: flo
         kernels.put(which, right, iteration.state)
         if change <= limit / APART:
             break
-    made, gap = right.copy(), np.zeros(len(which))
+    made = right.copy()
+    gap = np.zeros(len(which))
     for k, x in enumerate(which):
         one = which[k : k + 1]
         kernels.put(one, stored[one], iteration.state)

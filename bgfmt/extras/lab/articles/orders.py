@@ -47,7 +47,8 @@ def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base
 
     Any number of chequers and points. Raises PositionError when the list is not sorted or out of range.
     """
-    n, m = len(points_list), points
+    n = len(points_list)
+    m = points
     if any(not 0 <= c <= m for c in points_list) or list(points_list) != sorted(points_list):
         raise PositionError(f"{list(points_list)}: expected points 0 to {m} in nondecreasing order")
     below = sum(comb(m - c + n - i, n - i + 1) for i, c in enumerate(points_list, 1))
@@ -56,10 +57,13 @@ def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base
 
 def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0) -> tuple[int, ...]:
     """The list of a rank; the inverse of `ross_rank`."""
-    left, n, m = rank - base, chequers, points
+    left = rank - base
+    n = chequers
+    m = points
     if not 0 <= left < comb(n + m, m):
         raise PositionError(f"rank {rank} is not in {base}..{comb(n + m, m) - 1 + base}")
-    out, point = [], 0
+    out = []
+    point = 0
     for i in range(1, n + 1):
         while left >= (step := comb(m - point + n - i, n - i)):
             left -= step
@@ -111,7 +115,8 @@ class Peelle:
     """
 
     def __init__(self, points: int, chequers: int) -> None:
-        self.points, self.chequers = points, chequers
+        self.points = points
+        self.chequers = chequers
         self.count = board.count(points, chequers)
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:

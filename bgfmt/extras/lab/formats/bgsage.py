@@ -28,7 +28,8 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, OneSided, Rows
 
-POINTS, CHEQUERS = 6, 15
+POINTS = 6
+CHEQUERS = 15
 N = board.count(POINTS, CHEQUERS)
 FULL = board.count(POINTS, CHEQUERS - 1)  # the first position with all fifteen chequers
 MAGIC = b"RAEB"
@@ -115,7 +116,8 @@ class Bgsage(RollsFormat):
         return not table.exact and table.gammon_policy == "race"
 
     def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
-        bearoff, gammon = np.asarray(table.bearoff), self.gammon(table, options)
+        bearoff = np.asarray(table.bearoff)
+        gammon = self.gammon(table, options)
         kept = as_read(table, Sections) if gammon == (table.gammon is not None) else None
         parts = kept or _sections(bearoff, table.gammon if gammon else None)
         sink.write(HEADER.build({"gammon_rows": len(parts.survival)}))

@@ -41,8 +41,10 @@ from bgfmt.tables import LazyRows, Table
 LONGEST_HEADER = 120
 T = TypeVar("T", bound=Table)
 Bytes = NDArray[np.uint8]
-MAGIC, BINARY_MAGIC = b"bkg-bearoff ", b"bkg-T-"
-COLUMNS, DIGITS = 1 + ROLLS, 7
+MAGIC = b"bkg-bearoff "
+BINARY_MAGIC = b"bkg-T-"
+COLUMNS = 1 + ROLLS
+DIGITS = 7
 DOMAINS: tuple[Domain, ...] = ("union", "intersection")
 BINARY_HEADER = 40
 TENS = 10 ** np.arange(DIGITS - 1, -1, -1)
@@ -128,11 +130,13 @@ class BkgText(SixDecimals[Gillogly]):
             stored = data[begin : begin + 100].tobytes().partition(b"\n")[0]
             raise CorruptError(source.name, offset + at, f"a row such as {expected!r}", stored)
         rows = (numbers.astype(np.uint32) @ TENS.astype(np.uint32)).astype(np.uint32)
-        size, chequers = len(form.text), CHEQUERS[domain]
+        size = len(form.text)
+        chequers = CHEQUERS[domain]
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
-        rows, form = np.asarray(table.rows), _form(table.domain)
+        rows = np.asarray(table.rows)
+        form = _form(table.domain)
         if int(rows.max(initial=0)) >= 10**DIGITS:
             raise CapabilityError(f"{self.name} holds numbers below 10, not {rows.max() / 1e6}")
         text = form.text.copy()
@@ -140,8 +144,10 @@ class BkgText(SixDecimals[Gillogly]):
         sink.write(text)
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
-        form, header = _form(table.domain), _header(table.domain)
-        start, end = len(header), len(form.text)
+        form = _form(table.domain)
+        header = _header(table.domain)
+        start = len(header)
+        end = len(form.text)
         regions = Region("header", 0, start), Region("rows", start, end - start)
         return Layout(header, regions, lambda entry, column, item: int(form.digits[entry, item, 0]))
 
@@ -149,7 +155,8 @@ class BkgText(SixDecimals[Gillogly]):
 class BkgBinary(ArrayFormat[Gillogly]):
     name = "bkg-binary"
     title = "BKG table, float64"
-    array, dtype = "rows", "<f8"
+    array = "rows"
+    dtype = "<f8"
     suffixes = (".bkb",)
     magic = BINARY_MAGIC
     carries = (Gillogly,)
@@ -162,7 +169,8 @@ class BkgBinary(ArrayFormat[Gillogly]):
             raise HeaderError(source.name, "header", offset, f"{expected!r} or with i for u", header)
         n = len(domain_ids(domain))
         rows = source.array("<f8", (n, COLUMNS), offset + BINARY_HEADER, f"BKG table of the {domain}")
-        size, chequers = BINARY_HEADER + 8 * COLUMNS * n, CHEQUERS[domain]
+        size = BINARY_HEADER + 8 * COLUMNS * n
+        chequers = CHEQUERS[domain]
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
 
     def refusal(self, table: Gillogly, options: Options) -> str | None:
@@ -188,7 +196,8 @@ MOST_SORTED = 64 << 20  # bytes of a file in another order that are sorted in me
 BLOCK = 4 << 20
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # places of the digits in "+1.000000"
-PLUS, MINUS = 43, 45
+PLUS = 43
+MINUS = 45
 
 
 def _points_header(points: int, chequers: int) -> bytes:
@@ -200,7 +209,8 @@ class _PointsLines:
     """The lines of a file of one size: their labels, and numbers to and from bytes."""
 
     def __init__(self, points: int, chequers: int) -> None:
-        self.points, self.n = points, board.count(points, chequers) - 1
+        self.points = points
+        self.n = board.count(points, chequers) - 1
         self.width = 2 * points + 12
         self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
 
@@ -274,7 +284,8 @@ class PointsText(SixDecimals[ExpectedPoints]):
         if _points_header(points, chequers) != line:
             expected = _points_header(points, chequers).decode().strip()
             raise HeaderError(source.name, "entries", offset, repr(expected), line)
-        n, start = board.count(points, chequers) - 1, offset + len(line)
+        n = board.count(points, chequers) - 1
+        start = offset + len(line)
         size = n * n * (2 * points + 12)
         source.need(start + size, f"table of {n * n:,} entries")
         worth = _worths(source, start, _PointsLines(points, chequers))
@@ -299,7 +310,8 @@ class PointsText(SixDecimals[ExpectedPoints]):
 
 def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
     """The values of a file: made row by row where it is large, and in order then, else sorted."""
-    n, row_bytes = lines.n, lines.n * lines.width
+    n = lines.n
+    row_bytes = lines.n * lines.width
 
     def text(first: int, stop: int) -> Bytes:
         data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
@@ -315,11 +327,13 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
-            data, at = text(row, row + 1), start + row * row_bytes
+            data = text(row, row + 1)
+            at = start + row * row_bytes
             out[row - first] = lines.values(data, source.name, at)
             wrong = (data != lines.blank(row, row + 1)[0])[:, : 2 * lines.points + 1].any(axis=1)
             if wrong.any():
-                bad, expected = int(wrong.argmax()), "the entries in order (larger files are not sorted)"
+                bad = int(wrong.argmax())
+                expected = "the entries in order (larger files are not sorted)"
                 raise CorruptError(source.name, at + bad * lines.width, expected, data[bad].tobytes())
         return out
 

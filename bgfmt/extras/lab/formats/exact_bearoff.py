@@ -27,7 +27,9 @@ from bgfmt.storage import Source
 from bgfmt.tables import FineTwoSided
 from bgfmt.tables.rows import LazyRows, Rows
 
-POINTS, SIZE, RECORD = 6, 16, 12
+POINTS = 6
+SIZE = 16
+RECORD = 12
 MAGIC = 73_457_356
 HEADER = Struct(
     "magic" / Const(MAGIC, Int32ul), "version" / Const(100, Int32ul), "bottom" / Int32sl, "top" / Int32sl
@@ -52,7 +54,8 @@ class ExactBearoff(Format[FineTwoSided]):
         n = board.count(POINTS, header.bottom)
         what = f"{POINTS}x{header.bottom} two-sided table"
         records = source.array("u1", (n, n, RECORD), offset + SIZE, what)
-        size, equities = SIZE + RECORD * n * n, _decoded(records, header.bottom)
+        size = SIZE + RECORD * n * n
+        equities = _decoded(records, header.bottom)
         return Reading.of(FineTwoSided, source, offset, size, POINTS, header.bottom, equities=equities)
 
     def refusal(self, table: FineTwoSided, options: Options) -> str | None:
@@ -74,7 +77,8 @@ class ExactBearoff(Format[FineTwoSided]):
                 table.release()
 
     def layout(self, table: FineTwoSided, **options: Any) -> Layout:
-        n, (_, place_of) = table.positions, _orders(table.chequers)
+        n = table.positions
+        (_, place_of) = _orders(table.chequers)
 
         def place(entry: int, column: str, item: int) -> int:
             us, them = divmod(entry, n)

@@ -25,8 +25,10 @@ from bgfmt.storage import Source
 from bgfmt.tables import OneSided, Table, TwoSided
 
 POINTS = 6
-SIDES, PAIRED = board.count(POINTS, 15), board.count(POINTS, 6)
-FIRST, SECOND = 64 * SIDES, 2 * PAIRED * PAIRED
+SIDES = board.count(POINTS, 15)
+PAIRED = board.count(POINTS, 6)
+FIRST = 64 * SIDES
+SECOND = 2 * PAIRED * PAIRED
 SIZE = FIRST + SECOND
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512

@@ -17,7 +17,9 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import OneSided
 
-SIZE, CHEQUERS, MOST = 22, 15, 18
+SIZE = 22
+CHEQUERS = 15
+MOST = 18
 MAGIC = re.compile(rb"([0-9]{2})x{19}\n")
 
 
@@ -26,7 +28,8 @@ class GnubgHuge(ArrayFormat[OneSided]):
     title = "GNU Backgammon one-sided, autumn 2002"
     suffixes = (".bd",)
     carries = (OneSided,)
-    array, dtype = "bearoff", "<u2"
+    array = "bearoff"
+    dtype = "<u2"
     historic = True
     notes = ("read by GNU Backgammon in autumn 2002 only, as gnubg_huge_os.bd; no genuine file was seen",)
 

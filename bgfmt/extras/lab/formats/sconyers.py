@@ -25,7 +25,9 @@ from bgfmt.storage import FolderSource, Source
 from bgfmt.tables import FineTwoSided
 from bgfmt.tables.rows import LazyRows, Rows
 
-POINTS, RECORD, ROWS = 6, 16, 1250
+POINTS = 6
+RECORD = 16
+ROWS = 1250
 FILE = re.compile(r"bg([1-9]|1[0-5])_([1-9][0-9]?)\.dat")
 TRIED = 64  # rows that are looked at before bytes without a name are taken for such a table
 

@@ -39,7 +39,8 @@ class Seeded(Dice):
     """
 
     def __init__(self, seed: int) -> None:
-        self.seed, self._state = np.uint64(seed & MASK), np.zeros(1, np.uint64)
+        self.seed = np.uint64(seed & MASK)
+        self._state = np.zeros(1, np.uint64)
         self.begin(0)
 
     def begin(self, game: int) -> None:
@@ -53,7 +54,8 @@ class Listed(Dice):
     """Rolls of a list, one after another through all games; FormatError when there are no more."""
 
     def __init__(self, rolls: Iterable[Roll], name: str = "the dice") -> None:
-        self.name, self.used = name, 0
+        self.name = name
+        self.used = 0
         self._rolls: Iterator[Roll] = iter(rolls)
 
     @classmethod
@@ -83,7 +85,8 @@ class Thrown(Dice):
     """Rolls that somebody says, one question at a time, until it is a roll."""
 
     def __init__(self, ask: Callable[[str], str], say: Callable[[str], None]) -> None:
-        self._ask, self._say = ask, say
+        self._ask = ask
+        self._say = say
 
     def roll(self) -> Roll:
         while True:

@@ -84,13 +84,15 @@ class Person:
 
     def resign(self, state: GameState) -> int:
         """What was offered while a play was asked for."""
-        offered, self._offered = self._offered, 0
+        offered = self._offered
+        self._offered = 0
         return offered
 
     def accept(self, state: GameState) -> bool:
         """Ask whether to accept a resignation."""
         games = ("a game", "a gammon", "a backgammon")[state.resigned - 1]
-        mine, other = state.names[state.turn], state.names[1 - state.turn]
+        mine = state.names[state.turn]
+        other = state.names[1 - state.turn]
         return self._yes(f"{mine} resigns {games}. {other}, accept? ")
 
     # -- words -------------------------------------------------------------------------------------------
@@ -153,7 +155,8 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
 
 def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
     """Why a play is none of the legal ones, in words."""
-    us, them = [0, *full(position.us)], [0, *full(position.them)]
+    us = [0, *full(position.us)]
+    them = [0, *full(position.them)]
     rolled = f"{dice[0]}-{dice[1]}"
     for start, end in hops:
         name = "the bar" if start == BAR else f"point {start}"

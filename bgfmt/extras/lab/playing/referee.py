@@ -51,7 +51,11 @@ class _Table:
     """One game under way. before : for each play of a person, who was on roll, the roll, rolls used, the walk."""
 
     def __init__(self, players: Players, setting: Setting, walk: GameWalk, dice: Dice, tell: Tell) -> None:
-        self.players, self.setting, self.walk, self.dice, self.tell = players, setting, walk, dice, tell
+        self.players = players
+        self.setting = setting
+        self.walk = walk
+        self.dice = dice
+        self.tell = tell
         self.told = self.used = 0
         self.rolls: list[Roll] = []  # what was thrown beyond those used is thrown again after an undo
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
@@ -81,7 +85,8 @@ class _Table:
 
     def offered(self, turn: int) -> bool:
         """A resignation or the cube before a roll; whether that ended the game."""
-        state, other = self.state(turn), self.players[1 - turn]
+        state = self.state(turn)
+        other = self.players[1 - turn]
         games = self.players[turn].resign(state)
         if 1 <= games <= 3 and other.accept(replace(state, resigned=games)):
             self.walk.resign(turn, 0, games * self.walk.cube)
@@ -134,7 +139,8 @@ def play_game(
     walk = GameWalk(match, number=number, scores=scores, crawford=crawford)
     table = _Table(players, setting, walk, dice, tell)
     dice.begin(number - 1)
-    turn, rolled = setting.first, None
+    turn = setting.first
+    rolled = None
     if turn is None:
         while rolled is None or rolled[0] == rolled[1]:
             rolled = table.roll()
@@ -150,7 +156,8 @@ def play_game(
             try:
                 if table.moved(turn, rolled):
                     break
-                turn, rolled = 1 - turn, None
+                turn = 1 - turn
+                rolled = None
             except Undo:
                 turn, rolled = table.undo(turn)
     except Quit as end:
@@ -177,7 +184,9 @@ def play_match(
 
     ended : called after each game; False ends the match.
     """
-    scores, played, crawford_done = (0, 0), list[Game](), False
+    scores = (0, 0)
+    played = list[Game]()
+    crawford_done = False
     while True:
         crawford = bool(setting.length) and not crawford_done and setting.length - 1 in scores
         crawford_done = crawford_done or crawford
@@ -191,7 +200,8 @@ def play_match(
             raise
         played.append(game)
         if game.result is not None:
-            winner, points = game.result.winner, game.result.points
+            winner = game.result.winner
+            points = game.result.points
             scores = scores[0] + points * (winner == 0), scores[1] + points * (winner == 1)
         over = max(scores) >= setting.length if setting.length else len(played) >= games
         if not ended(game) or over:
@@ -241,13 +251,15 @@ def sample_game() -> Match:
 
 def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
     """Every roll, double and answer of a game with what the engine would have done; both sides."""
-    turns, number = [], 0
+    turns = []
+    number = 0
     for record in game.records:
         state = state_before(match, game, record)
         if record.dice is not None and record.kind in ("play", "dance"):
             number += 1
             plays = legal_plays(record.position, *record.dice)
-            play, played = engine.play(state) if plays else None, notation(record.moves)
+            play = engine.play(state) if plays else None
+            played = notation(record.moves)
             same = play is None or play.result == record.after
             choice = played if play is None else str(play)
             turns.append(Turn(number, record, max(1, len(plays)), played, choice, same))

@@ -96,19 +96,24 @@ class Series:
 
 def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
     """The series that recorded games make."""
-    points, gammons, backgammons, turns = [], [0, 0], [0, 0], 0
+    points = []
+    gammons = [0, 0]
+    backgammons = [0, 0]
+    turns = 0
     for game in games:
         turns += sum(record.kind in ("play", "dance") for record in game.records)
         if game.result is None:
             continue
-        winner, last = game.result.winner, game.records[-1]
+        winner = game.result.winner
+        last = game.records[-1]
         points.append(game.result.points * (1 if winner == 0 else -1))
         won = game.result.points // last.cube if last.kind != "drop" else 1
         gammons[winner] += won >= 2
         backgammons[winner] += won >= 3
     if not points:
         raise CapabilityError("no game was finished")
-    gammon, backgammon = (gammons[0], gammons[1]), (backgammons[0], backgammons[1])
+    gammon = (gammons[0], gammons[1])
+    backgammon = (backgammons[0], backgammons[1])
     return Series(np.array(points, np.int64), gammon, backgammon, turns)
 
 
@@ -124,9 +129,11 @@ def compiled(
     """A series of BKG against itself, for money; the same games that the referee gives by `dice.Seeded(seed)`."""
     if games < 1 or setting.length:
         raise CapabilityError("a series is of at least one game, for money")
-    kernel, opening = engine.completion.kernel, setting.first is None
+    kernel = engine.completion.kernel
+    opening = setting.first is None
     position = setting.position if setting.first in (0, None) else setting.position.swapped()
-    start, out = array_of(position.check()), np.zeros((games, 5), np.int64)
+    start = array_of(position.check())
+    out = np.zeros((games, 5), np.int64)
 
     def work(first: int) -> int:
         part = out[first : first + CHUNK]

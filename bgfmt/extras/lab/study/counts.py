@@ -48,7 +48,8 @@ def percent_ahead(us: ArrayLike, them: ArrayLike) -> Floats:
     >>> float(percent_ahead([0, 0, 0, 0, 0, 5], [0, 3, 0, 0, 0, 5]))
     20.0
     """
-    own, other = pips(us), pips(them)
+    own = pips(us)
+    other = pips(them)
     return np.asarray(100 * (other - own) / own)
 
 
@@ -61,7 +62,8 @@ def thorp(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> int(thorp([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 10
     -2.0
     """
-    own, other = _thorp(us), _thorp(them)
+    own = _thorp(us)
+    other = _thorp(them)
     return np.asarray(10 * other - np.where(own > 30, 11, 10) * own)
 
 
@@ -82,7 +84,8 @@ def keith(us: ArrayLike, them: ArrayLike, *, down: bool = True) -> Integers:
     >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2], down=False))
     -22
     """
-    own, other = _keith(us), _keith(them)
+    own = _keith(us)
+    other = _keith(them)
     added = 7 * (own // 7) if down else own
     return np.asarray(7 * other - 7 * own - added)
 
@@ -122,7 +125,8 @@ def isight(us: ArrayLike, them: ArrayLike) -> Integers:
 
 def _compared(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, pip: int) -> Integers:
     """The count of one side that looks at the other, in parts of a pip: `pip` of them make one."""
-    own, other = of_chequers(us), of_chequers(them)
+    own = of_chequers(us)
+    other = of_chequers(them)
     one, two, three = (own[..., k] for k in range(3))
     stacked = 2 * _beyond(one, 2) + _beyond(two, 2) + _beyond(three, 3)
     gaps = ((own[..., 3:HOME] == 0) & (other[..., 3:HOME] > 0)).sum(axis=-1)
@@ -150,12 +154,14 @@ def acount(us: ArrayLike, them: ArrayLike, *, rounded: bool = True) -> Integers:
     >>> int(acount([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 30
     0.0
     """
-    own, other = _thirds(us, them), _thirds(them, us)
+    own = _thirds(us, them)
+    other = _thirds(them, us)
     return np.asarray(10 * other - (30 * ((22 * own + 30) // 60) if rounded else 11 * own))
 
 
 def _thirds(us: ArrayLike, them: ArrayLike) -> Integers:
-    own, other = of_chequers(us), of_chequers(them)
+    own = of_chequers(us)
+    other = of_chequers(them)
     waste = own[..., :3] @ np.array([4, 2, 1])
     excess = np.maximum(own.sum(axis=-1) - other.sum(axis=-1), 0)
     gaps, other_gaps = ((side[..., :HOME] == 0).sum(axis=-1) for side in (own, other))
@@ -171,7 +177,8 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> trice([[0, 0, 0, 0, 0, 5], [0, 0, 0, 0, 0, 15]], [0, 0, 0, 0, 3, 3]).tolist()
     [0, -67]
     """
-    own, other = pips(us), pips(them)
+    own = pips(us)
+    other = pips(them)
     return np.asarray(other - own - np.where(own <= 62, (own - 5) // 7, own // 10 + 1))
 
 
@@ -200,6 +207,7 @@ def kleinman(us: ArrayLike, them: ArrayLike) -> Floats:
     >>> float(kleinman([0, 0, 0, 0, 0, 5], [0, 3, 0, 0, 0, 5]).round(4))
     1.6129
     """
-    own, other = pips(us), pips(them)
+    own = pips(us)
+    other = pips(them)
     lead = other - own + 4
     return np.asarray(np.sign(lead) * lead**2 / np.maximum(own + other - 4, 1))

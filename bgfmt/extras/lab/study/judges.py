@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 GRID = np.linspace(0, 1, 2001)
 #: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
 #: most, where the next roll decides, and on average
-WORST_EQUITY, MEAN_EQUITY = 0.3723, 0.0347
+WORST_EQUITY = 0.3723
+MEAN_EQUITY = 0.0347
 #: what the estimate's own decisions lose on average over these pairs, redoubles most: it cannot tell rules apart
 #: that are nearer to each other
 OWN_LOSS = 0.0016
@@ -113,7 +114,8 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
         raise NotCoveredError(f"{name or table.kind}: the table is of {mine}-away, {other}-away")
     may_double(score)
     facts = table.score
-    middle, owned = Cube(1, NOBODY), Cube(2, roller)
+    middle = Cube(1, NOBODY)
+    owned = Cube(2, roller)
     redoubles = owned in facts.cubes and facts.may_double(roller, owned)
 
     def worth(stored: Floats, cube: Cube, at: int) -> Floats:
@@ -142,9 +144,11 @@ def estimating(score: Score | None, points: int, chequers: int, name: str | None
     """The adviser's estimate from the distributions of both sides, approximate."""
     if score is not None:
         may_double(score)
-    worst, mean = {"win": WORST_ERROR}, {"win": MEAN_ERROR}
+    worst = {"win": WORST_ERROR}
+    mean = {"win": MEAN_ERROR}
     if score is None:
-        worst["equity"], mean["equity"] = WORST_EQUITY, MEAN_EQUITY
+        worst["equity"] = WORST_EQUITY
+        mean["equity"] = MEAN_EQUITY
     return Judge(
         "the adviser's estimate from one-sided tables", "one-sided", name, points, chequers,
         _by_money if score is None else _at_score(score), (TIE, TIE), worst, mean, OWN_LOSS,
@@ -206,7 +210,8 @@ def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
 
     win : cubeless chances of the player on roll to win the game; gammons are not looked at.
     """
-    passed, lost = score.after(0, score.cube), score.after(0, -score.cube)
+    passed = score.after(0, score.cube)
+    lost = score.after(0, -score.cube)
     rolling = win * passed + (1 - win) * lost
     if score.may_double(0):
         high = _cash_point(score, 0)
@@ -222,12 +227,14 @@ def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
 
 def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
     """A side's match chances with the cube at `cube` on the other side, not turned again before that pays."""
-    won, lost = score.after(side, cube), score.after(side, -cube)
+    won = score.after(side, cube)
+    lost = score.after(side, -cube)
     dead = win * won + (1 - win) * lost
     if score.away[1 - side] <= cube:  # a redouble would gain the other side nothing
         return dead
     # the winning chance at which a (dead) redouble may just be taken
-    most, least = score.after(side, 2 * cube), score.after(side, -2 * cube)
+    most = score.after(side, 2 * cube)
+    least = score.after(side, -2 * cube)
     low = np.clip((lost - least) / max(most - least, 1e-12), 0.0, 0.99)
     live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
     return np.asarray((1 - LIFE) * dead + LIFE * live)

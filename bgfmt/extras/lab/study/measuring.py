@@ -22,9 +22,12 @@ from bgfmt.met.score import Score
 from bgfmt.tables import OneSided, Table, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
-POINTS, CHEQUERS = 6, 6  # what is solved exactly where no database is named
+# what is solved exactly where no database is named
+POINTS = 6
+CHEQUERS = 6
 EVERY = 12_000_000  # pairs up to which all are taken
-SAMPLE, SEED = 200_000, 1
+SAMPLE = 200_000
+SEED = 1
 CHUNK = 1 << 16
 
 Progress = Callable[[int, int], None]
@@ -60,9 +63,12 @@ class Tally:
         rows : bool, which of the positions are asked about, all where None. first : number of the first position.
         """
         if rows is not None:
-            yes_rows, gain = yes_rows[rows], gain[rows]
-        better, worse = gain > tie, gain < -tie
-        wrong_yes, wrong_no = yes_rows & worse, better & ~yes_rows
+            yes_rows = yes_rows[rows]
+            gain = gain[rows]
+        better = gain > tie
+        worse = gain < -tie
+        wrong_yes = yes_rows & worse
+        wrong_no = better & ~yes_rows
         cost = np.abs(gain) * (wrong_yes | wrong_no)
         self.pairs += len(gain)
         self.yes += int(np.count_nonzero(yes_rows))
@@ -226,7 +232,8 @@ def rule_quality(
             judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
         rolls = table if table is not None else _distributions(last)
         points = min(POINTS, judge.points)
-        low, high = board.count(points, first - 1), board.count(points, last)
+        low = board.count(points, first - 1)
+        high = board.count(points, last)
         among = (high - low) ** 2
         if among > EVERY:
             us, them = np.random.default_rng(seed).integers(low, high, (2, sample))
@@ -243,7 +250,8 @@ def rule_quality(
                 tallies.add(rule.decide(pairs), worths, judge.ties, start)
             if progress is not None:
                 progress(min(start + CHUNK, len(us)), len(us))
-        drawn, sides = seed if among > EVERY else None, partial(_position, points, us, them)
+        drawn = seed if among > EVERY else None
+        sides = partial(_position, points, us, them)
         sections.append(Section(judge, score, (first, last), len(us), among, drawn, results, sides))
     return sections
 

@@ -67,8 +67,10 @@ def cubeful_of_chances(
     take = (lost - 0.5) / (won + lost + 0.5)
     cash = (lost + 1) / (won + lost + 0.5)
     dead = p * (won + lost) - lost
-    below, above = p / take, (p - cash) / (1 - cash)
-    too_bad, too_good = -lost + (lost - 1) * below, 1 + (won - 1) * above
+    below = p / take
+    above = (p - cash) / (1 - cash)
+    too_bad = -lost + (lost - 1) * below
+    too_good = 1 + (won - 1) * above
     between = -1 + 2 * (p - take) / (cash - take)
     owned = np.where(p < cash, -lost + (lost + 1) * p / cash, too_good)
     opponent = np.where(p < take, too_bad, -1 + (won + 1) * (p - take) / (1 - take))

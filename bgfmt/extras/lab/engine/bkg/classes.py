@@ -59,7 +59,8 @@ class Classes:
     def __init__(self, classes: Sequence[StateClass], rest: StateClass) -> None:
         if len({c.name for c in (*classes, rest)}) != len(classes) + 1:
             raise PositionError("two state-classes have one name")
-        self.classes, self.rest = tuple(classes), rest
+        self.classes = tuple(classes)
+        self.rest = rest
 
     def of(self, position: Position) -> StateClass:
         """The first class that has the position."""
@@ -155,7 +156,10 @@ def worked_example(reading: Literal["display", "text"] = "display") -> Example:
     display : 8 rolls are worth 0.85 when missed and 2 rolls 0.75, as the paper's display adds them up.
     text : the 8 rolls lead to class IV (0.92) and the 2 to class II (0.85), as its text says.
     """
-    third, second, fourth, first = Fraction(92, 100), Fraction(85, 100), Fraction(92, 100), Fraction(55, 100)
+    third = Fraction(92, 100)
+    second = Fraction(85, 100)
+    fourth = Fraction(92, 100)
+    first = Fraction(55, 100)
     fifth = Fraction(2, 36) * Fraction(1, 2)  # hit: escape with the next roll, then even
     eight, two = (second, Fraction(3, 4)) if reading == "display" else (fourth, second)
     both = combined(

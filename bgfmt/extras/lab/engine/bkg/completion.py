@@ -102,8 +102,10 @@ class Completion:
     def kernel(self) -> Kernel:
         """The same as numbers, with Gillogly's table."""
         (ids, rows), every = racing.gillogly(), board.count(6, MAX_CHEQUERS)
-        enr, chances = np.full(every, np.inf), np.zeros((every, 8))
-        enr[ids], chances[ids] = rows[:, 0], rows[:, 1:]
+        enr = np.full(every, np.inf)
+        chances = np.zeros((every, 8))
+        enr[ids] = rows[:, 0]
+        chances[ids] = rows[:, 1:]
         return Kernel(
             escapes_table(self.escapes).astype(np.int64), float(self.scale), self.contain_low,
             self.place("moment2"), self.place("hold"), LIMITS[self.zone], self.rounding == "nearest",

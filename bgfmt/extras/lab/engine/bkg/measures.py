@@ -38,7 +38,8 @@ def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
 
     p1, p2, piploss : see `hits.Danger`, of J. edge, winfactor : of J. The others : see `kernels.measures.Measures`.
     """
-    table, moment = escapes_table(completion.escapes).astype(np.int64), completion.place("moment2")
+    table = escapes_table(completion.escapes).astype(np.int64)
+    moment = completion.place("moment2")
     sides = array_of(position.check())
     j, n = (
         Measures(*measured(table, completion.contain_low, moment, *pair)) for pair in (sides, sides[::-1])
@@ -74,8 +75,10 @@ class Racing(NamedTuple):
 
 def racing(engine: Bkg, state: GameState) -> Racing:
     """What BKG goes by in a race."""
-    kernel, position = engine.completion.kernel, state.position
-    board, turns = array_of(position), (turns_of(position.us), turns_of(position.them))
+    kernel = engine.completion.kernel
+    position = state.position
+    board = array_of(position)
+    turns = (turns_of(position.us), turns_of(position.them))
     rows, numbers = ([of(kernel, side) for side in board] for of in (running.row, running.number))
     full = None
     if min(numbers) >= 0:
@@ -139,7 +142,8 @@ def turns_of(side: Side) -> Turns:
 
 def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int, list[int]]:
     """Rolls of 2-1 until no man is outside, and the men then; which one moves where the last one leaves a 1."""
-    side, rolls = list(counts), 0
+    side = list(counts)
+    rolls = 0
     while any(side[7:]):
         rolls += 1
         for die in (2, 1):
@@ -154,7 +158,8 @@ def games_lost(position: Position) -> int:
     """Games that the side on roll has lost for certain: 0 to 3. It rolls first, so equal numbers are not lost yet."""
     if position.contact or not position.us.chequers or not position.them.chequers:
         return 0
-    us, most = turns_of(position.us), turns_of(position.them).most
+    us = turns_of(position.us)
+    most = turns_of(position.them).most
     return 0 if us.least <= most else 1 + (us.least_off > most) + (us.least_off > most and us.leave > most)
 
 
@@ -166,7 +171,8 @@ def most_to_win(position: Position) -> int:
     """
     if position.contact:
         return 3
-    them, fastest = turns_of(position.them), turns_of(position.us).least
+    them = turns_of(position.them)
+    fastest = turns_of(position.us).least
     if them.most_off < fastest or position.them.chequers < 15:
         return 1
     return 3 if them.leave >= fastest else 2

@@ -51,7 +51,8 @@ class Bkg:
         plays = legal_plays(state.position, *state.dice)
         if not plays:
             return []
-        kernel, start = self.completion.kernel, array_of(state.position)
+        kernel = self.completion.kernel
+        start = array_of(state.position)
         boards, gains = moves.plays(start, *state.dice)
         assert len(boards) == len(plays)
         part, points, terms = choosing.rate(kernel, start, boards, gains)

@@ -52,7 +52,9 @@ def container(file: Container, length: int) -> Iterator[Fault]:
 def derived(file: Container, nouns: Sequence[Noun]) -> Iterator[Fault]:
     """The components of a whole one-sided table that follow from the others: mean rolls and description."""
     for k, rule in ((1, "mean rolls"), (4, "description")):
-        form, at, stored = file.form(k), int(file.entries[k, 0]), file.noun(k)
+        form = file.form(k)
+        at = int(file.entries[k, 0])
+        stored = file.noun(k)
         head = len(jn.head_of(stored, form))
         sink = ComparingSink(file.view[at + head : at + head + stored.count * form.size(stored.type)])
         for number, piece in enumerate(jn.pieces(nouns[k], form)):
@@ -65,7 +67,8 @@ class _Blocks:
     """The blocks of one file that hold nouns, and its directory."""
 
     def __init__(self, file: Container, free: list[tuple[int, int]]) -> None:
-        self.file, self.free = file, free
+        self.file = file
+        self.free = free
         self.sizes = file.entries[:, 1].tolist()
         self.calls = file.header.calls or 0
         self.usual = sum(1 for _ in groups(self.sizes))
@@ -82,7 +85,8 @@ class _Blocks:
 
     def faults(self) -> Iterator[Fault]:
         """What is wrong in each."""
-        file, head = self.file, self.file.header
+        file = self.file
+        head = self.file.header
         first = file.area
         if self.calls != self.usual:
             yield Fault(0, 1, "header: calls", f"{self.usual} calls", f"{self.calls}", self.calls > 0)
@@ -109,7 +113,8 @@ class _Blocks:
         zeros = bytes(max(0, HEAD - used))
         yield from self._rest("directory", start + used, start + size, [zeros + b" " * (size - HEAD)])
         for k, (at, size) in enumerate(file.entries.tolist()):
-            noun, form = file.noun(k), file.form(k)
+            noun = file.noun(k)
+            form = file.form(k)
             yield from self._block(f"component {k}", noun, form, at, size)
             full = jn.measure(noun, form)
             bare = full - form.word * (noun.type is JType.LITERAL)  # J 9.8 reserves no terminating zero
@@ -119,7 +124,8 @@ class _Blocks:
 
     def _header(self) -> Noun:
         """The header noun of these values; what counts is a boolean until it is no longer zero."""
-        head, items = self.file.header, jn.decode(self.file.view, 0, HEAD).data
+        head = self.file.header
+        items = jn.decode(self.file.view, 0, HEAD).data
         no = jn.boolean(False)
 
         def number(k: int, value: object) -> Noun:
@@ -134,7 +140,8 @@ class _Blocks:
         self, what: str, noun: Noun, form: Form, at: int, size: int, rests: Sequence[bytes] = ()
     ) -> Iterator[Fault]:
         """A noun in its block: every byte of it but plain atoms, and what stands behind it, as in `_rest`."""
-        view, end = self.file.view, jn.measure(noun, form)
+        view = self.file.view
+        end = jn.measure(noun, form)
         if not form.first:
             yield Fault(at, size, what, "a form byte", OLD_FORM, True)
             return
@@ -159,7 +166,8 @@ class _Blocks:
         if not len(wrong) or rest.tobytes() in rests:
             return
         # what an older noun leaves begins where the newer ends, but for text with a word of blanks just there
-        first, last = int(wrong[0]), int(wrong[-1]) + 1
+        first = int(wrong[0])
+        last = int(wrong[-1]) + 1
         sound = not self.grown or (self.calls > 1 and not rests and first < self.file.header.form.word)
         text = REMAINS if sound else shown(rest[first:last].tobytes())
         yield Fault(start + first, last - first, what, "blanks", text, sound)

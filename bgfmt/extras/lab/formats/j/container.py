@@ -52,7 +52,8 @@ V64L = Version("v64l", 1718235186, 8, "<")
 V32B = Version("v32b", 1718235188, 4, ">")
 V32L = Version("v32l", 1718235187, 4, "<")
 #: J 5.03 and before: the order is the machine's, and the file does not say which
-FJ01L, FJ01B = Version("fj01", 1718235185, 4, "<"), Version("fj01", 1718235185, 4, ">")
+FJ01L = Version("fj01", 1718235185, 4, "<")
+FJ01B = Version("fj01", 1718235185, 4, ">")
 VERSIONS = {v.name: v for v in (V64B, V64L, V32L, V32B)}
 NUMBERS = {v.number: v for v in (*VERSIONS.values(), FJ01L)}
 
@@ -152,7 +153,8 @@ class Container(Sequence[Noun]):
 
     def problems(self) -> list[str]:
         """Faults that reading survives and that J's library would run into when it changes the file."""
-        head, size = self.header, len(self.view)
+        head = self.header
+        size = len(self.view)
         faults = []
         if head.length != size:
             said = f"the header says {head.length:,} bytes, the file has {size:,}"
@@ -212,7 +214,8 @@ class Container(Sequence[Noun]):
 
     def _item(self, noun: Noun, k: int, name: str) -> list[int]:
         """Item k of the header: one whole number, two for d and f."""
-        item, count = noun.data[k], 2 if name in "df" else 1
+        item = noun.data[k]
+        count = 2 if name in "df" else 1
         values = _wholes(item)
         if values is None or len(values) != count:
             what = "two whole numbers" if count == 2 else "a whole number"
@@ -242,12 +245,15 @@ class Container(Sequence[Noun]):
 
     def _check(self, start: int, size: int) -> None:
         """Every block that reading needs lies inside the file, and a length beyond it is no cut-off end."""
-        total, entry = len(self.view), 2 * self.header.version.word
-        position, length = self.entries[:, 0], self.entries[:, 1]
+        total = len(self.view)
+        entry = 2 * self.header.version.word
+        position = self.entries[:, 0]
+        length = self.entries[:, 1]
         wrong = (position < 0) | (length < 0) | (position > total) | (length > total - position)
         if wrong.any():
             k = int(wrong.argmax())
-            at, long = int(position[k]), int(length[k])
+            at = int(position[k])
+            long = int(length[k])
             if min(at, long) >= 0 and at + long <= self.header.length:
                 raise TruncatedError(self.name, at + long, total, f"block of component {k}")
             inside = f"a block inside the file for component {k}"

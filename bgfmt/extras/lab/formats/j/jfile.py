@@ -77,10 +77,12 @@ class JFile(base.Format[Kind]):
         return base.Reading(replace(table, carried=(*table.carried, behind)), base.Extent(0, file.end))
 
     def info(self, reading: base.Reading[Kind]) -> dict[str, Any]:
-        file, table = as_read(reading.table, Container), reading.table
+        file = as_read(reading.table, Container)
+        table = reading.table
         if file is None:
             return {}
-        head, count = file.header, min(len(file), LISTED)
+        head = file.header
+        count = min(len(file), LISTED)
         forms = sorted({file.form(k).name for k in range(count)})
         notes = file.problems() + self.beside(reading)
         if len(file) > LISTED:
@@ -154,12 +156,16 @@ class JFile(base.Format[Kind]):
         version, form = _layout(options, table.record(JLayout))
         nouns: Sequence[Noun]
         if (file := _copied(table, options, version, form)) is not None:
-            nouns, entries, end = file, file.entries.tolist(), file.end
+            nouns = file
+            entries = file.entries.tolist()
+            end = file.end
             forms = [file.form(k) for k in range(len(file))]
         else:
             nouns = self._nouns(table, options)
             writer = compact(nouns, None, version, form)
-            entries, end, forms = writer.entries, writer.length, [form] * len(nouns)
+            entries = writer.entries
+            end = writer.length
+            forms = [form] * len(nouns)
         own = {name: k for name, k in NUMBERS.items() if name in table.arrays()}
         if _dropped(table, options):
             del own["gammon"]
@@ -241,7 +247,8 @@ def _layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, F
     if own is None:
         own = JLayout("", 8, "<")
     if container is None and word is None and order is None and own.container in VERSIONS:
-        container, word = own.container, own.word
+        container = own.container
+        word = own.word
     if word is None:
         word = own.word if container is None else VERSIONS[container].word
     form = form_of(word, {"little": "<", "big": ">"}[order] if order else own.order)

@@ -37,7 +37,8 @@ from bgfmt.tables.rolls import means_of
 TITLE = "bgfmt one-sided"
 SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
 LET_GO = 32  # times that this is done before the pages of a mapped file are let go
-SAMPLED, MOSTLY = 100, 0.9
+SAMPLED = 100
+MOSTLY = 0.9
 #: positions of which every code is compared, and the mean rolls are put in order, when a file is opened
 EAGER = 1 << 17
 
@@ -90,7 +91,8 @@ class JLayout(Record):
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
         if "j_container" not in facts:
             return None
-        container, order = facts["j_container"], facts.get("j_order")
+        container = facts["j_container"]
+        order = facts.get("j_order")
         word = records.number(facts.get("j_word"))
         if container not in (*VERSIONS, "fj01"):
             raise ValueError(f"j_container: found {container!r}")
@@ -115,7 +117,8 @@ def nouns_of(table: Any) -> Sequence[Noun]:
     codes = jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
     if "means" in arrays:
         return [codes, jn.floats(ordered(arrays["means"]))]
-    rows, gammon = arrays["bearoff"], arrays.get("gammon")
+    rows = arrays["bearoff"]
+    gammon = arrays.get("gammon")
     rolls = LazyRows((order.count,), "f8", lambda a, b: means_of(rows[a:b]), lambda k: means_of(rows[k]))
     plain = jn.floats if table.exact else jn.integers
     none = np.zeros((0, *rows.shape[1:]), "f8" if table.exact else "i8")
@@ -134,7 +137,8 @@ def _reordered(
 
     def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
         """Made some hundred at a time: such rows lie far apart, and each maps its own pages."""
-        there, out = others(numbers), np.empty((len(numbers), *shape[1:]), dtype)
+        there = others(numbers)
+        out = np.empty((len(numbers), *shape[1:]), dtype)
         for start in range(0, len(numbers), SCATTERED):
             part = slice(start, start + SCATTERED)
             out[part] = make(there[part])
@@ -185,7 +189,8 @@ def size_of(file: Container) -> tuple[int, int] | None:
     """
     if len(file) < 2:
         return None
-    codes, values = file.noun(0), file.noun(1)
+    codes = file.noun(0)
+    values = file.noun(1)
     if (codes.type, values.type) != (JType.INTEGER, JType.FLOAT) or codes.shape != values.shape:
         return None
     if len(codes.shape) != 1 or codes.count < 2:
@@ -223,7 +228,8 @@ def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls
 
 def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], **more: Any) -> OneSided:
     """The whole table; CorruptError when components and description do not belong together."""
-    n, at = file.noun(0).count, int(file.entries[4, 0])
+    n = file.noun(0).count
+    at = int(file.entries[4, 0])
     kind = file.noun(2).type
     scale = 1 if kind is JType.FLOAT else 65535
     for name, value in (("points", size[0]), ("chequers", size[1]), ("scale", scale)):
@@ -257,11 +263,14 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
 
 def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> None:
     """Compare the ncodes of some rows with what they must be."""
-    noun, expected = file.noun(0), order.codes(rows)
+    noun = file.noun(0)
+    expected = order.codes(rows)
     wrong = np.flatnonzero(expected != noun.data[rows])
     if len(wrong):
-        k, row = wrong[0], int(rows[wrong[0]])
-        at, number = noun.at + row * noun.data.dtype.itemsize, int(order.numbers(rows[k : k + 1])[0])
+        k = wrong[0]
+        row = int(rows[wrong[0]])
+        at = noun.at + row * noun.data.dtype.itemsize
+        number = int(order.numbers(rows[k : k + 1])[0])
         raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
 

@@ -100,7 +100,8 @@ def padded(size: int, word: int) -> int:
     return -(-size // word) * word
 
 
-MAX_RANK, MAX_DEPTH = 63, 128
+MAX_RANK = 63
+MAX_DEPTH = 128
 STEP = 8 << 20
 
 
@@ -160,12 +161,14 @@ class _Reader(NamedTuple):
 
     def block(self, at: int, depth: int = 0) -> Noun:
         """The noun whose block begins at `at`."""
-        form, word = self.form, self.form.word
+        form = self.form
+        word = self.form.word
         number, count, shape, data = self.head(at)
         try:
             kind = JType(number)
         except ValueError:
-            text, where = REFUSED.get(number, number), at + word * bool(form.first)
+            text = REFUSED.get(number, number)
+            where = at + word * bool(form.first)
             raise self.wrong(where, "a type of noun that a file can hold", text) from None
         if min(shape, default=0) < 0:
             raise self.wrong(at + 4 * word, "axes of 0 and more", _axes(shape))
@@ -192,7 +195,8 @@ class _Reader(NamedTuple):
     def limbs(self, at: int) -> tuple[int, int, NDArray[Any]]:
         """Type, sign and data of a limb block: bytes of 8- or 4-byte limbs, or base-10000 digits as older J wrote."""
         number, count, shape, data = self.head(at)
-        word, width = self.form.word, 1 if number == JType.LITERAL else self.form.word
+        word = self.form.word
+        width = 1 if number == JType.LITERAL else self.form.word
         if number not in (JType.LITERAL, JType.INTEGER) or len(shape) != 1:
             raise self.wrong(at, "a list of limbs or digits", f"type {number}, rank {len(shape)}")
         self.need(data, padded(count * width, word))
@@ -222,8 +226,12 @@ class Contents(Sequence[Any]):
     def __init__(
         self, reader: _Reader, at: int, first: int, offsets: NDArray[Any], depth: int, boxes: bool
     ) -> None:
-        self._reader, self._at, self._first, self._offsets = reader, at, first, offsets
-        self._depth, self._boxes = depth, boxes
+        self._reader = reader
+        self._at = at
+        self._first = first
+        self._offsets = offsets
+        self._depth = depth
+        self._boxes = boxes
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -234,7 +242,8 @@ class Contents(Sequence[Any]):
 
     def place(self, k: int) -> int:
         """Where block k begins: behind all offsets, and so never before its own box, and inside the noun."""
-        reader, at = self._reader, self._at + int(self._offsets[k])
+        reader = self._reader
+        at = self._at + int(self._offsets[k])
         if not self._first <= at < reader.end:
             where = self._first - (len(self) - k) * reader.form.word
             span = f"{self._first - self._at}..{reader.end - self._at - 1}"
@@ -357,7 +366,8 @@ def boxes(items: Sequence[Noun]) -> Noun:
 
 def measure(noun: Noun, form: Form) -> int:
     """Bytes of the noun's block in this form, padding and contents included."""
-    head, data = (4 + len(noun.shape)) * form.word, noun.count * form.size(noun.type)
+    head = (4 + len(noun.shape)) * form.word
+    data = noun.count * form.size(noun.type)
     if noun.type in OFFSETS:
         return head + data + sum(_contents(noun, form))
     return head + padded(data + (noun.type in TERMINATED), form.word)

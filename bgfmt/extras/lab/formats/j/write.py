@@ -21,8 +21,11 @@ from bgfmt.storage import Sink
 from bgfmt.storage.sink import size_of
 
 BLANKS = b" " * (1 << 20)
-AREA, DIRECTORY, FREE = 1024, 512, 256
-GROUP_ENTRIES, GROUP_BYTES = 1000, 100_000
+AREA = 1024
+DIRECTORY = 512
+FREE = 256
+GROUP_ENTRIES = 1000
+GROUP_BYTES = 100_000
 Row = tuple[int, int]
 Store = Sink | Outlet
 
@@ -40,7 +43,9 @@ class Writer:
     """
 
     def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
-        self.store, self.version, self.form = store, version, form
+        self.store = store
+        self.version = version
+        self.form = form
         self.entries: list[Row] = []
         self.free: list[Row] = []  # the free blocks, in the library's order
         self.calls = self.length = 0
@@ -54,8 +59,10 @@ class Writer:
         """`room jcreate`: a file without components, its directory sized for `room` of them."""
         writer = cls(store, version, form)
         size = block_size(max(DIRECTORY, 8 * room))
-        writer.directory, writer.list_at = (AREA, size), (AREA + size, FREE)
-        no, length = jn.boolean(False), AREA + size + FREE
+        writer.directory = (AREA, size)
+        writer.list_at = (AREA + size, FREE)
+        no = jn.boolean(False)
+        length = AREA + size + FREE
         pairs = [jn.integers(row) for row in (writer.directory, writer.list_at)]
         items = [jn.integers(version.number), no, no, jn.integers(length), *pairs, no, no]
         for block, pieces in ((AREA, jn.pieces(jn.boxes(items), form)), (size, []), (FREE, writer._rows())):
@@ -111,7 +118,8 @@ class Writer:
         position = self._take(size)
         new = position is None
         if position is None:
-            position, self.length = self.length, self.length + size
+            position = self.length
+            self.length = self.length + size
             if self.length >= 1 << (8 * self.version.word - 1):
                 name = self.version.name
                 raise CapabilityError(f"{name} files end at 2 GiB; container=v64b has no such end")
@@ -161,7 +169,8 @@ def groups(sizes: Iterable[int]) -> Iterator[int]:
         if members and (members >= GROUP_ENTRIES or total + size > GROUP_BYTES):
             yield members
             members = total = 0
-        members, total = members + 1, total + size
+        members = members + 1
+        total = total + size
     if members:
         yield members
 
