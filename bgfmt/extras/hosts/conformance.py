@@ -16,7 +16,7 @@ from typing import Any
 
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.game.drawing import printable
-from bgfmt.game.identifiers import from_gnubg_id, position_id
+from bgfmt.game.identifiers import from_gnubg_id, from_xgid, position_id
 from bgfmt.game.moves import BAR, OFF, legal_plays
 from bgfmt.game.state import GameState
 
@@ -99,7 +99,11 @@ PLAYS = (
 )  # fmt: skip
 OPENING = "4HPwATDgc/ABMA"
 RACE = "tw8AANg7AAAAAA"
-XGID = "XGID=-BBBBB-----------------bbbA-:0:0:1:00:0:0:0:0:10"
+#: positions with their dice in which one play is legal, by who is on roll
+XGIDS = {
+    "bottom": "XGID=------A-------------aa----:0:0:1:21:0:0:0:0:10",
+    "top": "XGID=----AA-------------a------:0:0:-1:21:0:0:0:0:10",
+}
 Fault = Callable[[list[str]], str]
 
 
@@ -161,8 +165,24 @@ def _words(*wanted: str) -> Fault:
     return fault
 
 
+def _silent(answers: list[str]) -> str:
+    """Check that commands are accepted: no line but that of the `isready` behind them."""
+    return "" if answers == ["readyok"] else f"expected no answer, found {answers[0][:60]!r}"
+
+
+def _is_error(line: str) -> bool:
+    return re.fullmatch(r"error \w+.*|sorry.*", line) is not None
+
+
+def _ignored(answers: list[str]) -> str:
+    """Check a command that an engine does not know: an error or silence."""
+    sound = not answers[-1] or _is_error(answers[-1])
+    return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
+
+
 def _error(answers: list[str]) -> str:
-    sound = re.fullmatch(r"(error \w+.*|sorry.*|)", answers[-1])
+    """Check commands that ask for what cannot be: one of the answers is an error."""
+    sound = any(map(_is_error, answers))
     return "" if sound else f"expected an error, found {answers[-1][:60]!r}"
 
 
@@ -203,21 +223,24 @@ def corpus() -> Iterator[Case]:
         said = f"position gnubgid {position_id(state.position)};dice {high} {low};go role chequer"
         yield Case(0, name, said, _play(state))
     race, at_score = f"position gnubgid {RACE}", f"newsession length 5;score 3 1;position gnubgid {RACE}"
-    yield Case(0, "unknown command", "frobnicate 1 2", _error)
-    yield Case(0, "bad position", "position gnubgid ????", _error)
-    yield Case(0, "bad dice", f"{race};dice 7 1", _error)
+    yield Case(0, "unknown command", "frobnicate 1 2", _ignored)
+    yield Case(0, "bad position", f"{race};dice 2 1;position gnubgid ????;go role chequer", _error)
+    for dice in ("7 1", "0 3", "-1 2", "6", "6 1 1", "x y"):
+        yield Case(0, f"bad dice {dice}", f"{race};dice {dice};go role chequer", _error)
     yield Case(0, "goes on after errors", "isready", ready)
     yield Case(0, "no position after newgame", "newgame;dice 3 1;go role chequer", _error)
     yield Case(1, "cube", f"{race};go role cube", doubling)
     doubled = f"position gnubgid {replace(from_gnubg_id(RACE), doubled=True).gnubg_id}"
     yield Case(1, "take", f"{doubled};go role cube", _words("bestcube take", "bestcube drop"))
-    yield Case(1, "new session", "newsession length 5;isready", ready)
+    yield Case(1, "new session", "newsession length 5;isready", _silent)
     yield Case(1, "cube at a score", f"{at_score};go role cube", doubling)
     none, owned = _words("bestcube nodouble"), f"{at_score};cube 2 opponent;go role cube"
     yield Case(1, "no double of the other's cube", owned, none)
     crawford = f"newsession length 5;score 4 1;crawford on;{race};go role cube"
     yield Case(1, "no double in the Crawford game", crawford, none)
-    yield Case(1, "position xgid", f"position xgid {XGID};isready", ready)
+    for who, xgid in XGIDS.items():
+        said = f"{race};dice 3 1;position xgid {xgid};go role chequer"
+        yield Case(1, f"position xgid, {who} on roll", said, _play(from_xgid(xgid)))
     turn = _words("bestturn double", "bestturn roll")
     yield Case(2, "turn before the roll", f"{race};go role turn", turn)
     rolled = _play(from_gnubg_id(RACE).rolled((2, 1)), "bestturn")
@@ -226,7 +249,7 @@ def corpus() -> Iterator[Case]:
     yield Case(2, "eval", f"newsession;{race};eval", _eval)
     yield Case(2, "eval at a score", f"{at_score};eval", _eval)
     yield Case(2, "info lines", f"setoption name Info value on;{race};dice 2 1;go role chequer", _info)
-    yield Case(2, "unknown option", "setoption name Frobnicate value 1", _error)
+    yield Case(2, "unknown option", "setoption name Frobnicate value 1", _ignored)
 
 
 def check(command: str) -> list[Outcome]:
@@ -253,7 +276,7 @@ def check(command: str) -> list[Outcome]:
             talk.process.wait(ANSWER)
         left = talk.process.poll()
         verdict, why = ("failed", f"exit status {left}") if left != 0 else ("ok", "")
-        outcomes.append(Outcome(Case(0, "quit", "quit", _error), verdict, why))
+        outcomes.append(Outcome(Case(0, "quit", "quit", _ignored), verdict, why))
     finally:
         talk.close()
     return outcomes

@@ -9,6 +9,8 @@ import pytest
 
 from bgfmt.cli import run
 from bgfmt.extras.hosts import conformance
+from bgfmt.game.identifiers import from_xgid
+from bgfmt.game.moves import legal_plays
 
 OWN = f"{sys.executable} -m bgfmt ubgi"
 #: an engine that greets, joins the moves of a chequer, ends at an unknown command, and knows no cube
@@ -32,7 +34,11 @@ for line in sys.stdin:
 """
 
 
-def test_our_engine_answers_the_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+def test_our_engine_answers_the_corpus(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("START", "ANSWER"):
+        monkeypatch.setattr(conformance, limit, 300.0)
     assert run(["ubgi", "--check", OWN]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith(("failed", "refused"))] == [
@@ -48,9 +54,79 @@ def test_faults_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     told = {line[:8].strip() + line[17:] for line in capsys.readouterr().out.splitlines()}
     text = "\n".join(told)
     assert "failed play 1 1 / 1 66: '6/1' is no legal play" in text
-    assert "failed bad position: expected an error, found ''" not in text  # silence is one
+    assert "failed bad position: expected an error, found 'bestmove 6/1'" in text
     assert "failed unknown command: the program ended with 1: no such word" in text
     assert "refused cube: " in text
+
+
+#: an engine that plays legally and accepts whatever it is told in silence, as `{fault}` says
+SILENT = """
+import sys
+from bgfmt.game.identifiers import from_gnubg_id, from_xgid
+from bgfmt.game.moves import BAR, OFF, legal_plays
+state = None
+for line in sys.stdin:
+    words = line.split()
+    if words[0] == "ubgi":
+        print("id name silent\\nid author nobody\\nubgiok")
+    elif words[0] == "isready":
+        print("readyok")
+    elif words[0] == "newgame":
+        state = None
+    elif words[:2] == ["position", "gnubgid"]:
+        state = from_gnubg_id(words[2]) if len(words[2]) >= 14 else None
+    elif words[:2] == ["position", "xgid"] and {xgid}:
+        state = from_xgid(words[2])
+    elif words[0] == "dice" and len(words) == 3:
+        dice = [int(word) if word.isdigit() else 0 for word in words[1:]]
+        if min(dice) >= 1 and max(dice) <= 6:
+            state = state.rolled(tuple(dice)) if state else None
+        elif {rolls}:
+            state = state.rolled((2, 1))
+    elif words[:3] == ["go", "role", "chequer"]:
+        if state is None or state.dice is None:
+            print("error no_dice")
+        else:
+            plays = legal_plays(state.position, *state.dice)
+            names = {{BAR: "bar", OFF: "off"}}
+            pairs = [f"{{names.get(a, a)}}/{{names.get(b, b)}}" for a, b, *_ in plays[0].moves] if plays else ["none"]
+            print("bestmove", *pairs)
+    elif words[0] == "go":
+        print("error unsupported_feature go")
+    elif words[0] == "newsession" and {chatty}:
+        print("session ok")
+    sys.stdout.flush()
+"""
+#: by what is wrong with it, the cases that fail
+FAULTS = {
+    "": [],
+    "rolls": ["bad dice 7 1", "bad dice 0 3", "bad dice -1 2", "bad dice x y"],
+    "xgid": ["position xgid, bottom on roll", "position xgid, top on roll"],
+    "chatty": ["new session"],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_accepted_in_silence_must_not_be_made_up(fault: str, tmp_path: Path) -> None:
+    """A roll of 7 1 that is played as another one, a position that is not read, words that nobody asked for."""
+    path = tmp_path / "silent.py"
+    path.write_text(SILENT.format(rolls=fault == "rolls", xgid=fault != "xgid", chatty=fault == "chatty"))
+    outcomes = conformance.check(f"{sys.executable} {path}")
+    tested = ("play ", "bad dice", "position xgid", "new session", "bad position")
+    failed = [
+        one.case.name for one in outcomes if one.verdict == "failed" and one.case.name.startswith(tested)
+    ]
+    assert failed == FAULTS[fault], [one.why for one in outcomes]
+
+
+def test_positions_of_the_corpus_are_sound() -> None:
+    """An XGID has 26 characters of board, and a single legal play."""
+    for xgid in conformance.XGIDS.values():
+        assert len(xgid.removeprefix("XGID=").partition(":")[0]) == 26
+        state = from_xgid(xgid)
+        assert state.dice is not None
+        plays = legal_plays(state.position, *state.dice)
+        assert len({play.result.us.counts for play in plays}) == 1
 
 
 def test_the_first_play_may_take_longer(
