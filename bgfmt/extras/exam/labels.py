@@ -43,6 +43,7 @@ CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 SIGNS = (2, 1, 1, -1, -1)  # of the chances in an equity
 MONEY = ("win", *EQUITY_COLUMNS)  # what is known for money
 MATCH = ("no_double", "double_take", "mwc")
+OTHER_OWNER = {"owned": "opponent", "opponent": "owned"}  # how the other side calls the same cube
 TOLERANCE = 0.002
 SLACK = 1e-6  # by which chances may break the rules of sums
 SHOWN = 5
@@ -196,6 +197,11 @@ def _turned(state: GameState) -> GameState:
     return _with(state, state.position.them, state.position.us)
 
 
+def _passed(state: GameState) -> GameState:
+    """Return the state with the other player on roll; scores and the cube stay with their players."""
+    return replace(state, turn=1 - state.turn)
+
+
 def _renumbered(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
     """The chequers of these sides on other points, None where they have nowhere to go."""
     sides = []
@@ -227,11 +233,12 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
         return state
 
     yield "sides exchanged: the other side is the one on roll", _turned, column, float
-    for words, change in (
-        ("is of the other side (sign, or chance to lose)", same),
-        ("is after the turn: that of the other side on roll, turned", _turned),
-    ):
-        yield f"the number {words}", change, column, lambda x: whole - x
+    yield "the number is of the other side (sign, or chance to lose)", same, column, lambda x: whole - x
+    after = "the number is after the turn: that of the other side on roll, turned"
+    theirs = OTHER_OWNER.get(column, column)
+    yield after, _passed, theirs, lambda x: whole - x
+    if theirs in ("owned", "centered"):  # the other side may double
+        yield f"{after}, its cube action counted", _passed, f"best {theirs}", lambda x: whole - x
     yield "in per cent", same, column, lambda x: 100 * x
     yield "in thousandths", same, column, lambda x: 1000 * x
     for words, numbers in NUMBERED.items():

@@ -51,6 +51,15 @@ def checked(rows: list[Row], tmp_path: Path, **how: Any) -> list[labels.Finding]
     return labels.check(str(path), **how).findings
 
 
+@cache
+def after_the_turn(position: str) -> dict[str, float]:
+    """Return the equities of the side on roll after it has given the turn away, by where the cube is for it."""
+    table = solver.two_sided(6, 6, recipe="exact")
+    us, them = (Side.parse(side).number(6) for side in position.split(" / "))
+    cubeless, owned, centered, opponent = (-np.asarray(table.lookup_many([them], [us]))[0]).tolist()
+    return {"cubeless": cubeless, "owned": opponent, "centered": centered, "opponent": owned}
+
+
 def swapped(row: Row) -> Row:
     return row | {"position": " / ".join(reversed(row["position"].split(" / ")))}
 
@@ -83,6 +92,14 @@ PLANTED: dict[str, tuple[Callable[[Row], Row], str, str]] = {
         lambda row: row | {"owned": row["opponent"], "opponent": row["owned"]},
         "owned is wrong", "with the cube opponent",
     ),
+    **{
+        f"{name} after the turn": (
+            lambda row, name=name: row | {name: after_the_turn(row["position"])[name]},
+            f"{name} is wrong",
+            "after the turn: that of the other side on roll, turned",
+        )
+        for name in ("cubeless", "owned", "centered", "opponent")
+    },
     "cube at 2": (changed("opponent", lambda x: 2 * x), "opponent is wrong", "cube at 2"),
     "bar off by one": (shifted, "owned is wrong", "off by one: the bar"),
     "off counted first": (renumbered(lambda c: (6 - sum(c), *c)), "owned is wrong", "off by one: the bar"),
@@ -119,7 +136,7 @@ def test_each_planted_kind_is_found_with_its_cause(kind: str, tmp_path: Path) ->
 def test_all_kinds_at_once(tmp_path: Path) -> None:
     rows = []
     for k, row in enumerate(right() * 3):
-        change = list(PLANTED.values())[k % 24][0] if k % 24 < len(PLANTED) else lambda row: row
+        change = list(PLANTED.values())[k % 28][0] if k % 28 < len(PLANTED) else lambda row: row
         rows.append(change(row))
     words = [str(one) for one in checked(rows, tmp_path)]
     for _, name, cause in PLANTED.values():
@@ -212,6 +229,9 @@ def test_at_a_score(tmp_path: Path) -> None:
     assert checked([good], tmp_path) == []
     (found,) = checked([good | {"no_double": 1 - known["no_double"]}], tmp_path)
     assert "other side" in found.cause
+    passed = Truth(100_000).of(replace(state, turn=1))
+    (found,) = checked([good | {"no_double": 1 - passed["no_double"]}], tmp_path)
+    assert found.cause.startswith("the number is after the turn")
 
 
 def test_misuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
