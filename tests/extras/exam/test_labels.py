@@ -229,7 +229,7 @@ def test_at_a_score(tmp_path: Path) -> None:
     assert checked([good], tmp_path) == []
     (found,) = checked([good | {"no_double": 1 - known["no_double"]}], tmp_path)
     assert "other side" in found.cause
-    passed = Truth(100_000).of(replace(state, turn=1))
+    passed = Truth(100_000).of(replace(state, turn=1 - state.turn))
     (found,) = checked([good | {"no_double": 1 - passed["no_double"]}], tmp_path)
     assert found.cause.startswith("the number is after the turn")
 
