@@ -1,7 +1,8 @@
-"""`bgfmt sums`: sums of a file and of its blocks, and a part of a download held against them."""
+"""`bgfmt sums`: print checksums of a file and of its blocks, or check a file or a part of it by them."""
 
 from __future__ import annotations
 
+import os
 import re
 
 import click
@@ -14,18 +15,26 @@ from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
 from bgfmt.verifier.rungs import published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
+#: a line of `sha256sum` or `md5sum`, plain or with --tag; a backslash before it marks escapes in the name
+LISTED = re.compile(rf"\\?(?:({DIGEST})[ \t]+\*?(.+)|(?:SHA256|MD5) \((.+)\) = ({DIGEST}))")
+SHOWN_BLOCKS = 20
 
 
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
-@click.option("--blocks", type=click.Path(), help="Write the sums of the blocks, 32 bytes each, to a file.")
-@click.option("--against", type=click.Path(), help="Hold FILE, whole or not, against such a file of sums.")
+@click.option(
+    "--blocks", type=click.Path(), help="Write the checksums of the blocks, 32 bytes each, to a file."
+)
+@click.option(
+    "--against", type=click.Path(), help="Check FILE, whole or a part, by such a file of checksums."
+)
 @options.force_option
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
     """MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
 
     With --against each block is checked by itself, so that a part of a download tells what of it is right; or the
-    whole file by its MD5 or SHA-256, or a list of those such as SHA256SUMS. Exit code 1: it differs.
+    whole file by its MD5 or SHA-256, or by the line with its name in a list such as SHA256SUMS. Exit code 1: it
+    differs, or is not whole.
 
     \b
     Examples:
@@ -34,32 +43,9 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
       bgfmt sums gnubg_ts.bd --against SHA256SUMS
     """
     if against is not None and blocks is not None:
-        raise click.UsageError("--blocks writes the sums that --against reads")
+        raise click.UsageError("--blocks writes the checksums that --against reads")
     if against is not None:
-        if re.fullmatch(DIGEST, against):
-            known = against.encode()
-        else:
-            with open_source(against, guard=True) as source:
-                known = bytes(source.buffer[:])
-        digests = re.findall(rf"\b{DIGEST}\b", known.decode().lower()) if known.isascii() else []
-        if digests:
-            with open_source(file, guard=True) as source:
-                whole = sums_of(source)
-            same = not {whole.md5, whole.sha256}.isdisjoint(digests)
-            say(f"{file}: its MD5 or SHA-256 is {'' if same else 'not '}among those given")
-            return 0 if same else 1
-        root = root_of(known)
-        with open_source(file, guard=True) as source:
-            wrong, there = differing(source, known), min(len(known) // SUM, -(-source.size // BLOCK))
-            if source.size > len(known) // SUM * BLOCK:
-                raise FormatError(f"{file}: longer than the {len(known) // SUM} blocks of {against}")
-        right = f"{there - len(wrong):,} of {len(known) // SUM:,} blocks are there and right"
-        say(f"{file}: {right}; root of the list {root}")
-        for k in wrong[:20]:
-            cut = ", or is not whole: the file ends in it" if (k + 1) * BLOCK > source.size else ""
-            last = min((k + 1) * BLOCK, source.size) - 1
-            say(f"  block {k:,} differs{cut}: bytes {k * BLOCK:,} to {last:,}")
-        return 1 if wrong else 0
+        return _check(file, against)
     if blocks is not None:
         check_output(blocks, force=force)
     with open_source(file, guard=True) as source:
@@ -76,3 +62,70 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
         with create(blocks, force=force) as sink:
             sink.write(found.blocks)
     return 0
+
+
+def _check(file: str, against: str) -> int:
+    """Check a file by a digest, a list of digests or the checksums of its blocks; the exit code."""
+    if re.fullmatch(DIGEST, against):
+        return _check_digests(file, [(against.lower(), "")], against)
+    with open_source(against, guard=True) as source:
+        known = bytes(source.buffer[:])
+    digests = _parse_digests(known)
+    if digests:
+        return _check_digests(file, digests, against)
+    return _check_blocks(file, known, against)
+
+
+def _parse_digests(data: bytes) -> list[tuple[str, str]]:
+    """Return (digest, name) of each line of a list of digests, the name "" where the line has none."""
+    if not data.isascii() and b"\0" in data:
+        return []
+    found = []
+    for line in data.decode(errors="replace").splitlines():
+        listed = LISTED.fullmatch(line.strip())
+        if listed is None:
+            found += [(digest.lower(), "") for digest in re.findall(rf"\b{DIGEST}\b", line)]
+            continue
+        name = listed[2] or listed[3]
+        if line.startswith("\\"):
+            name = name.replace("\\n", "\n").replace("\\\\", "\\")
+        found.append(((listed[1] or listed[4]).lower(), name))
+    return found
+
+
+def _check_digests(file: str, digests: list[tuple[str, str]], against: str) -> int:
+    """Check a file by the digests of its name, and by those without a name; the exit code."""
+    with open_source(file, guard=True) as source:
+        whole = sums_of(source)
+    own = os.path.basename(file)
+    meant = {digest for digest, name in digests if not name or os.path.basename(name) == own}
+    if not meant.isdisjoint((whole.md5, whole.sha256)):
+        say(f"{file}: its MD5 or SHA-256 is among those given")
+        return 0
+    others = [name for digest, name in digests if digest in (whole.md5, whole.sha256)]
+    if others:
+        say(f"{file}: its MD5 or SHA-256 is that of {others[0]} in {against}, not of {own}")
+    elif not meant:
+        say(f"{file}: {against} does not list {own}")
+    else:
+        say(f"{file}: its MD5 or SHA-256 is not among those given")
+    return 1
+
+
+def _check_blocks(file: str, known: bytes, against: str) -> int:
+    """Check a file, whole or a part, by the checksums of its blocks; the exit code."""
+    root = root_of(known)
+    total = len(known) // SUM
+    with open_source(file, guard=True) as source:
+        wrong = differing(source, known)
+        there = min(total, -(-source.size // BLOCK))
+        if source.size > total * BLOCK:
+            raise FormatError(f"{file}: longer than the {total} blocks of {against}")
+    missing = f", {total - there:,} are missing" if there < total else ""
+    right = there - len(wrong)
+    say(f"{file}: {right:,} of {total:,} blocks are there and right{missing}; root of the list {root}")
+    for k in wrong[:SHOWN_BLOCKS]:
+        cut = ", or is not whole: the file ends in it" if (k + 1) * BLOCK > source.size else ""
+        last = min((k + 1) * BLOCK, source.size) - 1
+        say(f"  block {k:,} differs{cut}: bytes {k * BLOCK:,} to {last:,}")
+    return 0 if right == total else 1
