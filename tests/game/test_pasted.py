@@ -348,3 +348,33 @@ def test_an_ogid_of_fourteen_and_twelve_chequers_is_no_gnubg_id() -> None:
     ogid = "iiijjllmmmmnno:123344566788:N0N::B::0:0:0:0"
     for text in (ogid, f"BGBlitz: {ogid}", f"> {ogid}\nwhat now?"):
         assert ids.parse(text) == ids.from_ogid(ogid)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "position id ABCDEFGH" + "=" * 60_000,
+        "4HPwATDgc/ABMA" + "=" * 60_000,
+        "4HPwATDgc/ABMA==== " * 3_000,
+        "4HPwATDgc/ABMA" + ". " * 30_000 + "!",
+        "gnubg id ABCDEFGH" + " " * 60_000 + "x",
+        "xgid A" + ":A" * 30_000 + "?",
+        "<a" * 30_000,
+        "bar 1 " * 10_000,
+        "board:" * 10_000,
+    ],
+    ids=lambda text: text[:24],
+)
+def test_searching_long_text_takes_time_in_proportion_to_its_length(text: str) -> None:
+    """Some of these took days while a pattern could divide a run of signs in several ways."""
+    with contextlib.suppress(PositionError):
+        assert ids.parse(text).position == ids.parse("4HPwATDgc/ABMA").position
+
+
+def test_text_longer_than_any_with_a_position_is_refused_at_once() -> None:
+    for text in ("hello world\n" * 30_000, f"{XGID}\n" * 7_000):
+        with pytest.raises(
+            PositionError, match=r"[\d,]+ characters, and text with a position has at most 65,536"
+        ):
+            ids.parse(text)
+    assert ids.parse(XGID + "\n" * 100_000) == ids.parse(XGID)

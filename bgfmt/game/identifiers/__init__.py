@@ -56,17 +56,19 @@ __all__ = [
 ]
 
 
+MAX_TEXT_CHARACTERS = 1 << 16
 SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
-#: how identifiers stand in longer text: with their name before them, or by a form that no other words have
-_IS = r"[\s\"'=:\]]*"
-_ID = r"[A-Za-z0-9+/]{8,}"
+# How identifiers stand in longer text: with their name before them, or by a form that no other words have. What may
+# be long is possessive (`++`), so that the time to search a text grows with its length only.
+_IS = r"[\s\"'=:\]]*+"
+_ID = r"[A-Za-z0-9+/]{8,}+"
 _XGID = rf"(?i)xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})"
-_POSITION_ID = rf"(?i)(?:position[- _]?id|set board){_IS}({_ID})(?:=*\W+match[- _]?id{_IS}([\w+/]+))?"
+_POSITION_ID = rf"(?i)(?:position[- _]?id|set board){_IS}({_ID})(?:\W++match[- _]?id{_IS}([\w+/]+))?"
 _MATCH_ID = rf"(?i)match[- _]?id{_IS}({_ID})"
 _GNUBG_ID = rf"(?i)gnu ?(?:bg)?[- ]?id{_IS}({_ID}(?:\s*:\s*[A-Za-z0-9+/]{{11,13}}\b)?)"
 _BARE_GNUBG_ID = r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])"
 #: under the names that gnubg gives them in other languages, or under none
-_PAIR = r"(?<![\w+/])([A-Za-z0-9+/]{14})=*[^\w+/]+(?:[^:\n]{1,30}[\s:=]\W*)?([A-Za-z0-9+/]{12})(?![\w+/])"
+_PAIR = r"(?<![\w+/])([A-Za-z0-9+/]{14})[^\w+/]++(?:[^:\n]{1,30}[\s:=]\W{0,40})?([A-Za-z0-9+/]{12})(?![\w+/])"
 #: under any name or none: what has the form of a Position ID and can be one
 _UNNAMED = r"(?<![\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)"
 _TAG = r"(?i)</?[a-z][^<>]*>"
@@ -84,11 +86,17 @@ def parse(text: str) -> GameState:
     Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, an
     OGID, a GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
 
-    PositionError for text without a position or with several, and for a damaged identifier, which it names.
+    PositionError for text without a position or with several, for a damaged identifier, which it names, and for
+    text of more than `MAX_TEXT_CHARACTERS`.
 
     >>> parse("dwMAAN4FAAAAAA:cAkAAAAAAAAE").position.us
     Side(4, 3, 1)
     """
+    text = text.strip()
+    if len(text) > MAX_TEXT_CHARACTERS:
+        start = " ".join(text[:30].split())
+        limit = f"{len(text):,} characters, and text with a position has at most {MAX_TEXT_CHARACTERS:,}"
+        raise PositionError(f"{start!r} ...: {limit}")
     text = _mended(text)
     if re.fullmatch(f"{SIDE}/{SIDE}", text):
         first, _, second = text.partition("/")
