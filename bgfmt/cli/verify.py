@@ -16,6 +16,7 @@ import click
 import bgfmt
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, clock, say
+from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
@@ -87,7 +88,7 @@ def verify(
                 announce = _announcer(file, progress)
                 report = bgfmt.verify(file, progress=progress, announce=None if quiet else announce, **how)
             plain.append(report.as_dict())
-        except OSError as error:
+        except (OSError, FormatError) as error:
             reason = options.message_of(error)
             say(f"bgfmt: {reason}", err=True)
             report = pages.Report(file, f"not readable: {reason}", "not readable", 2)
@@ -195,10 +196,7 @@ def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
     for note in report.notes:
         say(f"  note      {note}")
     if report.differences:
-        say(
-            "  differences, before any entry is corrected  "
-            + ", ".join(f"{k}: {v:,}" for k, v in report.differences.items())
-        )
+        say(f"  differ    {words.differences(report.differences)}")
     drawn = next((finding for finding in report.findings if finding.sides), None)
     for finding in report.findings[:SHOWN] if report.rung else ():  # else the verdict has said it
         say(f"  found     {words.message(finding)}")

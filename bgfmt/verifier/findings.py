@@ -63,6 +63,7 @@ class Finding:
     entry : a side's position number, us * n + them for two sides, or None. offset : bytes from the start of the file.
     expected, found : numbers, bytes or text, as the rule has them. field : the column, array or header field it is
     about. sides : the position, for one or two sides. count : how many broke the rule, where only the first is kept.
+    meaning : the equities for which stored integers stand, in words.
     """
 
     rule: Rule
@@ -73,6 +74,7 @@ class Finding:
     field: str = ""
     sides: tuple[Side, ...] = ()
     count: int = 1
+    meaning: str = ""
 
 
 class Cause(Enum):

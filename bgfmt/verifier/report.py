@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from types import MappingProxyType
@@ -166,8 +167,16 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         findings=[f for r in reports for f in r.findings],
         notes=list(dict.fromkeys(note for r in reports for note in r.notes)),
         parts=list(reports),
-        seconds=NOTHING,
+        seconds=_add_up(report.seconds for report in reports),
     )
+
+
+def _add_up(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sum of the seconds by rung."""
+    total: Counter[str] = Counter()
+    for seconds in each:
+        total.update(seconds)
+    return dict(total)
 
 
 # -- pages of HTML and Markdown ------------------------------------------------------------------------------

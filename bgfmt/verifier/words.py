@@ -73,7 +73,16 @@ def _entry(f: Finding) -> str:
     if isinstance(f.found, Sequence) and len(f.found) > LISTED and isinstance(f.expected, Sequence):
         k = next((k for k in range(len(f.found)) if f.found[k] != f.expected[k]), 0)
         return f"{place}: {name}after {k} rolls stored {f.found[k]}, right {f.expected[k]}"
-    return f"{place}: {name}stored {_short(f.found)}, right {_short(f.expected)}"
+    meaning = f" ({f.meaning})" if f.meaning else ""
+    return f"{place}: {name}stored {_short(f.found)}, right {_short(f.expected)}{meaning}"
+
+
+def differences(counts: Mapping[str, float]) -> str:
+    """Return how many stored numbers differ by how much, or measures of the differences, in words."""
+    if any(isinstance(count, float) for count in counts.values()):
+        return ", ".join(f"{name} {size:.1e}" for name, size in counts.items())
+    each = ", ".join(f"{count:,} by {size}" for size, count in counts.items())
+    return f"stored numbers: {each} from what follows from the file's other entries"
 
 
 def _short(value: Any) -> str:

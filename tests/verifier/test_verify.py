@@ -6,6 +6,7 @@ import ctypes
 import json
 import mmap
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -54,6 +55,27 @@ def test_two_databases_in_one_file(golden: Path) -> None:
     report = bgfmt.verify(golden / "gnubg" / "concat_os_p02_ts_03x03.bd")
     assert [part.entries for part in report.parts] == [136, 400]
     assert report.verdict.startswith("2 databases; proved")
+    seconds = [part.seconds["recurrence"] for part in report.parts]
+    assert min(seconds) > 0
+    assert report.seconds["recurrence"] == pytest.approx(sum(seconds))
+
+
+def test_what_is_wrong_with_a_damaged_file_is_said_in_equities(
+    golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = bytearray((golden / "gnubg" / "ts_06x03.bd").read_bytes())
+    path = tmp_path / "damaged.bd"
+    at = 40 + 8 * (84 * 5 + 7) + 2  # position 5 against 7, the number with the cube owned
+    right = int.from_bytes(data[at : at + 2], "little")
+    data[at : at + 2] = (right - 4).to_bytes(2, "little")
+    path.write_bytes(data)
+    assert run(["verify", str(path)]) == 1
+    said = capsys.readouterr().out
+    equities = [value / 32767.5 - 1 for value in (right - 4, right)]
+    assert f"(owned equity {equities[0]:+.4f}, right {equities[1]:+.4f})" in said
+    assert re.search(
+        r"\n  differ    stored numbers: .*1 by -4.* from what follows from the file's other", said
+    )
 
 
 def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> None:

@@ -80,14 +80,17 @@ class Request:
 
     def entry(
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
-        at: tuple[str, int] | None = None,
+        at: tuple[str, int] | None = None, meaning: str = "",
     ) -> Finding:  # fmt: skip
-        """The finding that an entry holds other numbers than follow; at : its array and item, where a file has it."""
+        """The finding that an entry holds other numbers than follow; at : its array and item, where a file has it.
+
+        meaning : the equities that stored integers stand for, in words.
+        """
         asked = table.asked(number)
         return Finding(
             Rule.ENTRY, entry=number, offset=None if at is None else self.locate(number, *at),
             expected=None if right is None else right.tolist(), found=stored.tolist(), field=field,
-            sides=(asked,) if isinstance(asked, Side) else (asked.us, asked.them),
+            sides=(asked,) if isinstance(asked, Side) else (asked.us, asked.them), meaning=meaning,
         )  # fmt: skip
 
     def rng(self) -> np.random.Generator:

@@ -198,8 +198,13 @@ def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> 
 
 def _finding(table: StoredEquities, request: Request, number: int, right: Array) -> Finding:
     stored = np.asarray(table.equities[divmod(number, table.positions)])
-    field = ", ".join(table.names[c] for c in np.flatnonzero(stored != right))
-    return request.entry(table, number, stored, right, field, ("", 0))
+    wrong = np.flatnonzero(stored != right)
+    field = ", ".join(table.names[c] for c in wrong)
+    found = table.decoded(stored)
+    expected = table.decoded(right)
+    each = (f"{table.names[c]} equity {found[c]:+.4f}, right {expected[c]:+.4f}" for c in wrong)
+    meaning = "" if table.exact else "; ".join(each)
+    return request.entry(table, number, stored, right, field, ("", 0), meaning)
 
 
 def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
