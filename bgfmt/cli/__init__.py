@@ -120,18 +120,24 @@ def run(arguments: list[str] | None = None) -> int:
     return code
 
 
+def _call(arguments: list[str]) -> int:
+    """Call the command and return its exit code; a group without a command prints its help."""
+    colour = False if os.environ.get("NO_COLOR") else None
+    code: Any = 0
+    try:
+        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False, color=colour)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
 def _run(arguments: list[str]) -> tuple[int, Exception | None]:
     """The exit code, and the error to report."""
     if sys.stdout is None:
         return 2, click.ClickException("standard output is closed")
     try:
-        colour = False if os.environ.get("NO_COLOR") else None
-        code = cli.main(arguments, prog_name="bgfmt", standalone_mode=False, color=colour)
-        sys.stdout.flush()
-        return (code if isinstance(code, int) else 0), None
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "")
-        return 0, None
+        return _call(arguments), None
     except click.exceptions.Exit as error:
         return error.exit_code, None
     except (click.Abort, KeyboardInterrupt):

@@ -25,6 +25,14 @@ def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFi
     assert len(out.splitlines()) > 5
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", ["", "solve", "articles", "--help", "--version", "formats", f"info {TS}"])
+def test_a_full_standard_output_is_one_line(words: str) -> None:
+    done = _bgfmt(f"{words} >/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "bgfmt: No space left on device\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
