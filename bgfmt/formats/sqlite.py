@@ -10,15 +10,15 @@ Equal tables give equal files as far as SQLite is of one version, which the file
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import zip_longest
-from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,17 +77,15 @@ class Sqlite(AnyTable):
     # -- writing ----------------------------------------------------------------------------------------
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
-        with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
-            path = Path(folder) / "table"
+        with _temporary() as (file, db):
             try:
-                _make(table, path)
+                _fill(table, db)
             except sqlite3.IntegrityError:  # what a number means is no number
                 raise CapabilityError(NOT_KEPT) from None
             except sqlite3.OperationalError as error:  # no room, most likely
-                raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from None
-            with open(path, "rb") as file:
-                while data := file.read(COPY):
-                    sink.write(data)
+                raise OSError(errno.EIO, f"cannot be written: {error}", tempfile.gettempdir()) from None
+            while data := file.read(COPY):
+                sink.write(data)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """The file is compared with what this module writes for the same numbers, with the same SQLite.
@@ -142,20 +140,39 @@ def _schema(table: Table) -> tuple[str, ...]:
     )
 
 
-def _make(table: Table, path: Path) -> None:
+@contextmanager
+def _temporary() -> Iterator[tuple[BinaryIO, sqlite3.Connection]]:
+    """An empty database on the disk for temporary files, and the same file to read.
+
+    It loses its name as soon as SQLite has opened it, where the system can, so that a killed process leaves nothing.
+    """
+    handle, path = tempfile.mkstemp(prefix="bgfmt-")
+    named = True
+    try:
+        with open(handle, "rb") as file, closing(sqlite3.connect(path, isolation_level=None)) as db:
+            for pragma in (f"page_size={PAGE}", "journal_mode=OFF", "synchronous=OFF", "encoding='UTF-8'"):
+                db.execute(f"PRAGMA {pragma}").fetchall()
+            with suppress(OSError):  # Windows removes no open file
+                os.unlink(path)
+                named = False
+            yield file, db
+    finally:
+        if named:
+            os.unlink(path)
+
+
+def _fill(table: Table, db: sqlite3.Connection) -> None:
+    """Write the rows of a table into an empty database."""
     columns = flat.columns(table)
     line = f"INSERT INTO positions VALUES ({', '.join('?' * len(columns))})"
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for pragma in (f"page_size={PAGE}", "journal_mode=OFF", "synchronous=OFF", "encoding='UTF-8'"):
-            db.execute(f"PRAGMA {pragma}")
-        db.execute("BEGIN")
-        for text in _schema(table):
-            db.execute(text)
-        db.execute("INSERT INTO bgfmt VALUES (?, ?)", (FACTS, described.text_of(table, arrays=True).decode()))
-        for _, rows in _rows(table):
-            db.executemany(line, rows)
-        db.execute(INDEX)
-        db.execute("COMMIT")
+    db.execute("BEGIN")
+    for text in _schema(table):
+        db.execute(text)
+    db.execute("INSERT INTO bgfmt VALUES (?, ?)", (FACTS, described.text_of(table, arrays=True).decode()))
+    for _, rows in _rows(table):
+        db.executemany(line, rows)
+    db.execute(INDEX)
+    db.execute("COMMIT")
 
 
 # -- reading ---------------------------------------------------------------------------------------------

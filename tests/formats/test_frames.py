@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -35,7 +37,7 @@ from bgfmt.formats.parquet import COMPRESSIONS
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import RangeSource, Source
 from bgfmt.tables import TwoSided, flat, same_numbers
-from tests.conftest import GOLDEN
+from tests.conftest import GOLDEN, ROOT
 
 TS = GOLDEN / "gnubg/ts_06x04.bd"
 NAMES = (
@@ -356,6 +358,30 @@ def test_a_view_that_never_ends_is_not_asked(tmp_path: Path) -> None:
     with pytest.raises(CorruptError):
         bgfmt.load(path)
     assert time.process_time() - begin < 20
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process is killed so")
+def test_a_killed_conversion_leaves_nothing_among_temporary_files(tmp_path: Path) -> None:
+    """The process is killed while the rows are written."""
+    code = """
+import os, signal, sys
+import bgfmt
+from bgfmt.formats import sqlite
+
+def stop(table):
+    assert os.listdir(os.environ["TMPDIR"]) == []
+    os.kill(os.getpid(), signal.SIGKILL)
+
+sqlite._rows = stop
+bgfmt.convert(sys.argv[1], sys.argv[2])
+"""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = [sys.executable, "-c", code, str(GOLDEN / "gnubg/ts_03x03.bd"), str(tmp_path / "t.sqlite")]
+    done = subprocess.run(words, env={**os.environ, "TMPDIR": str(temporary)}, check=False, cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    assert sorted(os.listdir(tmp_path)) == ["temporary"]
+    assert os.listdir(temporary) == []
 
 
 def test_numbers_that_sqlite_does_not_keep(tmp_path: Path) -> None:
