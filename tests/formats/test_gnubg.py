@@ -188,6 +188,20 @@ def test_twenty_four_points(tmp_path: Path) -> None:
         assert not db.info()["gnubg_reads"]
 
 
+@pytest.mark.parametrize("points", [25, 26, 30])
+def test_a_sound_file_of_too_many_points_is_not_called_damaged(points: int, tmp_path: Path) -> None:
+    path = tmp_path / "large.bd"
+    header = f"gnubg-TS-{points}-01-1".ljust(39, "x").encode() + b"\n"
+    path.write_bytes(header + bytes((points + 1) ** 2 * 8))
+    with pytest.raises(UnknownFormatError, match=f"of {points} points; gnubg reads at most 23 points"):
+        bgfmt.open(path)
+    report = bgfmt.verify(path)
+    assert (report.status, report.exit_code) == ("not readable", 2)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(HeaderError, match="points at byte 9"):
+        bgfmt.open(path)
+
+
 def test_a_database_pickles(golden: Path) -> None:
     import pickle
 

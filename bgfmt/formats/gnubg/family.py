@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, shown
+from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, UnknownFormatError, shown
 from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
 from bgfmt.formats.records import Fact, Record, number, truth
 from bgfmt.game import board, moves
@@ -45,7 +45,8 @@ HYPER_POINTS = 25
 KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}  # of tables
 DTYPES = {"OS": "<u2", "ND": "<f4", "TS": "<u2", "H": "u1"}
 #: the most points a header is read with: gnubg takes 23, and makebearoff writes two-sided files of 24
-MOST_POINTS = {"OS": 23, "ND": 23, "TS": 24, "H": HYPER_POINTS}
+GNUBG_POINTS = 23
+MOST_POINTS = {"OS": GNUBG_POINTS, "ND": GNUBG_POINTS, "TS": 24, "H": HYPER_POINTS}
 
 LEAST_SAME = 30  # of 40 header bytes
 FOR_SIZE = 8
@@ -234,6 +235,18 @@ def one_roll(number: int, points: int) -> int:
     return sum(roll.weight * (done in moves.race_plays(counts, roll.high, roll.low)) for roll in moves.ROLLS)
 
 
+def _refuse_more_points(source: Source, offset: int, facts: HeaderFacts, raw: bytes) -> None:
+    """Raise UnknownFormatError for a sound file of more points than is read, such as `makebearoff -t 25x1` writes."""
+    most = MOST_POINTS[facts.kind]
+    if facts.points <= most or not 1 <= facts.chequers <= 15 or raw != facts.canonical:
+        return
+    if facts.size == source.size - offset - SIZE:
+        limits = f"gnubg reads at most {GNUBG_POINTS} points and bgfmt at most {most}"
+        raise UnknownFormatError(
+            f"{source.name}: a {KINDS[facts.kind]} table of {facts.points} points; {limits}"
+        )
+
+
 HEADER_OPTION = Option("header", bool, "write the 40 header bytes")
 SIZED: Mapping[str, type] = {"points": int, "chequers": int}
 
@@ -286,6 +299,7 @@ class GnubgFormat(ArrayFormat[T]):
             raise HeaderError(source.name, "kind", offset, f"a header of kind {self.kind}", shown(raw[:20]))
         if facts.kind == "H" and not 1 <= facts.chequers <= 3:
             raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", facts.chequers)
+        _refuse_more_points(source, offset, facts, raw)
         if not 1 <= facts.points <= MOST_POINTS[self.kind]:
             expected = f"a number from 1 to {MOST_POINTS[self.kind]}"
             raise HeaderError(source.name, "points", offset + 9, expected, facts.points)
