@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import shutil
+import stat
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,8 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
     target = Path(name).resolve()
     with system.said_of(name):
         draft = Draft(target)
+    if force:
+        _keep_mode(draft.fd, target)
     sink = FileSink(draft.fd, name)
     try:
         try:
@@ -96,6 +99,14 @@ def rows_kept(path: str, head: str, what: str, *, force: bool = False) -> tuple[
     with create(path, force=True) as sink:
         sink.write("".join(f"{line}\n" for line in [head, *map(json.dumps, rows)]).encode())
     return rows, open(path, "a", encoding="utf-8")
+
+
+def _keep_mode(made: int | Path, replaced: Path) -> None:
+    """Give what is made the permissions of what it will replace, so that what was private stays so."""
+    with contextlib.suppress(OSError):  # there is nothing to replace
+        mode = stat.S_IMODE(os.stat(replaced).st_mode)
+        if isinstance(made, Path) or os.chmod in os.supports_fd:
+            os.chmod(made, mode)
 
 
 class Draft:
@@ -219,6 +230,8 @@ def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
         with system.said_of(path):
             hidden.mkdir()
             locked = _locked(hidden)[0]
+            if force:
+                _keep_mode(hidden, target)
         yield hidden
         with system.said_of(path):
             _publish(hidden, target, force)
@@ -335,6 +348,7 @@ def create_folder(
             for name, size in files:
                 fd = os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                 opened.callback(os.close, fd)
+                _keep_mode(fd, target / name)
                 os.ftruncate(fd, size)
                 parts.append(FileSink(fd, os.path.join(path, name)))
         sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
