@@ -146,6 +146,7 @@ def _json(value: object) -> bytes:
 
 Array = NDArray[Any]
 RECENT_BYTES = 64 << 20  # of chunks read last that stay in memory
+MAX_STRANGERS = 10  # of each sort, that are named
 FEW = 32  # records of one chunk that are read one by one, once the chunk was checked
 
 
@@ -236,8 +237,12 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
             yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
     if spec.recipe not in RECIPES:
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
+    for key, kind in store.places.strangers()[:MAX_STRANGERS]:
+        yield Fault(0, 1, repr(key)[:60], "no such piece", kind)
     chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
-    for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[:10]:
+    for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[
+        :MAX_STRANGERS
+    ]:
         yield Fault(0, pieces[key], repr(key)[:60], "no such piece", f"{pieces[key]:,} bytes")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ Place = tuple[int, ...]  # of a chunk in the grid of its array
 ROOT = "zarr.json"
 SUM = 4
 MOST_META = 1 << 16
+BEGUN = re.compile(r".+\.\d+-[0-9a-f]{8}\.part")  # a piece while it is written
 
 
 class Folder:
@@ -77,6 +79,19 @@ class Folder:
         files = (p for p in pieces if p.is_file() and not p.is_symlink())
         return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
+    def strangers(self) -> list[tuple[str, str]]:
+        """Return (key, what it is) of what no writer of pieces leaves: links, pipes, devices, other `.part` files."""
+        found = []
+        for path in sorted(Path(self.path).rglob("*")):
+            key = path.relative_to(self.path).as_posix()
+            if path.is_symlink():
+                found.append((key, f"a symbolic link to {os.readlink(path)}"))
+            elif not path.is_dir() and not path.is_file():
+                found.append((key, "no regular file"))
+            elif path.suffix == ".part" and not BEGUN.fullmatch(path.name):
+                found.append((key, "no piece begun by a writer"))
+        return found
+
     def remove_one(self, key: str) -> None:
         """Remove a piece and what a killed writer left half written of it, and the folder where nothing is left."""
         with contextlib.suppress(OSError):
@@ -122,6 +137,10 @@ class Remote(Folder):
 
     def sweep(self) -> None:
         """Nothing: such a piece appears whole."""
+
+    def strangers(self) -> list[tuple[str, str]]:
+        """Return nothing: an object store has neither links nor pieces that were begun."""
+        return []
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
         self.files.pipe_file(self._name(key), b"".join(parts))
@@ -235,6 +254,11 @@ def is_store(path: object) -> bool:
     if is_address(path):
         return True
     return isinstance(path, (str, os.PathLike)) and os.path.isfile(os.path.join(path, ROOT))
+
+
+def has_arrays(path: PathLike) -> bool:
+    """Return whether a folder holds arrays of a store, whatever describes them."""
+    return next(Path(path).glob(f"*/{ROOT}"), None) is not None
 
 
 def crc32c(data: Array) -> int:

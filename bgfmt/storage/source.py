@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, ClosedError, FormatError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 from bgfmt.tables.rows import LazyRows
@@ -298,6 +298,10 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
 
         if chunks.is_store(path):
             return chunks.StoreSource(path)
+        if chunks.has_arrays(path):
+            raise FormatError(
+                f"{os.fspath(path)}: there is no {chunks.ROOT}, which describes a store of chunks"
+            )
     return GuardedSource(path) if guard else MappedSource(path)
 
 

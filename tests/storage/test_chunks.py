@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, ScratchError, TruncatedError
+from bgfmt.cli import run
+from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, ScratchError, TruncatedError
 from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Position
 from bgfmt.solver.stored import grid_of
@@ -129,6 +130,37 @@ def test_every_byte_of_a_description_is_accounted_for(copied: Path, name: str) -
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no links, no pipes")
+def test_what_no_writer_leaves_in_a_store_is_found(copied: Path) -> None:
+    (copied / "link").symlink_to("zarr.json")
+    (copied / "equities/c.0.0.0.zip").symlink_to("/nowhere")
+    os.mkfifo(copied / "pipe")
+    (copied / "mine.part").write_bytes(b"1")
+    (copied / "equities/c.0.0.0.1-0123abcd.part").write_bytes(b"of a writer that was killed")
+    report = bgfmt.verify(copied)
+    assert report.status == "damaged"
+    (finding,) = report.findings
+    assert "no such piece" in str(finding.expected)
+    with bgfmt.open(copied) as db:
+        found = {fault.rule: fault.found for fault in db.audit()}
+    assert found == {
+        "'equities/c.0.0.0.zip'": "a symbolic link to /nowhere",
+        "'link'": "a symbolic link to zarr.json",
+        "'mine.part'": "no piece begun by a writer",
+        "'pipe'": "no regular file",
+    }
+
+
+def test_a_store_without_its_description_is_no_sound_file(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copied / "zarr.json").unlink()
+    with pytest.raises(FormatError, match=r"copy: there is no zarr\.json, which describes a store of chunks"):
+        bgfmt.open(copied)
+    assert run(["verify", str(copied)]) == 2
+    assert "there is no zarr.json" in capsys.readouterr().err
+
+
 def test_a_wrong_number_is_found_under_a_right_checksum(copied: Path) -> None:
     def change(content: bytearray) -> None:
         content[8 * 130] ^= 4
