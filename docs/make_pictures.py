@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from bgfmt.annotate import annotate, page, text
-
 import bgfmt
 from bgfmt.cli.cube import WORDS
+from bgfmt.extras.matches.annotate import annotate, page, text
 from bgfmt.game import display
 
 ROOT = Path(__file__).resolve().parents[1]

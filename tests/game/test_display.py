@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from bgfmt.annotate import annotate
 
 import bgfmt
 from bgfmt import GameState, Position, Side
 from bgfmt.analysis import questions
+from bgfmt.extras.matches.annotate import annotate
 from bgfmt.game.display import html
 from tests.conftest import FIXTURES, GOLDEN
 

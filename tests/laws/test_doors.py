@@ -1,4 +1,4 @@
-"""The doors: what comes in by entry points, what an extra may know of the core, and the other names of packages."""
+"""Entry points: what enters by them, and what an extra may know of the core."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import bgfmt
 from bgfmt.tables import registry
 from tests.conftest import ROOT
 
@@ -26,26 +27,24 @@ def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
             entry.load()
 
 
-@pytest.mark.parametrize(
-    ("name", "real"),
-    [
-        ("bgfmt.matches", "bgfmt.extras.matches"),
-        ("bgfmt.matches.write_sgf", "bgfmt.extras.matches.sgf"),
-        ("bgfmt.annotate.text", "bgfmt.extras.matches.annotate.text"),
-        ("bgfmt.hosts.boards", "bgfmt.extras.hosts.boards"),
-        ("bgfmt.engine.bkg.player", "bgfmt.extras.lab.engine.bkg.player"),
-        ("bgfmt.articles.systems", "bgfmt.extras.lab.articles.systems"),
-        ("bgfmt.playing.dice", "bgfmt.extras.lab.playing.dice"),
-        ("bgfmt.study", "bgfmt.extras.lab.study"),
-        ("bgfmt.analysis.thumb.racing", "bgfmt.extras.lab.thumb.racing"),
-    ],
-)
-def test_two_names_are_one_module(name: str, real: str) -> None:
-    module = importlib.import_module(name)
-    assert module is importlib.import_module(real)
-    assert module.__name__ == module.__spec__.name == real  # type: ignore[union-attr]
-    with pytest.raises(ModuleNotFoundError):
-        importlib.import_module(f"{name}.nothing")
+@pytest.mark.parametrize("name", DOORS["bgfmt.names"])
+def test_names_of_extras_are_attributes_of_the_package(name: str) -> None:
+    assert getattr(bgfmt, name) is importlib.import_module(DOORS["bgfmt.names"][name])
+    assert name in dir(bgfmt)
+
+
+def test_types_are_declared_for_all_names_of_the_package() -> None:
+    """`__init__.pyi` declares each name of `__init__.py`, from the module that it comes from."""
+    declared = {}
+    for node in ast.parse((ROOT / "bgfmt/__init__.pyi").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bgfmt"):
+            for alias in node.names:
+                declared[alias.asname] = f"{node.module}:{alias.name}"
+    names = {name: getattr(bgfmt, name) for name in bgfmt.__all__}
+    assert set(declared) == set(names)
+    for name, place in declared.items():
+        module, _, attribute = place.partition(":")
+        assert names[name] is getattr(importlib.import_module(module), attribute), name
 
 
 def test_extras_import_public_names_of_the_core() -> None:

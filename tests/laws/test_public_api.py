@@ -26,13 +26,6 @@ def _fresh(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_modules_are_imported_by_the_names_of_the_reference() -> None:
-    _fresh(
-        "import bgfmt.identifiers, bgfmt.moves, bgfmt.orders; assert bgfmt.identifiers.parse and bgfmt.orders"
-    )
-    _fresh("import bgfmt; bgfmt.storage.create")
-
-
 @pytest.mark.slow
 def test_every_name_is_an_attribute_after_a_plain_import() -> None:
     _fresh(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bgfmt.articles import systems
 
 import bgfmt
 from bgfmt import Side
 from bgfmt.analysis import rank_plays
+from bgfmt.extras.lab.articles import systems
 from bgfmt.game import orders
 
 SCRIPT = Path(__file__).resolve().parents[1] / "bearoff.ijs"

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgfmt import Side, orders
+from bgfmt import Side
 from bgfmt.errors import PositionError
+from bgfmt.extras.lab.articles import orders
 from bgfmt.game.board import count, unrank_array
 
 N = 54264

@@ -3,7 +3,8 @@
 H. A. Peelle, "Backgammon tools in J", Vector 24 (1: expected rolls; 4: ace-point bearoffs): `Rolls`, `Pwin`, `Ace`,
 `BTree`, `BTreeA`, `DoubleOffAce`. A. Benjamin and A. M. Ross, "Enumerating backgammon positions: the perfect hash",
 Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.orders`, the hash itself. A blog of
-19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in `bgfmt.articles.points_game`.
+19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in
+`bgfmt.extras.lab.articles.points_game`.
 
 Where a function takes `exact`, fractions are calculated instead of doubles; `BTree` and `BTreeA` calculate in the
 kind of number given. Doubles are added in the articles' own order, so that they agree to the last bit.

@@ -2,7 +2,8 @@
 
 Counts are (..., points) arrays of chequers, the ace point first, of the side on roll and of the other; the two
 broadcast. Every function returns how far the other side is behind (or how sure the side on roll may be): the greater
-the number, the better for the side on roll. What a rule makes of the number is in `bgfmt.study.rules`; worked
+the number, the better for the side on roll. What a rule makes of the number is in
+`bgfmt.extras.lab.study.rules`; worked
 examples and doubts are in `docs/theory/thumb-rules.md`.
 
 Multiples of a tenth, a seventh or a sixth are compared as whole numbers of that part: binary fractions would put the
