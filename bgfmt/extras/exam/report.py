@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from html import escape
-from math import erfc, sqrt
 from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.exam import plots
 from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.judging import Judged, findings
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, Array
+from bgfmt.extras.exam.statistics import sign_flip_p, weighted_mean
 from bgfmt.extras.matches.annotate.page import document, escaped
 from bgfmt.game.display import board
 from bgfmt.game.drawing import draw, printable
@@ -38,21 +39,14 @@ def groups(judged: Judged) -> dict[str, dict[str, Array]]:
     }
 
 
-def _mean(values: Array, weight: Array) -> tuple[float, float]:
-    """The weighted mean and its standard error, 0 without values."""
-    if not len(values):
-        return 0.0, 0.0
-    mean = float(np.average(values, weights=weight))
-    return mean, sqrt(float(np.sum(weight**2 * (values - mean) ** 2))) / float(weight.sum())
-
-
 def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
-    """What some decisions cost: means weighted by how often a question comes up. None where there are none."""
+    """Return what some decisions cost, means weighted by how often a question comes up; None without decisions."""
     rows = rows & judged.decided
     if not rows.any():
         return None
-    equity, wrong = judged.equity[rows], judged.wrong[rows]
-    mean, error = _mean(equity, judged.exam.weight[rows])
+    equity = judged.equity[rows]
+    wrong = judged.wrong[rows]
+    mean, error = weighted_mean(equity, judged.exam.weight[rows], judged.exam.clusters[rows])
     lost = {"points": judged.points[rows & ~judged.match], "mwc": judged.loss[rows & judged.match]}
     told: dict[str, Any] = {
         "decisions": len(wrong), "wrong": int(wrong.sum()), "wrong_share": float(wrong.mean()),
@@ -65,28 +59,37 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
-    """How far equities and chances to win are from the true ones."""
+    """Return how far equities and win probabilities are from the true ones, by what and where.
+
+    At scores the equity is the probability to win the match. `bins` are [mean said, mean true, count] of a tenth of
+    the axis each, those at the ends with all that lies beyond.
+    """
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
         for where, mask in (("money", ~judged.match), ("score", judged.match)):
-            off = judged.off[k][mask]
-            off = off[~np.isnan(off)]
-            if len(off):
-                out[f"{name}, {where}"] = {
-                    "answers": len(off), "mean_error": float(off.mean()),
-                    "rms_error": float(np.sqrt((off**2).mean())),
-                    "greatest_error": float(np.abs(off).max()),
-                }  # fmt: skip
-    if "equity, money" in out:
-        rows = ~np.isnan(judged.off[0]) & ~judged.match
-        said, off = judged.answers.numbers[rows, 0], judged.off[0][rows]
-        place = np.clip(np.floor((said + 1) * 5), 0, 9).astype(int)
-        out["bins"] = [
-            [float(said[place == k].mean()), float((said - off)[place == k].mean()), int((place == k).sum())]
-            for k in range(10)
-            if (place == k).any()
-        ]
+            rows = mask & ~np.isnan(judged.off[k])
+            if not rows.any():
+                continue
+            off = judged.off[k][rows]
+            low = -1.0 if (name, where) == ("equity", "money") else 0.0
+            out[f"{name}, {where}"] = {
+                "answers": len(off),
+                "mean_error": float(off.mean()),
+                "rms_error": float(np.sqrt((off**2).mean())),
+                "greatest_error": float(np.abs(off).max()),
+                "bins": _bins(judged.answers.numbers[rows, k], off, low),
+            }
     return out
+
+
+def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
+    """Return [mean said, mean true, count] for each tenth from `low` to 1 that has values."""
+    tenths = np.clip(np.floor(10 * (said - low) / (1 - low)), 0, 9).astype(int)
+    found = []
+    for tenth in np.unique(tenths):
+        rows = tenths == tenth
+        found.append([float(said[rows].mean()), float((said - off)[rows].mean()), int(rows.sum())])
+    return found
 
 
 def case(judged: Judged, number: int) -> dict[str, Any]:
@@ -121,21 +124,29 @@ def worst(judged: Judged, most: int) -> list[int]:
 
 
 def paired(a: Judged, b: Judged) -> dict[str, Any]:
-    """Two candidates on the decisions that both answered; differences are of equities lost, first less second."""
+    """Compare two candidates on the decisions that both answered; `difference` is the first less the second."""
     rows = a.decided & b.decided
-    mean, error = _mean((a.equity - b.equity)[rows], a.exam.weight[rows])
-    first, second = int((a.wrong & ~b.wrong)[rows].sum()), int((b.wrong & ~a.wrong)[rows].sum())
-    sure = abs(mean) / error if error else 0.0
-    odd = abs(first - second) / sqrt(first + second) if first + second else 0.0
+    weight = a.exam.weight[rows]
+    clusters = a.exam.clusters[rows]
+    lost = (a.equity - b.equity)[rows]
+    wrong = a.wrong[rows].astype(int) - b.wrong[rows]
+    mean, error = weighted_mean(lost, weight, clusters)
     return {
-        "decisions": int(rows.sum()), "difference": mean, "standard_error": error, "p": erfc(sure / sqrt(2)),
-        "wrong_first_only": first, "wrong_second_only": second, "p_wrong": erfc(odd / sqrt(2)),
-    }  # fmt: skip
+        "decisions": int(rows.sum()),
+        "positions": len(np.unique(clusters)),
+        "difference": mean,
+        "standard_error": error,
+        "p": sign_flip_p(weight * lost, clusters),
+        "wrong_first_only": int((wrong > 0).sum()),
+        "wrong_second_only": int((wrong < 0).sum()),
+        "p_wrong": sign_flip_p(wrong, clusters),
+    }
 
 
 def as_dict(judged: Judged, most: int) -> dict[str, Any]:
-    answers, seconds, known = judged.answers, judged.answers.seconds, calibration(judged)
-    bins = known.pop("bins", [])
+    answers = judged.answers
+    seconds = answers.seconds
+    known = calibration(judged)
     told = {"all": seconds.sum(), "mean": seconds.mean(), "greatest": seconds.max(initial=0)}
     return {
         "engine": judged.name,
@@ -149,7 +160,7 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
             for by, parts in groups(judged).items()
         },
         "calibration": known,
-        "bins": bins,
+        "bins": known["equity, money"]["bins"] if "equity, money" in known else [],
         "worst": [case(judged, number) for number in worst(judged, most)],
         "failures": [
             {"number": n, "status": STATUS[int(answers.status[n])], "words": words}
@@ -177,8 +188,8 @@ class Report:
         title = " beside ".join(printable(told["engine"], 80) for told in self.told)
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
         for told, judged in zip(self.told, self.judged, strict=True):
-            body += _section(told, judged)
-        return document(title, body, PLOT)
+            body += _section(told, judged, named=len(self.told) > 1)
+        return document(title, body, plots.STYLE)
 
     def written(self, name: str) -> str:
         """As a file of that name has it."""
@@ -190,10 +201,12 @@ class Report:
         """The comparison of two in words."""
         if self.paired is not None:
             told, first, second = self.paired, *(one["engine"] for one in self.told)
-            yield f"{first} beside {second}, {told['decisions']:,} decisions of both"
+            yield (
+                f"{first} beside {second}, {told['decisions']:,} decisions of both on {told['positions']:,} positions"
+            )
             yield (
                 f"  equity lost, first less second: {told['difference']:+.6f}, "
-                f"standard error {told['standard_error']:.6f}, p {told['p']:.2g} (paired)"
+                f"standard error {_number(told['standard_error'])}, p {told['p']:.2g} (paired, by position)"
             )
             alone = (
                 f"first alone {told['wrong_first_only']:,}, in the second alone {told['wrong_second_only']:,}"
@@ -204,13 +217,17 @@ class Report:
 # -- in words ------------------------------------------------------------------------------------------------------
 
 
+def _number(error: float | None) -> str:
+    return f"{error:.6f}" if error is not None else "unknown "
+
+
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     """Figures by heading."""
     points, mwc = row["points_lost"], row["mwc_lost"]
     return {
         "decisions": f"{row['decisions']:,}", "wrong": f"{row['wrong']:,}",
         "best": f"{100 * (1 - row['wrong_share']):.2f} %", "equity lost": f"{row['equity_lost']:.6f}",
-        "st. error": f"{row['standard_error']:.6f}", "worst": f"{row['worst_equity']:.4f}",
+        "st. error": _number(row["standard_error"]), "worst": f"{row['worst_equity']:.4f}",
         "points lost": "" if points is None else f"{points:.6f}",
         "MWC lost": "" if mwc is None else f"{100 * mwc:.4f} %",
     }  # fmt: skip
@@ -259,15 +276,19 @@ def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
 
 # -- as a page ---------------------------------------------------------------------------------------------
 
-PLOT = """.plot{display:block;width:100%;max-width:34rem;height:auto}
-.plot rect{fill:var(--x)}.plot circle{fill:var(--bad)}
-.plot line{stroke:var(--line)}.plot text{font:11px system-ui,sans-serif;fill:var(--text)}.plot .e{text-anchor:end}
-.plot .m{text-anchor:middle}"""
+#: headings of the plots, by the names of `calibration`
+CALIBRATIONS = {
+    "equity, money": "Equity, for money",
+    "equity, score": "Match win probability, at scores",
+    "win, money": "Game win probability, for money",
+    "win, score": "Game win probability, at scores",
+}
 
 
-def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
+def _section(told: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
     exam = told["set"]
-    yield f"<h2>{escaped(told['engine'], 80)}</h2>"
+    if named:
+        yield f"<h2>{escaped(told['engine'], 80)}</h2>"
     about = f"{exam['name']}: {exam['questions']:,} questions, {exam['purpose']}. "
     about += f"Made by {exam['origin']}. SHA-256 {exam['digest']}."
     yield f'<p class="soft">{escaped(about, 600)}</p>'
@@ -287,10 +308,13 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
         yield "<h3>Losses</h3>"
         counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
         names = ["none", *(f"to {edge:g}" for edge in BINS[1:])]
-        yield _bars(dict(zip(names, counts, strict=True)))
-    if told["bins"]:
-        yield "<h3>Equities said (across) and true (up), for money</h3>"
-        yield _scatter(told["bins"])
+        yield plots.bars(dict(zip(names, counts, strict=True)))
+    if told["calibration"]:
+        yield '<h3>Calibration</h3><div class="plots">'
+        for name, one in told["calibration"].items():
+            plot = plots.calibration(name, one["bins"])
+            yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
+        yield "</div>"
     if told["worst"]:
         yield '<h3>The worst</h3><div class="cards">'
         for one in told["worst"]:
@@ -306,28 +330,3 @@ def _section(told: dict[str, Any], judged: Judged) -> Iterator[str]:
 def _html_row(title: str, row: dict[str, Any]) -> str:
     shown = "".join(f"<td>{cell}</td>" for name, cell in _cells(row).items() if name != "st. error")
     return f'<tr><td class="l">{escaped(title, 60)}</td>{shown}</tr>'
-
-
-def _bars(counts: dict[str, int]) -> str:
-    """Bars by name, as long as the logarithm of the counts."""
-    most = np.log10(1 + max(counts.values()))
-    out = [
-        f'<svg class="plot" viewBox="0 0 480 {20 * len(counts) + 4}" role="img" aria-label="decisions by loss">'
-    ]
-    for k, (name, count) in enumerate(counts.items()):
-        y, width = 20 * k + 2, 300 * np.log10(1 + count) / most
-        out.append(f'<text class="e" x="76" y="{y + 13}">{name}</text>')
-        out.append(f'<rect x="82" y="{y}" width="{width:.1f}" height="16"/>')
-        out.append(f'<text x="{88 + width:.1f}" y="{y + 13}">{count:,}</text>')
-    return "".join([*out, "</svg>"])
-
-
-def _scatter(bins: list[list[float]]) -> str:
-    """True equities by those said."""
-    out = ['<svg class="plot" viewBox="0 0 320 320" role="img" aria-label="calibration">']
-    out.append('<line x1="20" y1="300" x2="300" y2="20"/><line x1="20" y1="160" x2="300" y2="160"/>')
-    out.append('<line x1="160" y1="20" x2="160" y2="300"/><text class="m" x="160" y="316">0</text>')
-    for said, true, many in bins:
-        x, y = (160 + 140 * float(np.clip(v, -1.1, 1.1)) for v in (said, -true))
-        out.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + np.log10(many):.1f}"/>')
-    return "".join([*out, "</svg>"])

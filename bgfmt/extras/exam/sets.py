@@ -139,6 +139,14 @@ class Exam:
         """(plays, points) int8: `results` as chequers."""
         return board.unrank_array(self.results, self.points)
 
+    @cached_property
+    def clusters(self) -> Array:
+        """Return (N,) integers from 0, one for each position: chequers of both sides, whatever is asked about it."""
+        sides = [np.unique(board.rank_array(side), return_inverse=True) for side in (self.us, self.them)]
+        (_, us), (others, them) = sides
+        _, numbers = np.unique(us * len(others) + them, return_inverse=True)
+        return np.asarray(numbers)
+
     def _arrays(self) -> dict[str, Array]:
         return {name: getattr(self, name) for name in (*(self.rows.dtype.names or ()), *LISTS)}
 
