@@ -148,6 +148,11 @@ class PositionError(BgfmtError, ValueError):
     """Not a legal side, position or identifier."""
 
 
+#: why a position in which a chequer may still be hit has no answer, and who has one
+CONTACT = "contact: the sides have not passed each other"
+WHO_ANSWERS_CONTACT = "bgfmt answers races; GNU Backgammon and eXtreme Gammon answer contact"
+
+
 class NotCoveredError(BgfmtError, LookupError):
     """A legal position that lies outside the database asked."""
 

@@ -37,7 +37,7 @@ from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
-from bgfmt.game.state import GameState, as_state, cube_owner
+from bgfmt.game.state import OVER, GameState, as_state, cube_owner
 from bgfmt.met import Met
 from bgfmt.met.score import Score
 from bgfmt.storage import PathLike
@@ -188,7 +188,7 @@ class Advisor:
 
     def equities(self, state: Asking) -> PositionEquities:
         """Chances and money equities before the roll, whatever the score, by the first source that has them."""
-        return self.sources.equities(as_state(state))
+        return self.sources.equities(_going_on(state))
 
     def cube(self, state: Asking) -> CubeAction:
         """Whether to double and what to answer, for the cube as it lies; in a match at the score.
@@ -197,7 +197,7 @@ class Advisor:
         What the rounding of a table could turn is calculated, up to the limit; what the error of an estimate could
         turn is played out, where an oracle is asked.
         """
-        state = as_state(state)
+        state = _going_on(state)
         hyper = self.sources.hypergammon(state)
         if hyper is None:
             choose.check_race(state.position)
@@ -227,7 +227,7 @@ class Advisor:
         """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
         from bgfmt.analysis.ondemand import scores_grid
 
-        state, sources = as_state(state), self.sources
+        state, sources = _going_on(state), self.sources
         grid = partial(
             scores_grid,
             state.position,
@@ -252,7 +252,7 @@ class Advisor:
         measure : "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless",
         "mean" or "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
         """
-        state = as_state(state)
+        state = _going_on(state)
         position = state.position.check()
         if state.dice is None:
             raise PositionError("no dice: say which roll to play")
@@ -312,7 +312,7 @@ class Advisor:
         A game is resigned that is certainly lost by exact or two-sided numbers, and only where no gammon can be
         lost. An offer is accepted when playing on could not win more.
         """
-        state = as_state(state)
+        state = _going_on(state)
         return self._accepted(state) if state.resigned else self._resigned(state)
 
     def _accepted(self, state: GameState) -> Resignation:
@@ -358,7 +358,7 @@ class Advisor:
 
     def decide(self, state: Asking) -> Decision:
         """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
-        state = as_state(state)
+        state = _going_on(state)
         position = state.position.check()
         if state.kind == "resignation":
             answer = self.resignation(state)
@@ -397,6 +397,14 @@ class Advisor:
         ranked = self.plays(state)
         best = ranked.best
         return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
+
+
+def _going_on(asked: Asking) -> GameState:
+    """Return the state asked about; PositionError for one in which the game is over."""
+    state = as_state(asked)
+    if state.ended:
+        raise PositionError(OVER[state.ended])
+    return state
 
 
 def _action(equities: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:

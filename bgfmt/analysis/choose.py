@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
+from bgfmt.errors import CONTACT, WHO_ANSWERS_CONTACT, CapabilityError, NotCoveredError, PositionError
 from bgfmt.files.database import Database
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import GammonTwoSided, OneSided, Table, TwoSided, of_kind
@@ -44,7 +44,7 @@ def check_race(position: Position) -> None:
     """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
     check_going_on(position)
     if position.contact:
-        raise NotCoveredError(f"{position}: the sides have not passed each other")
+        raise NotCoveredError(f"{position}: {CONTACT}; {WHO_ANSWERS_CONTACT}")
 
 
 def two_sided_for(

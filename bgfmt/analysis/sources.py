@@ -22,7 +22,7 @@ from bgfmt.analysis import choose, races
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
 from bgfmt.analysis.cube import turned
 from bgfmt.analysis.library import Library
-from bgfmt.errors import NotCoveredError, SolverError, TooMuchWorkError
+from bgfmt.errors import CONTACT, NotCoveredError, SolverError, TooMuchWorkError
 from bgfmt.game.board import BAR, MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
@@ -135,7 +135,7 @@ class Sources:
         alone = len(tables) == len(self.tables) > 0
         if began == MAX_CHEQUERS and not alone:
             if tables and position.contact:
-                why = "the sides have not passed each other; a table of hypergammon answers where it is named alone"
+                why = f"{CONTACT}; a table of hypergammon answers where it is named alone"
                 raise NotCoveredError(f"{position}: {why}")
             return None
         choose.check_going_on(position.check())

@@ -347,6 +347,11 @@ def asides(
         lines.append(DICE)
     if state is not None and state.limit < GameState.limit and state.cube_in_use:
         lines.append(f"the largest cube, {1 << state.limit}, is not looked at")
+    if state is not None and state.beavered:
+        word = "beaver" if state.beavered == 1 else "raccoon"
+        lines.append(
+            f"a {word} has been offered, which is not looked at; the answer is that to the first double"
+        )
     if asked.insight and getattr(answer, "insight", None) is None:
         lines.append("no insight: it takes a decision at one score that is not estimated")
     if state is None or not named:

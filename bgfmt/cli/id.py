@@ -35,7 +35,9 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
     "dice": lambda state: state.dice and sorted(state.dice),
     "cube": lambda state: (state.cube_value, state.owner),
     "double": lambda state: state.doubled,
+    "beaver": lambda state: state.beavered,
     "resignation": lambda state: state.resigned,
+    "end of the game": lambda state: state.ended,
     "score": lambda state: (state.away, state.length),
     "Crawford game": lambda state: state.crawford,
     "Jacoby rule": lambda state: bool(state.jacoby),
@@ -75,7 +77,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
         found = {name: _form(name, state, size) for name in names}
         if form and found[form]["text"] is None:
             raise PositionError(found[form]["reason"])
-        return {"asked": text, "forms": found}
+        return {"asked": text, "forms": found, "notes": list(state.notes)}
 
     if words == ("-",):
         return options.each_line((lambda text: answer(text)["forms"][form]["text"]) if form else answer)
@@ -93,6 +95,8 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
         click.echo(f"{name:<12} " + (one["text"] or one["reason"]).replace("\n", f"\n{'':<13}"))
         if lost:
             click.echo(f"{'':<13}(without {lost})")
+    if found["notes"]:
+        note(f"not converted: {', '.join(found['notes'])}")
     return 0
 
 

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from bgfmt import errors
+from bgfmt.cli.lines import texts
 
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
@@ -164,13 +165,12 @@ def hint(error: BaseException) -> str:
 def each_line(answer: Callable[[str], Any]) -> int:
     """Answer each line of standard input by a line of JSON, errors too; 1 when any line had an error, else 0.
 
+    The lines of a pasted board are one question.
+
     answer : gives the answer to one line, or a list of answers; text is printed as it is.
     """
     failed = 0
-    for raw in sys.stdin:
-        text = raw.strip()
-        if not text:
-            continue
+    for text in texts(sys.stdin):
         try:
             found = answer(text)
         except errors.BgfmtError as error:

@@ -6,18 +6,27 @@ a question is about is relative, the player on roll first: `position`, `owner`, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 
 Kind = Literal["play", "cube", "take", "resignation"]
+Ended = Literal["", "over", "resigned", "passed"]
 Owner = Literal["centered", "owned", "opponent"]
 OWNERS: tuple[Owner, ...] = ("centered", "owned", "opponent")
 _WORDS: dict[str, Owner] = {owner: owner for owner in OWNERS} | {"centred": "centered"}
 _WORDS |= {"us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
+Dice = tuple[int, int] | str
 LARGEST_CUBE = 1 << 20
+#: by how a game has ended: that there is nothing to decide
+OVER: dict[Ended, str] = {
+    "over": "the game is over",
+    "resigned": "the game is over: a player has resigned",
+    "passed": "the game is over: the double was passed",
+}
 START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2)
 
 
@@ -37,6 +46,9 @@ class GameState:
     limit : log2 of the largest cube.
     cube_in_use : False where the game is played without a cube.
     chequers : how many a side began with; fewer than 15 in hypergammon.
+    beavered : how often a pending double has been turned back: 1 a beaver, 2 a raccoon.
+    ended : how the game has ended where the identifier says that it has: "over", "resigned", "passed"; else "".
+    notes : what an identifier says beside, in words, for which no field is. They do not make states different.
     """
 
     sides: tuple[Side, Side] = (START, START)
@@ -55,14 +67,17 @@ class GameState:
     cube_in_use: bool = True
     chequers: int = 15
     names: tuple[str, str] = ("P0", "P1")
+    beavered: int = 0
+    ended: Ended = ""
+    notes: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.turn not in (0, 1) or self.cube_owner not in (None, 0, 1):
             raise PositionError(f"players are 0 and 1, not {self.turn} and {self.cube_owner}")
         if not 1 <= self.cube_value <= LARGEST_CUBE or self.cube_value & (self.cube_value - 1):
             raise PositionError(f"a cube shows 1, 2, 4, ..., not {self.cube_value}")
-        if self.dice is not None and not all(1 <= die <= 6 for die in self.dice):
-            raise PositionError(f"dice show 1 to 6, not {self.dice[0]} and {self.dice[1]}")
+        if self.dice is not None:
+            object.__setattr__(self, "dice", pair_of_dice(self.dice))
         if self.length < 0 or min(self.scores) < 0:
             raise PositionError(f"no match to {self.length} stands at {self.scores[0]} to {self.scores[1]}")
 
@@ -70,7 +85,7 @@ class GameState:
     def of(
         cls,
         position: Position,
-        dice: tuple[int, int] | None = None,
+        dice: Dice | None = None,
         *,
         cube: str = "centered",
         cube_value: int = 1,
@@ -93,7 +108,8 @@ class GameState:
             raise PositionError("in the Crawford game one side needs one point")
         owner = {"centered": None, "owned": 1, "opponent": 0}[cube_owner(cube)]
         fields |= {"scores": scores, "length": length, "crawford": crawford}
-        return cls((position.them, position.us), 1, dice, cube_value, owner, **fields)
+        rolled = None if dice is None else pair_of_dice(dice)
+        return cls((position.them, position.us), 1, rolled, cube_value, owner, **fields)
 
     @classmethod
     def parse(cls, text: str) -> GameState:
@@ -155,13 +171,22 @@ class GameState:
             return "take"
         return "play" if self.dice else "cube"
 
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended: a side has no chequers left, has passed, or has resigned."""
+        return bool(self.ended) or not all(side.chequers for side in self.sides)
+
+    def noted(self, *notes: str) -> GameState:
+        """Return the same state with more notes."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
     def before_roll(self) -> GameState:
         """The same state before the roll and before any offer, as a cube decision is asked."""
-        return replace(self, dice=None, doubled=False, resigned=0)
+        return replace(self, dice=None, doubled=False, resigned=0, beavered=0)
 
-    def rolled(self, dice: tuple[int, int]) -> GameState:
-        """The same state with these dice."""
-        return replace(self, dice=dice, doubled=False, resigned=0)
+    def rolled(self, dice: Dice) -> GameState:
+        """Return the same state with these dice, (2, 1) or "21"."""
+        return replace(self, dice=pair_of_dice(dice), doubled=False, resigned=0, beavered=0)
 
     def as_money(self) -> GameState:
         """The same state without a score, as if played for money."""
@@ -196,6 +221,19 @@ def as_state(position: GameState | Position | str) -> GameState:
     if not isinstance(position, GameState):
         raise PositionError(f"a state, a position or text is asked about, not {type(position).__name__}")
     return position
+
+
+def pair_of_dice(dice: Dice) -> tuple[int, int]:
+    """Return two dice in the order given, of a pair or of "21", "2-1", "2 1", "2,1"; PositionError for others."""
+    try:
+        numbers = [int(die) for die in (re.sub(r"[-, /]", "", dice) if isinstance(dice, str) else dice)]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) != 2:
+        raise PositionError(f"a roll is two dice such as 61 or (6, 1), not {dice!r:.40}")
+    if not all(1 <= die <= 6 for die in numbers):
+        raise PositionError(f"dice show 1 to 6, not {numbers[0]} and {numbers[1]}")
+    return numbers[0], numbers[1]
 
 
 def cube_owner(name: str) -> Owner:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, NotCoveredError, PositionError, extra
+from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionError, extra
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
@@ -571,7 +571,7 @@ class OfRaces(OfBothSides):
     def covers(self, asked: Side | Position) -> str | None:
         reason = super().covers(asked)
         if reason is None and isinstance(asked, Position) and asked.contact:
-            return f"{asked}: the sides have not passed each other"
+            return f"{asked}: {CONTACT}"
         return reason
 
 

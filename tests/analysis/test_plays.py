@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from bgfmt.analysis import rank_all_rolls, rank_many, rank_plays
+from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.bulk import results_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import parse_roll, side_plays
+from bgfmt.game.state import GameState
 from bgfmt.tables import TwoSided
 from bgfmt.tables.rolls import rolls_of
 from tests.support.analysis_tables import exact_two_sided, means, one_sided, stored_two_sided
@@ -289,3 +291,10 @@ def test_what_is_refused():
         rank_plays(table, Position(Side(0, 1), Side(*[0] * 23, 1)), "21")
     with pytest.raises(NotCoveredError, match="cubeful"):
         rank_many(one_sided(), [Side(1)], [Side(1)], [[2, 1]])
+
+
+def test_contact_is_named_and_who_answers_it() -> None:
+    with Advisor() as advisor, pytest.raises(NotCoveredError) as caught:
+        advisor.cube(GameState())
+    assert "contact" in str(caught.value)
+    assert "GNU Backgammon and eXtreme Gammon" in str(caught.value)

@@ -39,9 +39,8 @@ def test_what_is_not_lost_comes_back(capsys: pytest.CaptureFixture[str]) -> None
     for vector in VECTORS:
         state = parse(vector["xgid"])
         for name, form in said(capsys, vector["xgid"]).items():
-            if form["text"] is None:
-                assert form["reason"] == "an OGID is made of positions without a pending double"
-            elif FORMS[name][1]:
+            assert form["text"] is not None
+            if FORMS[name][1]:
                 back = parse(str(form["text"]))
                 assert {fact for fact, of in FACTS.items() if of(back) != of(state)} == set(form["lost"])  # type: ignore[call-overload]
                 lost |= {(name, fact) for fact in form["lost"]}  # type: ignore[attr-defined]
@@ -83,6 +82,28 @@ def test_one_form_and_what_it_loses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["id", "XGID=-DCA------------------bcc-:1:1:1:65:0:0:0:0:10", "--to", "key"]) == 0
     out, err = capsys.readouterr()
     assert (out, err) == ("HHADAAAANOAFAAAAAAAA\n", "bgfmt: not in it: dice, cube\n")
+
+
+def test_what_no_form_holds_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    ogid = "mnnnoooo:11122233:N0N:31:B:C:0:0:5G15:12"
+    assert run(["id", ogid, "--to", "xgid"]) == 0
+    assert capsys.readouterr().err == "bgfmt: not converted: game state C, at most 15 games, move 12\n"
+    assert run(["id", ogid, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == ["game state C", "at most 15 games", "move 12"]
+
+
+def test_a_pending_beaver_is_lost_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    beaver = "XGID=-DCA------------------bcc-:0:0:1:B:0:0:0:0:10"
+    forms = said(capsys, beaver)
+    assert forms["xgid"] == {"text": beaver, "lost": []}
+    assert forms["gnubg-id"]["lost"] == ["beaver"]
+    assert forms["ogid"]["lost"] == ["beaver"]
+
+
+def test_an_ended_game_has_no_decision(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("cube", "play"):
+        assert run([command, "mnnnoooo:11122233:N0P:31:B:D:0:0:0:0"]) == 2
+        assert "the game is over: the double was passed" in capsys.readouterr().err
 
 
 # -- match equity tables ---------------------------------------------------------------------------------

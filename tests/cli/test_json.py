@@ -142,7 +142,7 @@ CASES = [
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --away 2-3"),
     ("Plays", "play os_p06.bd 0,1,0,0,1 21 --measure off:1 --top 2"),
     ("Plays", "play ts_06x04.bd 0,1,0,0,1/0,1,1 all --top 1 --jacoby"),
-    ("Identified", "id XGID=-DCA------------------bcc-:1:1:1:D:0:0:1:0:10 --table 6x8"),
+    ("Identified", "id XGID=-DCA------------------bcc-:1:1:1:D:0:0:1:0:10 --table 2x2"),
     ("Met shown", "met"),
     ("Met shown", "met g11"),
     ("Met shown", "met g11 mec26"),

@@ -281,7 +281,6 @@ CONFLICTS = [
     ["cube", TS, "XGID=-A----------------------a-:0:0:1:00:3:4:1:7:10"],
     ["judge", TS, "XGID=-A----------------------a-:0:0:1:00:3:4:1:7:10", "--no-double"],
     ["id", "1 1 / 1", "--to", "number", "--table", "1x1"],
-    ["id", "XGID=-A----------------------a-:0:0:1:D:0:0:0:0:10", "--to", "ogid"],
     ["play", TS, "1 / 1", "77"],
     ["judge", TS, "1 / 1", "--double", "--no-double"],
     ["label", "labels.jsonl", "-o", "OUT.csv"],

@@ -69,9 +69,10 @@ def positions(draw: st.DrawFn) -> Position:
 
 @st.composite
 def states(draw: st.DrawFn) -> GameState:
-    """Any state without a pending double."""
+    """Any state, with dice or a pending double."""
     position, length = draw(positions()), draw(st.integers(0, 25))
     dice = draw(st.one_of(st.none(), st.tuples(st.integers(1, 6), st.integers(1, 6))))
+    doubled = dice is None and draw(st.booleans())
     top = max(0, length - 1)
     return GameState(
         (position.us, position.them),
@@ -79,6 +80,7 @@ def states(draw: st.DrawFn) -> GameState:
         cube_value=1 << draw(st.integers(0, 6)),
         cube_owner=draw(st.sampled_from([None, 0, 1])),
         dice=(max(dice), min(dice)) if dice else None,
+        doubled=doubled,
         scores=(draw(st.integers(0, top)), draw(st.integers(0, top))) if length else (0, 0),
         length=length,
         jacoby=draw(st.booleans()) if not length else None,

@@ -124,3 +124,15 @@ def test_the_printed_form_is_read_back(side: Side) -> None:
 
 def test_one_pip() -> None:
     assert "1 chequer, 1 pip, 14 off" in draw_side(Side(1))
+
+
+@pytest.mark.parametrize("dice", [(2, 1), "21", "2-1", "2 1", "2,1", [2, 1]])
+def test_dice_as_text_or_as_a_pair(dice: object) -> None:
+    assert GameState.of(HERE).rolled(dice).dice == (2, 1)  # type: ignore[arg-type]
+    assert GameState.of(HERE, dice) == GameState.of(HERE, (2, 1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dice", ["2", "211", "x1", "", (2,), (2, None), 21, (7, 1), "07", object()])
+def test_no_dice(dice: object) -> None:
+    with pytest.raises(PositionError, match="dice"):
+        GameState.of(HERE).rolled(dice)  # type: ignore[arg-type]

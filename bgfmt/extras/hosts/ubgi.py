@@ -11,7 +11,7 @@ from typing import IO, Any
 from bgfmt import __version__
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.engines import Decider, Outside
-from bgfmt.errors import BgfmtError, NotCoveredError
+from bgfmt.errors import CONTACT, BgfmtError, NotCoveredError
 from bgfmt.extras.hosts.external import format_play, spoken
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
@@ -233,7 +233,7 @@ def _covered(state: GameState) -> Iterator[None]:
     try:
         yield
     except NotCoveredError:
-        where = "the sides have not passed each other" if state.position.contact else "no table covers it"
+        where = CONTACT if state.position.contact else "no table covers it"
         raise Refused(f"not_covered {where}") from None
 
 

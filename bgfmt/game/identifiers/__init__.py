@@ -25,6 +25,7 @@ from bgfmt.game.identifiers.gnubg_id import (
     position_ids,
     position_key,
 )
+from bgfmt.game.identifiers.ogid import DAMAGED as DAMAGED_OGID
 from bgfmt.game.identifiers.ogid import PATTERN as OGID
 from bgfmt.game.identifiers.ogid import from_ogid, ogid
 from bgfmt.game.identifiers.xgid import from_xgid, xgid
@@ -42,6 +43,7 @@ __all__ = [
     "from_position_ids",
     "from_xgid",
     "gnubg_id",
+    "holds_identifier",
     "key_letters",
     "match_id",
     "ogid",
@@ -71,6 +73,12 @@ _BARE_GNUBG_ID = r"(?<![\w+/:])([A-Za-z0-9+/]{14}:[A-Za-z0-9+/]{12})(?![\w+/])"
 _PAIR = r"(?<![\w+/])([A-Za-z0-9+/]{14})[^\w+/]++(?:[^:\n]{1,30}[\s:=]\W{0,40})?([A-Za-z0-9+/]{12})(?![\w+/])"
 #: under any name or none: what has the form of a Position ID and can be one
 _UNNAMED = r"(?<![\w+/-])(?=[A-Z+/]*[a-z\d])(?=[a-z]*[A-Z\d+/])([A-Za-z0-9+/]{14})(?![\w+/-]|:\w)"
+#: a Position ID or Match ID with `-` and `_` for `+` and `/`, as addresses have them
+_URL_SAFE = re.compile(
+    r"(?<![\w+/-])(?=[\w-]*[_-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z\d])([A-Za-z0-9_-]{14}|[A-Za-z0-9_-]{12})(?![\w+/-])"
+)
+#: a Position ID, a Match ID or a key alone
+_WHOLE = r"[A-Za-z0-9+/]{14}|[A-Za-z0-9+/]{12}|[A-P]{20}"
 _TAG = r"(?i)</?[a-z][^<>]*>"
 _FIBS_LINE = r"(?<!\w)(board:[^\r\n]*)"
 _DRAWN = r"\+-?1[23]-1[14]-|\+2?24-23-"
@@ -133,8 +141,18 @@ def _mended(text: str) -> str:
     plain, tags = re.sub(_TAG, " ", text), "\n".join(re.findall(_TAG, text))  # such as the address of a link
     inside = tags and not any(_named_inside(plain)) and not any(_named_inside(_joined(plain)))
     inside = inside and (any(_named_inside(tags)) or any(_unnamed_inside(tags)) > any(_unnamed_inside(plain)))
-    text = (tags if inside else plain).strip(_QUOTES)
+    text = _URL_SAFE.sub(_standard, (tags if inside else plain).strip(_QUOTES))
     return re.sub(r"(?i)^(?:position|counts)\s*[:=]\s*(?=[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?/)", "", text)
+
+
+def _standard(found: re.Match[str]) -> str:
+    """Return a URL-safe identifier in the standard alphabet, and other words as they are."""
+    text = found[1].replace("-", "+").replace("_", "/")
+    try:
+        (from_position_id if len(text) == 14 else from_match_id)(text)
+    except PositionError:
+        return found[1]
+    return text
 
 
 def _joined(text: str) -> str:
@@ -187,7 +205,7 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
         yield from_fibs, match[1].rstrip()
     for match in re.finditer(_XGID, text):
         yield from_xgid, (match[1] or match[2]).rstrip(":")
-    for match in OGID.finditer(text):
+    for match in (*OGID.finditer(text), *DAMAGED_OGID.finditer(OGID.sub(" ", text))):
         yield from_ogid, match[0]
     text = OGID.sub(" ", text)  # whose first two fields may be as long as gnubg's
     pairs = [":".join(match.groups()) for match in re.finditer(_PAIR, text)]
@@ -212,6 +230,12 @@ def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str
         with suppress(PositionError):
             from_position_id(match[1])
             yield from_gnubg_id, match[1]
+
+
+def holds_identifier(text: str) -> bool:
+    """Return whether an identifier stands in a text, even a damaged one; counts alone are none."""
+    text = _mended(text)
+    return any(_named_inside(text)) or bool(re.fullmatch(_WHOLE, text)) or any(_unnamed_inside(text))
 
 
 def says_cube(text: str) -> bool:

@@ -84,7 +84,8 @@ def from_fibs(text: str) -> GameState:
     # where the line says how many are off, both sides' chequers add up to what the game began with
     began = {numbers.get(46 - player, -1) + sides[player].chequers for player in (0, 1)}
     rules = _rules(tail)
-    return GameState(
+    chequers = next(iter(began)) if len(began) == 1 and began <= {1, 2, 3} else GameState.chequers
+    state = GameState(
         sides,
         turn=1 if turn == 1 else 0,
         dice=dice if dice[0] else None,
@@ -98,9 +99,23 @@ def from_fibs(text: str) -> GameState:
         jacoby=bool(rules["jacobyrule"]) if "jacobyrule" in rules else None,
         beavers=bool(rules["beavers"]) if "beavers" in rules else None,
         cube_in_use=may_one or may_zero,
-        chequers=next(iter(began)) if len(began) == 1 and began <= {1, 2, 3} else 15,
+        chequers=chequers,
         names=(names[0], names[1]),
     )
+    return state.noted(*_notes(numbers, state, rules))
+
+
+def _notes(numbers: dict[int, int], state: GameState, rules: dict[str, int]) -> list[str]:
+    """Return what the line says and the state does not hold."""
+    notes = []
+    for player, side in enumerate(state.sides):
+        off = state.chequers - side.chequers
+        stated = numbers.get(46 - player, off)
+        if stated != off:
+            notes.append(f"{stated} chequers off of player {player}, not {off}")
+    if rules.get("crawfordrule") == 0:
+        notes.append("the Crawford rule is off")
+    return notes
 
 
 def _turn_to_gnubg(fields: list[str], numbers: dict[int, int]) -> None:

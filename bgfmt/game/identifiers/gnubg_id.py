@@ -15,9 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import START, GameState, as_state, full, side_of
+from bgfmt.game.state import START, Ended, GameState, as_state, full, side_of
 
 _Bits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
+#: how a game has ended, by the game state of a Match ID: 1 is a game being played, 0 none
+_ENDED: dict[int, Ended] = {2: "over", 3: "resigned", 4: "passed"}
+_PLAYING = 1
 ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 
 
@@ -79,11 +82,12 @@ def from_position_id(text: str) -> Position:
 def match_id(position: GameState | Position) -> str:
     """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
     state = as_state(position)
-    decision = 1 - state.turn if state.doubled else state.turn
+    decision = _decides(state)
+    game = next((number for number, ended in _ENDED.items() if ended == state.ended), _PLAYING)
     high, low = (max(state.dice), min(state.dice)) if state.dice else (0, 0)
     owner = 3 if state.cube_owner is None else state.cube_owner
     fields = (
-        (min(state.cube_power, 15), 4), (owner, 2), (state.turn, 1), (state.crawford, 1), (1, 3),
+        (min(state.cube_power, 15), 4), (owner, 2), (state.turn, 1), (state.crawford, 1), (game, 3),
         (decision, 1), (state.doubled, 1), (state.resigned, 2), (high, 3), (low, 3),
         (state.length, 15), (state.scores[0], 15), (state.scores[1], 15), (not state.jacoby, 1),
     )  # fmt: skip
@@ -92,6 +96,11 @@ def match_id(position: GameState | Position) -> str:
         bits |= (int(value) & ((1 << size) - 1)) << at
         at += size
     return base64.b64encode(bits.to_bytes(9, "little")).decode()
+
+
+def _decides(state: GameState) -> int:
+    """Return the player who is to act: the other one while a double or a resignation is pending."""
+    return 1 - state.turn if state.doubled or state.resigned else state.turn
 
 
 def gnubg_id(position: GameState | Position) -> str:
@@ -117,10 +126,11 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
         return bits >> at & ((1 << size) - 1)
 
     owner, turn, dice = field(4, 2), field(6, 1), (field(15, 3), field(18, 3))
+    game = field(8, 3)
     if owner == 2 or max(dice) > 6 or (0 in dice and dice != (0, 0)) or field(67, 5):
         raise PositionError(f"{text!r}: not a Match ID (cube owner {owner}, dice {dice[0]} and {dice[1]})")
     us, them = (START, START) if position is None else (position.us, position.them)
-    return GameState(
+    state = GameState(
         (them, us) if turn == 1 else (us, them),
         turn=turn,
         cube_value=1 << field(0, 4),
@@ -132,7 +142,14 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
         length=field(21, 15),
         crawford=bool(field(7, 1)),
         jacoby=not field(66, 1),
+        ended=_ENDED.get(game, ""),
     )
+    notes = [] if game else ["no game is being played"]
+    if game > max(_ENDED):
+        notes.append(f"game state {game}")
+    if field(11, 1) != _decides(state):
+        notes.append(f"player {field(11, 1)} is to decide")
+    return state.noted(*notes)
 
 
 # -- many at once ----------------------------------------------------------------------------------------

@@ -1,57 +1,173 @@
-"""OpenGammon's OGID. White is player 1 here; the colour field names the player who reached the position."""
+"""OpenGammon's OGID.
+
+Fields, separated by colons; those from the fourth on may be missing:
+
+    white:black:cube[:dice[:colour[:state[:white's score[:black's score[:length[:move[:chequers]]]]]]]]
+
+White is player 1 here. A chequer is a character, `0` to `9` and `a` to `p` for 0 to 25 on the absolute board (0 is
+White's bar, 25 Black's) and `q` for off. The cube is its owner (`N`, `W`, `B`, `D` dead, `?` unknown), log2 of its
+value, and an action: `N` none, `O` offered, `T` taken, `P` passed. The colour is the player who reached the position:
+the other one is on roll, and of an offered double the colour is the doubler. The one exception is state `IW` without
+dice, the beginning of a game, in which White is on roll.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from bgfmt.errors import PositionError
-from bgfmt.game.board import Position
-from bgfmt.game.state import GameState, as_state, sides_of, signed
+from bgfmt.game.board import Position, Side
+from bgfmt.game.state import LARGEST_CUBE, Ended, GameState, as_state, sides_of, signed
 
 PLACES = "0123456789abcdefghijklmnop"
-PATTERN = re.compile(r"(?<![\w:])[0-9a-p]*:[0-9a-p]*:[BWND?]\d[OTPN]:\d{0,2}:[WB](?::[\w:]*)?")
+OFF = "q"
+PATTERN = re.compile(r"(?<![\w:])[0-9a-q]+:[0-9a-q]+:[BWND?]\d{1,2}[OTPN](?!\w)(?::[\w:]*)?")
+#: what begins like an OGID and is none, so that the field can be named
+DAMAGED = re.compile(r"(?<![\w:])(?=[0-9a-q]*[a-q])[0-9a-q]{2,30}:[0-9a-q]{2,30}:\w\d{1,2}[A-Z](?::[\w:]*)?")
+MOST_FIELDS = 11
+#: game states of an ended game
+_ENDED: dict[str, Ended] = {
+    "P": "passed", "G": "over", "M": "over", "F": "over", "RG": "resigned", "RM": "resigned", "FF": "resigned",
+}  # fmt: skip
+_WRITTEN_STATES = {"": "", "passed": "G", "over": "G", "resigned": "RG"}
+
+
+class _Length(NamedTuple):
+    points: int
+    letter: str  # C Crawford game, L after it, G a number of games
+    games: str
 
 
 def ogid(position: GameState | Position) -> str:
-    """The OGID of a state; a pending double has none."""
+    """Return the OGID of a state. Jacoby, beavers and a resignation are not in it."""
     state = as_state(position)
-    if state.doubled:
-        raise PositionError("an OGID is made of positions without a pending double")
     counts = list(zip(PLACES, reversed(signed(state)), strict=True))
-    white, black = ("".join(place * (sign * count) for place, count in counts) for sign in (1, -1))
+    white = "".join(place * count for place, count in counts)
+    black = "".join(place * -count for place, count in counts)
     owner = {None: "N", 1: "W", 0: "B"}[state.cube_owner]
+    if not state.cube_in_use and state.cube_owner is None:
+        owner = "D"
+    action = "O" if state.doubled else "P" if state.ended == "passed" else "N"
     dice = "".join(map(str, sorted(state.dice))) if state.dice else ""
-    colour = "B" if state.turn == 1 else "W"
+    reached_by = state.turn if state.doubled else 1 - state.turn
+    word = "D" if state.doubled else _WRITTEN_STATES[state.ended]
     length = f"{state.length}{'C' if state.crawford else 'L' if state.post_crawford else ''}"
-    scores = f"{state.scores[1]}:{state.scores[0]}"
-    return f"{white}:{black}:{owner}{state.cube_power}N:{dice}:{colour}::{scores}:{length}:0"
+    fields = [
+        white, black, f"{owner}{state.cube_power}{action}", dice, "BW"[reached_by], word,
+        str(state.scores[1]), str(state.scores[0]), length, "0",
+    ]  # fmt: skip
+    if state.chequers != GameState.chequers:
+        fields.append(str(state.chequers))
+    return ":".join(fields)
 
 
 def from_ogid(text: str) -> GameState:
-    """The state of an OGID."""
-    if not PATTERN.fullmatch(text):
-        raise PositionError(f"{text[:40]!r}: not an OGID")
-    fields = text.split(":") + [""] * 5
-    if set(fields[0]) & set(fields[1]):
-        raise PositionError("OGID: both sides stand on one point")
-    counts = [fields[0].count(place) - fields[1].count(place) for place in reversed(PLACES)]
-    dice = tuple(int(die) for die in fields[3])
-    if len(dice) not in (0, 2) or not all(1 <= die <= 6 for die in dice):
-        raise PositionError(f"OGID: {fields[3]!r} are no dice")
-    length = re.fullmatch(r"(\d*)([CL]?|G\d*)", fields[8])
-    if length is None or (not fields[8] and any(map(_number, fields[6:8]))):
-        raise PositionError(f"OGID: {fields[8]!r} is no length of a match")
-    return GameState(
-        sides_of(counts, "OGID"),
-        turn=1 if fields[4] == "B" else 0,
-        cube_value=1 << int(fields[2][1]),
-        cube_owner={"W": 1, "B": 0}.get(fields[2][0]),
-        dice=(dice[1], dice[0]) if len(dice) == 2 else None,
+    """Return the state of an OGID; PositionError names the field that is wrong."""
+    fields = text.removeprefix("OGID=").split(":")
+    if len(fields) > MOST_FIELDS:
+        raise PositionError(f"an OGID has at most {MOST_FIELDS} fields, not {len(fields)}")
+    given = len(fields)
+    fields += [""] * (MOST_FIELDS - given)
+    sides = _sides(fields[0], fields[1])
+    cube = re.fullmatch(r"([BWND?])(\d{1,2})([OTPN])", fields[2])
+    if cube is None or 1 << int(cube[2]) > LARGEST_CUBE:
+        raise PositionError(
+            f"{fields[2][:10]!r} is not the cube of an OGID: owner NWBD, log2 of the value, action NOTP"
+        )
+    owner, action = cube[1], cube[3]
+    dice = _dice(fields[3])
+    if fields[4] not in ("", "W", "B"):
+        raise PositionError(f"{fields[4][:10]!r} is not the colour of an OGID, W or B")
+    length = _length(fields)
+    ended: Ended = "passed" if action == "P" else _ENDED.get(fields[5], "")
+    doubled = not ended and (action == "O" or (action == "N" and fields[5] == "D"))
+    chequers = _chequers(fields[10], sides)
+    state = GameState(
+        sides,
+        turn=_turn(fields[4], fields[5], dice, doubled=doubled),
+        cube_value=1 << int(cube[2]),
+        cube_owner={"W": 1, "B": 0}.get(owner),
+        dice=None if doubled else dice,
+        doubled=doubled,
         scores=(_number(fields[7]), _number(fields[6])),
-        length=_number(length.group(1)),
-        crawford=length.group(2) == "C",
+        length=length.points,
+        crawford=length.letter == "C",
+        cube_in_use=owner != "D",
+        chequers=chequers,
+        ended=ended,
     )
+    return state.noted(*_notes(fields, state, length, dice))
+
+
+def _sides(white: str, black: str) -> tuple[Side, Side]:
+    if set(white) & set(black) - {OFF}:
+        raise PositionError("OGID: both sides stand on one point")
+    for text in (white, black):
+        if strange := set(text) - set(PLACES) - {OFF}:
+            raise PositionError(
+                f"OGID: {min(strange)!r} is not a place, which go from 0 to 9 and from a to p"
+            )
+    return sides_of([white.count(place) - black.count(place) for place in reversed(PLACES)], "OGID")
+
+
+def _dice(field: str) -> tuple[int, int] | None:
+    """Return the dice, the larger first as the field has them sorted."""
+    if not field:
+        return None
+    if not re.fullmatch("[1-6][1-6]", field):
+        raise PositionError(f"OGID: {field[:10]!r} are no dice")
+    return int(field[1]), int(field[0])
+
+
+def _length(fields: list[str]) -> _Length:
+    found = re.fullmatch(r"(\d{0,6})(?:([CL])|(G)(\d{0,6}))?", fields[8], re.ASCII)
+    if found is None or (not fields[8] and any(map(_number, fields[6:8]))):
+        raise PositionError(f"OGID: {fields[8][:20]!r} is no length of a match")
+    return _Length(_number(found[1]), found[2] or found[3] or "", found[4] or "")
+
+
+def _turn(colour: str, word: str, dice: tuple[int, int] | None, *, doubled: bool) -> int:
+    """Return the player on roll, or the doubler while a double is pending."""
+    reached_by = 1 if colour == "W" else 0
+    if not colour or (word == "IW" and dice is None):
+        return 1
+    return reached_by if doubled else 1 - reached_by
+
+
+def _chequers(field: str, sides: tuple[Side, Side]) -> int:
+    if not field:
+        return GameState.chequers
+    number = _number(field)
+    most = max(side.chequers for side in sides)
+    if not max(1, most) <= number <= GameState.chequers:
+        raise PositionError(f"OGID: {field[:10]!r} is no number of chequers of a side that has {most}")
+    return number
+
+
+def _notes(fields: list[str], state: GameState, length: _Length, dice: tuple[int, int] | None) -> list[str]:
+    """Return what the fields say and the state does not hold."""
+    word = fields[5]
+    notes = []
+    if not fields[4]:
+        notes.append("the identifier does not say who is on roll: White, player 1, is taken")
+    if fields[2][0] == "?":
+        notes.append("the owner of the cube is unknown: a centered cube is taken")
+    if fields[2][-1] == "T":
+        notes.append("the double has just been taken")
+    known = {"", "D"} if state.doubled else {"", _WRITTEN_STATES[state.ended]}
+    if word not in known:
+        notes.append(f"game state {word[:10]}")
+    if state.doubled and dice:
+        notes.append(f"dice {dice[1]}{dice[0]} beside an offered double")
+    if length.games:
+        notes.append(f"at most {length.games} games")
+    if length.letter == "L" and not state.post_crawford:
+        notes.append("a game after the Crawford game")
+    if fields[9] not in ("", "0"):
+        notes.append(f"move {fields[9][:10]}")
+    return notes
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and text.isascii() else 0

@@ -16,13 +16,17 @@ def xgid(position: GameState | Position) -> str:
     state = as_state(position)
     letters = "".join(LETTERS[count + 15] for count in signed(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
-    dice = "D" if state.doubled else "".join(map(str, state.dice)) if state.dice else "00"
+    dice = "".join(map(str, state.dice)) if state.dice else "00"
+    if state.doubled:
+        dice = OFFERS[min(state.beavered, 2)]
     rules = int(state.crawford) if state.length else int(bool(state.jacoby)) + 2 * int(bool(state.beavers))
     turn = 1 if state.turn == 1 else -1
     scores = f"{state.scores[1]}:{state.scores[0]}"
     return f"XGID={letters}:{state.cube_power}:{owner}:{turn}:{dice}:{scores}:{rules}:{state.length}:{state.limit}"
 
 
+#: dice of a pending double, a beaver, a raccoon
+OFFERS = "DBR"
 #: what the fields of numbers are, and from where to where they go
 FIELDS = {
     1: ("cube", 0, 15),
@@ -51,8 +55,9 @@ def from_xgid(text: str) -> GameState:
     cube, owner, turn, score_one, score_zero, rules, length, limit = (
         _number(fields[k], *about) for k, about in FIELDS.items()
     )
-    dice, doubled = _dice(fields[4])
-    return GameState(
+    doubled = fields[4] in tuple(OFFERS)
+    dice = None if doubled else _dice(fields[4])
+    state = GameState(
         sides,
         turn=1 if turn == 1 else 0,
         cube_value=1 << cube,
@@ -66,7 +71,10 @@ def from_xgid(text: str) -> GameState:
         beavers=bool(rules & 2) if not length else None,
         limit=limit,
         cube_in_use=cube < limit,
+        beavered=OFFERS.index(fields[4]) if doubled else 0,
     )
+    unknown = rules > (1 if length else 3)
+    return state.noted(f"rule {rules}, which has no meaning here") if unknown else state
 
 
 def _number(text: str, name: str, least: int, most: int) -> int:
@@ -84,11 +92,9 @@ def _count(letter: str) -> int:
     return LETTERS.index(letter) - 15
 
 
-def _dice(field: str) -> tuple[tuple[int, int] | None, bool]:
-    if field in ("D", "B", "R"):
-        return None, True
+def _dice(field: str) -> tuple[int, int] | None:
     if field in ("00", "0", ""):
-        return None, False
+        return None
     if len(field) == 2 and all("1" <= die <= "6" for die in field):
-        return (int(field[0]), int(field[1])), False
+        return int(field[0]), int(field[1])
     raise PositionError(f"XGID: {field[:20]!r} are no dice")

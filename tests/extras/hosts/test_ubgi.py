@@ -102,7 +102,9 @@ def test_answer_to_a_double(engine: Engine, table: object) -> None:
 def test_refusals(engine: Engine, table: object) -> None:
     engine.reply("position gnubgid 4HPwATDgc/ABMA")
     engine.reply("dice 3 1")
-    assert engine.reply("go role chequer") == ["error not_covered the sides have not passed each other"]
+    assert engine.reply("go role chequer") == [
+        "error not_covered contact: the sides have not passed each other"
+    ]
     assert engine.reply("setoption name Outside value rule") == []
     assert engine.reply("go role chequer")[0].startswith("bestmove ")
     engine.reply("setoption name Outside value refuse")
