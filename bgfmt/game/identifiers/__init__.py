@@ -233,7 +233,9 @@ def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str
 
 
 def holds_identifier(text: str) -> bool:
-    """Return whether an identifier stands in a text, even a damaged one; counts alone are none."""
+    """Return whether an identifier stands in a text, even a damaged one or one too long; counts alone are none."""
+    if len(text) > MAX_TEXT_CHARACTERS:
+        return True
     text = _mended(text)
     return any(_named_inside(text)) or bool(re.fullmatch(_WHOLE, text)) or any(_unnamed_inside(text))
 
