@@ -57,6 +57,9 @@ xg_option = click.option(
     help="xg: as eXtreme Gammon's clipboard.",
 )  # fmt: skip
 force_option = click.option("--force", is_flag=True, help="Replace an existing output file.")
+resume_option = click.option(
+    "--resume", is_flag=True, help="Go on from what an ended run left, as by default."
+)
 quiet_option = click.option("--quiet", is_flag=True, help="No progress, no word of what was made.")
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 4096), help="Threads to use (default: all)."
@@ -154,7 +157,9 @@ def hint(error: BaseException) -> str:
         case errors.OutputExistsError(replaceable=True):
             return "(--force replaces it)"
         case errors.ScratchError(state="unfinished"):
-            return "(--resume goes on from it)"
+            return "(--resume goes on from it, --force starts anew)"
+        case errors.ScratchError(state="foreign" | "damaged"):
+            return "(--force without --resume starts anew)"
         case errors.FormatNeededError():
             return "(--to FORMAT)"
         case errors.UnknownFormatError(readings=(first, *_)):

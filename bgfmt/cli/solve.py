@@ -326,7 +326,7 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
     help="From 0, a dead cube, to 1, a live one (default: 2/3).",
 )  # fmt: skip
 @click.option("--exact", is_flag=True, help="Solve every score with its cube, by no model.")
-@click.option("--resume", is_flag=True, help="Go on from the scores that an ended exact run left.")
+@click.option("--resume", is_flag=True, help="Go on from OUTPUT.scores, which an ended exact run left.")
 @click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
 @options.quiet_option
 @options.threads_option
@@ -335,7 +335,8 @@ def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet
     """A match equity table for hypergammon, of matches up to LENGTH points, as gnubg's XML ("set met FILE").
 
     From how often the opening position of the table wins and loses gammons and backgammons; exact, by solving every
-    score, which takes minutes with one or two chequers and days with three. OUTPUT.scores keeps what is solved.
+    score, which takes minutes with one or two chequers and days with three. OUTPUT.scores keeps what is solved: after
+    an interrupt --resume goes on from it, and --force starts anew.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def solve(
     path : the file to make, checked before the work begins; None where the table is left in its `store`.
     recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
     format : the format to write; by default what the suffix of `path` says, or the recipe's own.
-    force : replace an existing file.
+    force : replace an existing file, and start anew where an ended run left something, unless `resume`.
     threads : how many (default: one a core). progress : called as ``progress(done, total)``.
     options : what not every solve takes:
 
@@ -143,8 +143,8 @@ def solve_table(
             raise CapabilityError(f"{solver.what} {text}")
         place = _store(file, store, scratch, solver.beside)
         report = fill_store(
-            solver, file, place, workers=workers, device=device, memory=memory, resume=resume, layers=not tiles,
-            threads=threads, progress=progress, announce=announce,
+            solver, file, place, workers=workers, device=device, memory=memory, resume=resume, force=force,
+            layers=not tiles, threads=threads, progress=progress, announce=announce,
         )  # fmt: skip
         if store is None:
             remove(place)
@@ -153,7 +153,7 @@ def solve_table(
         raise CapabilityError("a file to make or a store has to be named")
     how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
     if solver.keeps_state:
-        how |= {"state": Path(f"{os.fspath(file.path)}{solver.beside}"), "resume": resume}
+        how |= {"state": Path(f"{os.fspath(file.path)}{solver.beside}"), "resume": resume, "force": force}
     _in_memory(solver, file, memory, how)
     return None
 

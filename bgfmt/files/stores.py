@@ -101,6 +101,7 @@ def fill_store(
     device: str | None,
     memory: int | None,
     resume: bool,
+    force: bool,
     threads: int | None,
     progress: Progress | None,
     announce: Callable[[str], None] | None,
@@ -110,7 +111,7 @@ def fill_store(
     layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
     crc32c(np.empty(0, np.uint8))  # refused where its library is missing, before anything is written
-    known = _known(solver, path, resume)
+    known = _known(solver, path, resume, force)
     count = thread_count(threads)
     if device is not None:
         count = device_named(device).tiles_at_once(count)
@@ -137,6 +138,8 @@ def fill_store(
             if team.threads:
                 check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
         if known is None:
+            if force:
+                remove(path)
             sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
             known = StoreDescription(solver.kind, *sizes)
             ChunkStore(path).places.write(ROOT, [known.group()])
@@ -161,13 +164,17 @@ def remove(path: str) -> None:
     places.remove_one(ROOT)
 
 
-def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
-    """The description of the store at `path`, None where there is none; ScratchError if it is another solve's."""
+def _known(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescription | None:
+    """Return the description of the store to go on with, None for a new one.
+
+    A store that is there is to be replaced with `force` and without `resume`. Without both it is a ScratchError, and
+    that of another solve too.
+    """
     try:
         text = ChunkStore(path).meta(ROOT)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.lexists(path):
-            ours = LEFT if resume else BEGUN
+            ours = LEFT if resume or force else BEGUN
             if not os.path.isdir(path) or any(
                 p.is_symlink() or not ours.fullmatch(p.relative_to(path).as_posix())
                 for p in Path(path).rglob("*")
@@ -178,6 +185,8 @@ def _known(solver: Solver, path: str, resume: bool) -> StoreDescription | None:
                 ChunkStore(path).places.remove(name)
         return None
     facts = described(text, path)
+    if force and not resume:
+        return None
     ((_, _, columns), _), *_ = solver.arrays().values()
     wanted = (solver.kind, solver.points, solver.chequers, columns, solver.recipe.name)
     if (facts.kind, facts.points, facts.chequers, facts.columns, facts.recipe) != wanted:

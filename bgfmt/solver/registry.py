@@ -53,7 +53,7 @@ class Solver(ABC):
     `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those of them that are paths of
     databases, of which the class takes the table.
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
-    takes as `state`, with `resume`.
+    takes as `state`, with `resume` and `force`.
     fills : whether the body of a file may be the array to fill. stores : whether this table can be made tile by tile
     in a store of chunks. maps : whether its arrays may lie in mapped files. stakes : what its games are worth.
     """

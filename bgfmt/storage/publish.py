@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import json
 import os
 import shutil
 import stat
@@ -14,7 +13,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TextIO
 
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.storage import system
@@ -80,25 +78,6 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
             draft.publish(force=force, name=name)
     finally:
         draft.discard()
-
-
-def rows_kept(path: str, head: str, what: str, *, force: bool = False) -> tuple[list[Any], TextIO]:
-    """Rows of JSON kept in a file while others are still being made: those that are there, and the file for more.
-
-    head : the first line, of what the rows are. A line that a kill broke is cut off. OutputExistsError without
-    `force` where the file has rows of something else, `what`.
-    """
-    rows: list[Any] = []
-    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
-        if file.readline().rstrip("\n") == head:
-            for line in file:
-                with contextlib.suppress(ValueError):
-                    rows.append(json.loads(line))
-        elif not force:
-            raise OutputExistsError(f"{path}: {what} that were not finished")
-    with create(path, force=True) as sink:
-        sink.write("".join(f"{line}\n" for line in [head, *map(json.dumps, rows)]).encode())
-    return rows, open(path, "a", encoding="utf-8")
 
 
 def _keep_mode(made: int | Path, replaced: Path) -> None:

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import bgfmt
 from bgfmt import Position
 from bgfmt.cli import run
-from bgfmt.errors import FormatNeededError, SolverError
+from bgfmt.errors import FormatNeededError, ScratchError, SolverError
 from bgfmt.game.moves import legal_plays
 from bgfmt.solver.hypergammon import HypergammonSolver, Iteration, hypergammon, state
 from bgfmt.tables import ExactHypergammon, Hypergammon
@@ -310,9 +310,16 @@ def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         bgfmt.solve("hypergammon", 25, 1, path, sweeping=stop)
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd.sweeps"]
+    with pytest.raises(ScratchError, match="holds the state of an ended run") as caught:
+        bgfmt.solve("hypergammon", 25, 1, path)
+    assert caught.value.state == "unfinished"
     begun: list[int] = []
     bgfmt.solve("hypergammon", 25, 1, path, resume=True, sweeping=lambda sweep, change: begun.append(sweep))
     assert begun[0] == 7
+    with pytest.raises(KeyboardInterrupt):
+        bgfmt.solve("hypergammon", 25, 1, path, force=True, sweeping=stop)
+    bgfmt.solve("hypergammon", 25, 1, path, force=True, sweeping=lambda sweep, change: begun.append(sweep))
+    assert begun.count(1) == 1
     assert path.read_bytes() == (golden / "gnubg/hyper1.bd").read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["hyper1.bd"]
 

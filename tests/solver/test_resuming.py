@@ -133,6 +133,19 @@ def test_an_unfinished_run_is_not_begun_anew_unasked(
     assert digest(tmp_path / "t.bd") == SIX_BY_FIVE
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("left", ["the same", "damaged", "other size", "cubeless"])
+def test_an_unfinished_run_is_begun_anew_by_force(left: str, tmp_path: Path) -> None:
+    stopped(tmp_path, chequers=4 if left == "other size" else 5, cubeful=left != "cubeless")
+    if left == "damaged":
+        for file in chunk_files(tmp_path / "s"):
+            file.write_bytes(b"\0" * file.stat().st_size)
+    arguments = ["solve", "two-sided", "6x5", "-o", str(tmp_path / "t.bd"), "--scratch", str(tmp_path / "s")]
+    assert command([*arguments, "--force", "--quiet"]) == 0
+    assert digest(tmp_path / "t.bd") == SIX_BY_FIVE
+    assert os.listdir(tmp_path) == ["t.bd"]
+
+
 FOREIGN = {
     "text": b"my notes\n",
     "empty": b"",

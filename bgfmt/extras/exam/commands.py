@@ -22,7 +22,7 @@ from bgfmt.extras.exam.sets import KINDS, Exam
 from bgfmt.files.database import open_database
 
 #: what only those look at who sit an exam
-SITTING = "against timeout worst least threads as_json"
+SITTING = "against timeout worst least threads resume as_json"
 
 
 @click.command()
@@ -61,6 +61,7 @@ SITTING = "against timeout worst least threads as_json"
 )  # fmt: skip
 @options.threads_option
 @options.force_option
+@options.resume_option
 @options.quiet_option
 @options.json_option
 def exam(
@@ -107,7 +108,7 @@ def exam(
 
 def _sit(
     exam: Exam, engines: list[str], *, timeout: float, least: float, worst: int, output: str | None,
-    threads: int | None, force: bool, quiet: bool, as_json: bool,
+    threads: int | None, force: bool, resume: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     if output is not None:
         storage.check_output(output, force=force)
@@ -117,7 +118,8 @@ def _sit(
     for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
         part = f"{output}{k or ''}.part" if output else ""
         files += [part] * bool(part)
-        how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part, "force": force}
+        how: dict[str, Any] = {"timeout": timeout, "threads": threads or 1, "part": part}
+        how |= {"force": force, "resume": resume}
         asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
         with redirect_stdout(sys.stderr), asking as progress:
             answers = judging.sit(make, exam, progress=progress, **how)

@@ -20,7 +20,7 @@ import numpy as np
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, MISTAKES, OWNERS, PLAY, TAKE, Array, Exam, Question
-from bgfmt.storage.publish import rows_kept
+from bgfmt.storage.rows import RowFile
 
 LEAST = 1e-7  # a smaller loss is none
 CHUNK = 256  # questions that one worker takes at a time
@@ -39,11 +39,12 @@ Progress = Callable[[int, int], None]
 
 def sit(
     make: Callable[[], Candidate], exam: Exam, *, timeout: float = 10.0, threads: int = 1, part: str = "",
-    force: bool = False, progress: Progress | None = None,
+    force: bool = False, resume: bool = False, progress: Progress | None = None,
 ) -> Answers:  # fmt: skip
     """Ask a candidate all questions of a set.
 
-    part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it.
+    part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it,
+        with `force` and without `resume` it starts anew. ScratchError for the file of another set or candidate.
     """
     answers = Answers(exam.kind)
     with ExitStack() as stack:
@@ -54,9 +55,8 @@ def sit(
         out = None
         if part:
             head = json.dumps([first.name, exam.digest])
-            rows, out = rows_kept(part, head, "answers of another engine or set", force=force)
-            stack.enter_context(out)
-            for row in rows:
+            out = stack.enter_context(RowFile(part, head, anew=force and not resume))
+            for row in map(json.loads, out.rows):
                 if row[1] not in (LATE, DIED):  # these get another chance
                     answers.set(*row)
         left = answers.missing
@@ -64,7 +64,7 @@ def sit(
         for done, reply in enumerate(replies, len(exam) - len(left) + 1):
             row = answers.put(*reply)
             if out is not None:
-                print(json.dumps(row), file=out, flush=True)
+                out.add(json.dumps(row))
             if progress is not None:
                 progress(done, len(exam))
     return answers

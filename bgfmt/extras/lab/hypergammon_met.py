@@ -6,6 +6,7 @@ solved goes into the file OUTPUT.scores, from which another run goes on.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from bgfmt.met.model import MAX_AWAY
 from bgfmt.met.score import Score
 from bgfmt.solver.hypergammon import HypergammonSolver
 from bgfmt.storage import PathLike, check_output, create
+from bgfmt.storage.rows import RowFile
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
 LIVE = 2 / 3  # part of a cube's liveness that play makes use of
@@ -151,7 +153,7 @@ def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = L
 
 
 FARTHEST = 24
-#: a line of OUTPUT.scores: the points that are needed, the chance, and how it was come by
+#: a row of OUTPUT.scores: the points that are needed, the chance, and how it was come by
 SOLVED = re.compile(r"\(?(\d{1,2})(?:, (\d{1,2})\))? = (0x[01]\.[0-9a-f]+p[+-]\d+) steps \d+ residual \S+")
 #: what win, win gammon, win backgammon, lose gammon and lose backgammon add to -1
 POINTS_WON = (2, 1, 1, -1, -1)
@@ -222,13 +224,14 @@ def hypergammon_met(
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.
     live : the cube's efficiency; see `make`.
-    exact : solve every score with its cube instead, by no model; `table` and `live` are not used. resume : go on
-        from the scores that an ended run left beside `path`. solving : called with the name of each score.
+    exact : solve every score with its cube instead, by no model; `table` and `live` are not used. solving : called
+        with the name of each score.
+    resume : go on from the scores that an ended run left beside `path`; with `force` alone they are dropped.
     threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
 
-    SolverError for a file of another kind and for scores of another table; PositionError for a length or efficiency
-    out of range;
-    OutputExistsError for a file that is there, unless `force`.
+    SolverError for a file of another kind; ScratchError for scores that are of another table, damaged, or neither
+    gone on from nor dropped; PositionError for a length or efficiency out of range; OutputExistsError for a file that
+    is there, unless `force`.
     """
     if exact and (table is not None or live is not None):
         raise SolverError("an exact match equity table is made of no table, and its cube has no efficiency")
@@ -242,21 +245,25 @@ def hypergammon_met(
     if exact:
         from bgfmt.extras.lab.hypergammon_score import Scores
 
-        made, lines = _begun(kept, chequers, length, resume)
+        made = Making(length)
+        if kept.exists() and not resume and not force:
+            message = "holds the scores of an ended run, and going on from it was not asked for"
+            raise ScratchError(str(kept), "unfinished", message)
+        if resume and not kept.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(kept))
         total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
-        with Scores(chequers, threads) as scores:
+        head = f"bgfmt hypergammon-met {chequers}"
+        with Scores(chequers, threads) as scores, RowFile(kept, head, anew=not resume) as rows:
+            for row in rows.rows:
+                _take_score(made, row, kept)
             for words, score, chances, key in _left(made):
                 if solving is not None:
                     solving(words)
                 found = scores.solve(score, sweeping)
                 chances[key] = found.chance
-                lines.append(
-                    f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}"
-                )
-                with create(kept, force=True) as sink:
-                    sink.write("\n".join([*lines, ""]).encode())
+                rows.add(f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}")
                 if progress is not None:
-                    progress(len(lines) - 1, total)
+                    progress(len(rows.rows), total)
         met = made.met(name, f"{_title(chequers)}, exact")
         description = "bgfmt, every score solved with its cube, by no model"
     else:
@@ -303,24 +310,13 @@ def _left(made: Making) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
                 yield f"{a}-away {total - a}-away", Score(pair, made.met("")), made.pre, pair
 
 
-def _begun(kept: Path, chequers: int, length: int, resume: bool) -> tuple[Making, list[str]]:
-    """The table with what an ended run has solved, and the lines of its file; SolverError for those of another."""
-    made, first = Making(length), f"bgfmt hypergammon-met {chequers}"
-    if not resume:
-        if kept.exists():
-            message = "holds the scores of an ended run, and going on from it was not asked for"
-            raise ScratchError(str(kept), "unfinished", message)
-        return made, [first]
-    lines = kept.read_text("ascii", "replace").splitlines()
-    if lines[:1] != [first]:
-        raise SolverError(f"{kept}: expected scores of {first!r}, found {lines[:1]}")
-    for line in lines[1:]:
-        match = SOLVED.fullmatch(line)
-        chance = float.fromhex(match[3]) if match else -1.0
-        if match is None or not 0 <= chance <= 1:
-            raise SolverError(f"{kept}: no solved score: {line[:60]!r}")
-        if match[2]:
-            made.pre[int(match[1]), int(match[2])] = chance
-        else:
-            made.post[int(match[1])] = chance
-    return made, lines
+def _take_score(made: Making, row: str, kept: Path) -> None:
+    """Enter a score that an ended run has solved; ScratchError for a row that is none."""
+    match = SOLVED.fullmatch(row)
+    chance = float.fromhex(match[3]) if match else -1.0
+    if match is None or not 0 <= chance <= 1:
+        raise ScratchError(str(kept), "damaged", f"no solved score: {row[:60]!r}")
+    if match[2]:
+        made.pre[int(match[1]), int(match[2])] = chance
+    else:
+        made.post[int(match[1])] = chance

@@ -24,7 +24,7 @@ from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
-from bgfmt.storage.publish import rows_kept
+from bgfmt.storage.rows import RowFile
 from bgfmt.tables.flat import pyarrow
 
 VALUES = ("cubeless", "owned", "centered", "opponent", "no_double", "double_take")
@@ -96,20 +96,22 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
 
 
 def label_all(
-    texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False,
+    texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False, resume: bool = False,
     progress: Progress | None = None,
 ) -> int:  # fmt: skip
     """Write the labels of positions to a .jsonl, .csv or .parquet file; returns how many positions have none.
 
-    OutputExistsError where the output is there, or a part file of other positions or settings, without `force`.
+    A part file beside the output, which an ended run left, is gone on from; with `force` and without `resume` it is
+    dropped. OutputExistsError where the output is there, without `force`; ScratchError for a part file of other
+    positions or settings.
     """
     storage.check_output(output, force=force)
     if output.endswith(".parquet"):
         pyarrow()  # before the work
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
-    rows, file = rows_kept(part, names, "labels of other positions or settings", force=force)
-    labels: dict[int, Label] = dict(rows)
+    file = RowFile(part, names, anew=force and not resume)
+    labels: dict[int, Label] = dict(map(json.loads, file.rows))
     if progress is not None:
         progress(len(labels), len(texts))
     own = threading.local()
@@ -123,8 +125,7 @@ def label_all(
         left = [place for place in range(len(texts)) if place not in labels]
         for place, one in workers.run(work, left):
             labels[place] = one
-            file.write(json.dumps([place, one]) + "\n")
-            file.flush()
+            file.add(json.dumps([place, one]))
             if progress is not None:
                 progress(len(labels), len(texts))
     every = [labels[place] for place in range(len(texts))]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import OutputExistsError, SolverError
+from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
@@ -176,9 +176,19 @@ class HypergammonSolver(Solver):
                 return
 
     def solve(
-        self, *, state: Path | None = None, resume: bool = False, threads: int | None = None, **_: Any
+        self,
+        *,
+        state: Path | None = None,
+        resume: bool = False,
+        force: bool = False,
+        threads: int | None = None,
+        **_: Any,
     ) -> Table:
-        """Make the table. state : the file of the state; resume : go on from there, to the same numbers."""
+        """Make the table.
+
+        state : the file of the state. resume : go on from there, to the same numbers. force : start anew where an
+        ended run left a state; without either that is a ScratchError.
+        """
         from bgfmt.solver.hypergammon import state as states
 
         begun = states.begun_with(self.restart)
@@ -190,6 +200,9 @@ class HypergammonSolver(Solver):
             elif state.exists() and not states.is_state(state):
                 message = f"{state}: exists already and is no state of a solve"
                 raise OutputExistsError(message, replaceable=False)
+            elif state.exists() and not force:
+                message = "holds the state of an ended run, and going on from it was not asked for"
+                raise ScratchError(str(state), "unfinished", message)
         written = time.monotonic()
         for last in self.sweeps(threads, begin=begin):
             late = time.monotonic() - written > KEEP_EVERY

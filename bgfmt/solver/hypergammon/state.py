@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from bgfmt.errors import SolverError
+from bgfmt.errors import ScratchError, SolverError
 from bgfmt.game import board
 from bgfmt.solver.hypergammon import PLACES, Iteration
 from bgfmt.storage import PathLike, create, open_source
@@ -67,7 +67,7 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
 
 
 def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
-    """Read a state of this very solve; SolverError for no state, a damaged one, or that of another solve."""
+    """Read a state of this very solve; SolverError for no state, ScratchError for a damaged or another one."""
     name = os.fspath(path)
     n = board.count(PLACES, chequers)
     if not is_state(path):
@@ -75,7 +75,7 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
     with open_source(path) as source:
         data = source.buffer
         if hashlib.sha256(data[:-SUM]).digest() != bytes(data[-SUM:]):
-            raise SolverError(f"{name}: damaged or cut short: its checksum does not fit")
+            raise ScratchError(name, "damaged", "damaged or cut short: its checksum does not fit")
         try:
             begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
             facts = json.loads(bytes(data[len(MAGIC) + 4 : begin]))
@@ -83,9 +83,10 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
             sweeps = int(facts["sweeps"])
             change = float(facts["change"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise SolverError(f"{name}: damaged at byte {len(MAGIC)}") from None
+            raise ScratchError(name, "damaged", f"damaged at byte {len(MAGIC)}") from None
         if solve != (chequers, recipe, begun):
-            raise SolverError(f"{name}: the state of another solve ({solve[0]} chequers, recipe {solve[1]})")
+            message = f"the state of another solve ({solve[0]} chequers, recipe {solve[1]})"
+            raise ScratchError(name, "foreign", message)
         dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
         source.need(begin + n * n * 10 * dtype.itemsize + SUM)
         values = source.array(dtype, (n, n, 10), begin).copy()

@@ -12,7 +12,7 @@ import pytest
 
 from bgfmt import met as tables
 from bgfmt.cli import run
-from bgfmt.errors import SolverError
+from bgfmt.errors import ScratchError, SolverError
 from bgfmt.extras.lab.hypergammon_met import hypergammon_met
 from bgfmt.extras.lab.hypergammon_score import Scores
 from bgfmt.game.board import Position, Side
@@ -21,6 +21,7 @@ from bgfmt.met import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.hypergammon import hypergammon
+from bgfmt.storage.rows import seal
 
 
 @pytest.fixture(scope="module")
@@ -110,15 +111,19 @@ def test_a_run_that_ended_goes_on(
     with pytest.raises(KeyboardInterrupt):
         hypergammon_met(path, 25, 1, solving=ends, **asked)
     assert not path.exists()
-    with pytest.raises(SolverError, match="expected scores of 'bgfmt hypergammon-met 2'"):
+    with pytest.raises(ScratchError, match="expected rows of 'bgfmt hypergammon-met 2'"):
         hypergammon_met(path, 25, 2, resume=True, **asked)
-    text = kept.read_text()
-    kept.write_text(text.replace("0x", "0y"))
-    with pytest.raises(SolverError, match="no solved score"):
-        hypergammon_met(path, 25, 1, resume=True, **asked)
-    kept.write_text(text)
+    head, first, second = kept.read_text().splitlines()
+    digit = first.index("0x") + 6
+    changed = first[:digit] + "0123456789abcdef"[int(first[digit], 16) ^ 1] + first[digit + 1 :]
+    for line in (changed, seal(first[:-9].replace("0x", "0y"))):
+        kept.write_text("\n".join([head, line, second, ""]))
+        with pytest.raises(ScratchError, match=r"not what was written there|no solved score") as caught:
+            hypergammon_met(path, 25, 1, resume=True, **asked)
+        assert caught.value.state == "damaged"
+    kept.write_text("\n".join([head, first, second[:-3]]))  # as a kill may leave it
     assert run(["solve", "hypergammon-met", "3", "--exact", "--chequers", "1", "-o", str(path)]) == 2
-    assert "(--resume goes on from it)" in capsys.readouterr().err
+    assert "(--resume goes on from it, --force starts anew)" in capsys.readouterr().err
     words = ["--exact", "--chequers", "1", "--resume", "--quiet", "-o", str(path)]
     with monkeypatch.context() as patch:
         patch.setattr(Scores, "solve", lambda *_: signal.raise_signal(signal.SIGINT))
@@ -128,6 +133,22 @@ def test_a_run_that_ended_goes_on(
     assert not kept.exists()
     assert tables.load(path).pre == tables.load(whole).pre
     assert tables.load(path).post == tables.load(whole).post
+    kept.write_text("\n".join([head, changed, second, ""]))
+    words = [
+        "solve",
+        "hypergammon-met",
+        "3",
+        "--exact",
+        "--chequers",
+        "1",
+        "--force",
+        "--quiet",
+        "-o",
+        str(path),
+    ]
+    assert run(words) == 0
+    assert not kept.exists()
+    assert tables.load(path).pre == tables.load(whole).pre
     for wrong in ({"exact": True, "live": 0.5}, {"resume": True}):
         with pytest.raises(SolverError):
             hypergammon_met(tmp_path / "no.xml", 25, 1, length=3, **wrong)  # type: ignore[arg-type]

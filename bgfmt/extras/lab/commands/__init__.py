@@ -214,10 +214,11 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 )  # fmt: skip
 @options.threads_option
 @options.force_option
+@options.resume_option
 @options.quiet_option
 def label(
     file: str, output: str, error: float | None, seconds: float | None, seed: int, limit: int, threads: int | None,
-    force: bool, quiet: bool,
+    force: bool, resume: bool, quiet: bool,
 ) -> int:  # fmt: skip
     """Equities of the races in FILE with their standard errors, by play-outs without the luck of the dice.
 
@@ -247,7 +248,13 @@ def label(
         error = 0.001 if error is None and seconds is None else error
         settings = labels.Settings(seed, error, seconds, limit)
         failed = labels.label_all(
-            texts, output, settings, threads=thread_count(threads), force=force, progress=progress
+            texts,
+            output,
+            settings,
+            threads=thread_count(threads),
+            force=force,
+            resume=resume,
+            progress=progress,
         )
         began = progress.begin
     if not quiet:

@@ -1,0 +1,88 @@
+"""Rows in a file beside the output, each with a checksum, from which a run that ended goes on.
+
+The first line says what the rows are of. Every other line is a row and, behind a blank, the CRC-32 of the row's bytes
+in eight hexadecimal digits. A last line that is not whole is what a kill leaves, and is cut off.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import Self, TextIO
+
+from bgfmt.errors import ScratchError
+from bgfmt.storage.publish import create
+from bgfmt.storage.source import open_regular
+from bgfmt.storage.system import PathLike
+
+SEALED = 9  # characters of a blank and a checksum
+
+
+def seal(row: str) -> str:
+    """Return a row with its checksum, as a line has it.
+
+    >>> seal("[1, 2]")
+    '[1, 2] 61c9e7ff'
+    """
+    return f"{row} {zlib.crc32(row.encode()):08x}"
+
+
+def read_rows(path: PathLike, head: str) -> list[str]:
+    """Return the rows of a file, without their checksums and without a torn last line.
+
+    ScratchError where the first line is another (``"foreign"``), or a row before the last is not what was written
+    (``"damaged"``); FileNotFoundError.
+    """
+    name = os.fspath(path)
+    with open(open_regular(path), encoding="utf-8", errors="replace", newline="\n") as file:
+        text = file.read()
+    first, *lines = text.split("\n")
+    if first != head or not lines:
+        raise ScratchError(name, "foreign", f"expected rows of {head!r}, found {first[:80]!r}")
+    if lines[-1] == "":
+        lines.pop()
+    rows = []
+    for number, line in enumerate(lines, 2):
+        row = line[:-SEALED]
+        if seal(row) == line:
+            rows.append(row)
+        elif number <= len(lines):
+            raise ScratchError(name, "damaged", f"line {number} is not what was written there: {line[:60]!r}")
+    return rows
+
+
+class RowFile:
+    """A file of rows, and those that it had when it was opened. A context manager.
+
+    Parameters
+    ----------
+    path, head :
+        The file and its first line.
+    anew :
+        Whether to drop the rows of an ended run. Without it, errors are those of `read_rows`.
+    """
+
+    def __init__(self, path: PathLike, head: str, *, anew: bool = False) -> None:
+        self.path = os.fspath(path)
+        self.rows: list[str] = []
+        if not anew and os.path.lexists(self.path):
+            self.rows = read_rows(self.path, head)
+        with create(self.path, force=True) as sink:
+            sink.write("".join(f"{line}\n" for line in [head, *map(seal, self.rows)]).encode())
+        self._file: TextIO = open(self.path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
+
+    def add(self, row: str) -> None:
+        """Append a row and hand it to the system."""
+        self.rows.append(row)
+        self._file.write(seal(row) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
