@@ -517,6 +517,15 @@ test("a match score is taken over, set and left again", () =>
     assert.equal(search(page), "?p=0,1,0,0,1/0,1,1");
   }));
 
+for (const base of [process.env.BGFMT_CALCULATING, PAGES.static]) test(`a play that is exactly equal is as good, not close: ${base}`, () =>
+  visit(base, "?p=2,1,0,1,1/0,1,1,2,1&away=3-5&roll=63", async (page) => {
+    assert.match(await status(page), /numbers exact/);
+    const [, best, equal] = await cells(page, "Plays");
+    assert.deepEqual([best[0], equal[0]], ["5/off 4/1", "5/2 4/off"]);
+    assert.deepEqual([equal[1], equal[2], equal[4], equal[5]], [best[1], "", "", "as good"]);
+    assert.equal(await region(page, "Plays").getByText(/close/i).count(), 0);
+  }, { expected: /503/ }));
+
 test("plays at a score say what they lose, in chances to win the match and in EMG", () =>
   visit(PAGES.served, "?p=0,1,2,0,1/0,1,1,2&roll=61&away=3-5", async (page) => {
     const [heads, best, second] = await cells(page, "Plays");

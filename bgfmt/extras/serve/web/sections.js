@@ -114,6 +114,9 @@ export function drawCube(state, probe, reason) {
 // -- plays --------------------------------------------------------------------------------------------------------
 
 const worth = (value, measure) => (["money", "cubeless", "match"].includes(measure) ? equity(value) : fixed(value, 4));
+const EQUAL = 5e-7; // equity or rolls; a smaller loss is none, as in `bgfmt play`
+const AS_GOOD = "as good";
+const CLOSE = "close";
 const measures = { money: "equity", cubeless: "cubeless equity", match: "equity at the score", mean: "rolls to go" };
 
 export function drawPlays(state, probe, reason) {
@@ -124,19 +127,28 @@ export function drawPlays(state, probe, reason) {
   const play = probe?.play;
   if (!play) return redraw(body("plays"), none(reason("play")));
   const match = play.measure === "match";
-  const lost = (value, text) => (value ? `-${text(Math.abs(value))}` : "");
-  const someClose = play.plays.some((p, k) => k && p.close);
+  const remarks = play.plays.map((p, k) => (k ? remarkOn(p, play) : ""));
+  const remarked = remarks.some(Boolean);
   const rows = play.plays.map((p, k) => {
     const where = toAddress(after(state, p.result), location.search);
     const link = el("a", { href: where, "data-key": p.result }, p.play);
-    const close = k && p.close ? el("span", { class: "soft" }, "close") : "";
-    const chance = match ? [percent(p.mwc), k ? lost(p.loss_mwc, percent) : ""] : [];
-    return { best: !k, cells: [link, ...chance, worth(p.value, play.measure), k ? `-${fixed(Math.abs(p.loss), 4)}` : "", ...(someClose ? [close] : [])] };
+    const equal = remarks[k] === AS_GOOD;
+    const lost = (value, text) => (k && !equal ? `-${text(Math.abs(value))}` : "");
+    const chances = match ? [percent(p.mwc), lost(p.loss_mwc, percent)] : [];
+    const remark = remarked ? [remarks[k] && el("span", { class: "soft" }, remarks[k])] : [];
+    return { best: !k, cells: [link, ...chances, worth(p.value, play.measure), lost(p.loss, (loss) => fixed(loss, 4)), ...remark] };
   });
   const heads = match ? ["Play", "MWC", "lost", "EMG", "lost"] : ["Play", measures[play.measure] ?? play.measure, "loss"];
-  if (someClose) heads.push("");
-  const said = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
-  redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, said), someClose ? el("p", { class: "soft" }, "Close: the error could turn it.") : null, from(play));
+  if (remarked) heads.push("");
+  const list = rows.length ? table("Plays", heads, rows, "numbers") : el("p", {}, "no play");
+  const legend = remarks.includes(CLOSE) ? el("p", { class: "soft" }, "Close: the error could change the order.") : null;
+  redraw(body("plays"), roughly(play), el("div", { class: "scroll" }, list), legend, from(play));
+}
+
+/** Return what the list says of a play that is not the best: equal to it, or closer than the error. */
+function remarkOn({ loss, close }, { usual_error }) {
+  if (Math.abs(loss) <= EQUAL && !usual_error) return AS_GOOD;
+  return close ? CLOSE : "";
 }
 
 /** The best play of each roll, the first die down and the second across; the better a roll, the stronger its colour. */
