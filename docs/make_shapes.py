@@ -71,8 +71,6 @@ def option_table(names: Iterable[str], *, http: bool = False) -> str:
 #: what answers of plugins/js can only be
 _JS = {
     "source": '"two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate"',
-    "SideRace.table": "string",
-    "TwoRaces.table": "string",
     "max_error": "Record<string, number>",
     "CubeAction.error": "number",
     "measure": "string",

@@ -1,6 +1,6 @@
 import type { Counts, CubeOwner, Table } from "./bgfmt.js";
 import type { Question, Solved } from "./calculate.js";
-import type { Estimated, ToEstimate } from "./estimate.js";
+import type { Estimated, OneSide, SideRolls, ToEstimate } from "./estimate.js";
 
 export type Tables = Table<any> | readonly Table<any>[];
 /** Text, both sides, or one side's counts. */
@@ -58,7 +58,7 @@ export interface SideRace {
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
@@ -98,7 +98,7 @@ export interface TwoRaces {
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
-  table: string;
+  table: string | null;
   /** Whether the numbers are estimated, so that no certain bound of the error is known. */
   approximate: boolean;
   /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
@@ -526,16 +526,17 @@ export interface CubeOptions {
 }
 
 export type Calculate = (
-  question: Question | ToEstimate,
+  question: Question | ToEstimate | OneSide,
   options: { signal?: AbortSignal; progress?: (done: number, total: number) => void },
-) => Promise<Solved | Solved[] | Estimated>;
+) => Promise<Solved | Solved[] | Estimated | SideRolls>;
 
-/** Of what a table leaves too close, of what no table covers, the same beside a one-sided table, at a match score. */
+/** Of what a table leaves too close, of what no table covers, the same beside a one-sided table, at a match score; of the rolls of one side. */
 export interface Limits {
   close: number;
   alone: number;
   beside: number;
   match: number;
+  rolls: number;
 }
 
 /** A match equity table, as `bgfmt met NAME --json` writes it. */
@@ -560,6 +561,8 @@ interface ForMoney {
   met?: undefined;
 }
 
+export type RaceOptions = Pick<CubeOptions, "calculate" | "limit" | "progress" | "signal">;
+
 export interface PlayOptions extends CubeOptions, Partial<MatchOptions> {
   measure?: Measure;
   top?: number;
@@ -575,8 +578,9 @@ export type AllPlays = PlayAnswer & Required<Pick<PlayAnswer, "rolls">>;
 export const ROLLS: string[];
 export function parseRoll(roll: Roll): number[];
 export function plays(counts: ArrayLike<number>, roll: Roll): { notation: string; result: Counts; moves: { from: number; to: number }[] }[];
-export function race(tables: Tables, asked: ArrayLike<number> & object, options?: { signal?: AbortSignal }): Promise<SideRace>;
-export function race(tables: Tables, asked: AskedPosition, options?: { signal?: AbortSignal }): Promise<SideRace | TwoRaces>;
+/** With `calculate` also races that no one-sided table covers. */
+export function race(tables: Tables, asked: ArrayLike<number> & object, options?: RaceOptions): Promise<SideRace>;
+export function race(tables: Tables, asked: AskedPosition, options?: RaceOptions): Promise<SideRace | TwoRaces>;
 export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions & { scores: number }): Promise<ScoresAnswer>;
 /** With `insight` what lies behind the action, where no number of it is estimated; the scores of `met` where gammons count. */
 export function cube(tables: Tables, asked: AskedPosition, options: CubeOptions & MatchOptions & { insight: true }): Promise<CubeAnswer | MatchCubeAnswer>;

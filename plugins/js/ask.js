@@ -10,6 +10,7 @@
 // decided as bgfmt decides it, among several alike in the order given.
 
 import * as bgfmt from "./bgfmt.js";
+import { calculatedRace, chancesAlone, chancesOf, exact, moments, storedRace, sum } from "./races.js";
 
 const { NotCoveredError, PositionError, chequers, contact, countsText, highest, parse, pips, rank, sideOf } = bgfmt;
 
@@ -243,8 +244,8 @@ function ruled(position, { beavers, jacoby, cube_value, away, crawford, met, met
 // -- calculation ------------------------------------------------------------------------------------------------
 
 // Most pairs of boards times states of the cube calculated for one question: what a table leaves too close, what no
-// table covers, the same beside a one-sided table, at a match score.
-const LIMITS = { close: 12_000_000, alone: 4_000_000, beside: 400_000, match: 24_000_000 };
+// table covers, the same beside a one-sided table, at a match score, for the rolls of one side.
+const LIMITS = { close: 12_000_000, alone: 4_000_000, beside: 400_000, match: 24_000_000, rolls: 40_000_000 };
 const KEPT = 6; // answers of a function that calculates, as the cube and the plays of one turn ask the same
 const kept = new WeakMap();
 
@@ -348,77 +349,7 @@ function ownerOf(position, asked) {
   return owner;
 }
 
-// -- races, in double precision ---------------------------------------------------------------------------------
-
-/** Stored chances, exact: what the reader gives in float32 is turned back into the stored integers. */
-const exact = (chances) => chances.map((c) => Math.round(c * 65535) / 65535);
-
-function moments(chances) {
-  let mean = 0;
-  let square = 0;
-  chances.forEach((c, roll) => {
-    const stored = Math.round(c * 65535);
-    mean += roll * stored;
-    square += roll * roll * stored;
-  });
-  mean /= 65535;
-  return [mean, Math.sqrt(Math.max(square / 65535 - mean * mean, 0))];
-}
-
-const within = (chances) => {
-  let sum = 0;
-  return chances.map((c) => Math.min((sum += c), 1));
-};
-
-function raceOf(table, found) {
-  const { side, position_number, pips } = found;
-  const known = { mean_rolls: errorOfRolls(table) };
-  const [mean, std] = found.bearoff ? moments(found.bearoff) : [found.mean_rolls, found.std_rolls];
-  const epc = mean * bgfmt.PIPS_PER_ROLL;
-  const out = { side, position_number, pips, mean_rolls: mean, std_rolls: std, epc, wastage: epc - pips };
-  if (!found.bearoff) return { ...out, gammon_mean_rolls: found.gammon_mean_rolls, gammon_std_rolls: found.gammon_std_rolls, ...origin(table, known) };
-  if (found.gammon) [out.gammon_mean_rolls, out.gammon_std_rolls] = moments(found.gammon);
-  out.bearoff = exact(found.bearoff);
-  out.off_within = within(out.bearoff);
-  if (found.gammon) {
-    out.gammon = exact(found.gammon);
-    out.gammon_saved_within = within(out.gammon);
-  }
-  return { ...out, ...origin(table, known) };
-}
-
-/** Sum in the order in which Python's library adds, so that equal plays stay equal and in one order. */
-function sum(values) {
-  if (values.length < 8) return values.reduce((a, b) => a + b, 0);
-  const parts = values.slice(0, 8);
-  let at = 8;
-  for (; at + 8 <= values.length; at += 8) for (let k = 0; k < 8; k++) parts[k] += values[at + k];
-  let out = parts[0] + parts[1] + (parts[2] + parts[3]) + (parts[4] + parts[5] + (parts[6] + parts[7]));
-  for (; at < values.length; at++) out += values[at];
-  return out;
-}
-
-/** Entry i becomes the chance of i rolls or more. */
-function atLeast(chances) {
-  const out = chances.slice();
-  for (let k = out.length - 2; k >= 0; k--) out[k] += out[k + 1];
-  return out;
-}
-
-const times = (a, b) => sum(a.map((x, k) => x * b[k]));
-
-/** Chances of the side on roll from both sides' distributions: gnubg's formula, each side playing alone. */
-function chancesOf(us, them, ours, theirs) {
-  const needs = (side, answer) => (chequers(side) < FULL ? 0 : answer.gammon ? 1 : null);
-  const won = needs(them, theirs);
-  const lost = needs(us, ours);
-  const [a, b] = [exact(ours.bearoff), exact(theirs.bearoff)];
-  return {
-    win: Math.min(times(a, atLeast(b)), 1),
-    win_gammon: won ? times(a, atLeast(exact(theirs.gammon))) : won,
-    lose_gammon: lost ? times(b, [...atLeast(exact(ours.gammon)).slice(1), 0]) : lost,
-  };
-}
+// -- races --------------------------------------------------------------------------------------------------------
 
 const WORST_ERROR = 0.0139; // of the win chance, over all pairs of six chequers or fewer on six points
 const MEAN_ERROR = 0.00088;
@@ -434,27 +365,49 @@ async function estimated(tables, position, more) {
   return { table, chances: chancesOf(us, them, ours, theirs) };
 }
 
-/** What one side, or each of both, needs to bear off. */
-export async function race(tables, asked, { signal, ...more } = {}) {
-  refuse(more);
-  const all = listOf(tables);
-  const position = asPosition(asked);
-  const sides = position.them ? [position.us, position.them] : [position.us];
-  const answers = [];
-  for (const side of sides) {
-    const table = oneSided(all, [side]);
-    if (!table) throw notCovered(all, [side], "the rolls of one side");
-    answers.push(raceOf(table, await table.lookup(side, { signal })));
-  }
-  if (sides.length === 1) return answers[0];
-  const { source, table, approximate, max_error } = answers[0];
-  let two = null;
+/** The chances of a side to be off, calculated; NotCoveredError where nothing is calculated. */
+async function alone(calculation, all, side) {
+  if (!calculation || highest(side) > 24) throw notCovered(all, [side], "the rolls of one side");
+  const limit = calculation.limits.rolls;
+  return once(calculation, JSON.stringify(["rolls", side, limit]), async () => calculation.own({ side, limit }, calculation.more));
+}
+
+/** The race of one side, from a table or else calculated. */
+async function sideRace(all, side, calculation, more) {
+  const table = oneSided(all, [side]);
+  if (table) return storedRace(await table.lookup(side, more), origin(table, { mean_rolls: errorOfRolls(table) }));
+  const found = await alone(calculation, all, side);
+  return calculatedRace(side, found.points ? { ...found, max_error: { mean_rolls: meanError(found.points) } } : found);
+}
+
+/** The chances of both sides, each playing alone; null where only means are known. */
+async function bothAlone(all, position, answers, calculation, more) {
   try {
-    const { chances } = await estimated(all, position, { signal });
-    two = { position: countsText(position), approximate: true, ...chances, cubeless: cubelessOf(chances), worst_error: WORST_ERROR, mean_error: MEAN_ERROR };
+    return (await estimated(all, position, more)).chances;
   } catch (error) {
     if (!(error instanceof NotCoveredError)) throw error;
   }
+  if (contact(position) || !calculation) return null;
+  const solved = await Promise.all([position.us, position.them].map((side) => alone(calculation, all, side)));
+  if (solved.every(({ source }) => source === "calculation")) return chancesAlone(...solved);
+  const known = answers.map(({ bearoff }) => bearoff && { bearoff });
+  if (!known.every(Boolean)) return null;
+  const gammons = hasGammons(position) ? { win_gammon: null, lose_gammon: null } : {};
+  return { ...chancesAlone(...known), ...gammons };
+}
+
+/** What one side, or each of both, needs to bear off; with `calculate` also where no table covers it. */
+export async function race(tables, asked, { signal, calculate, limit, progress, ...more } = {}) {
+  refuse(more);
+  const all = listOf(tables);
+  const calculation = calculating({ calculate, limit, progress, signal });
+  const position = asPosition(asked);
+  if (!position.them) return sideRace(all, position.us, calculation, { signal });
+  const answers = [];
+  for (const side of [position.us, position.them]) answers.push(await sideRace(all, side, calculation, { signal }));
+  const { source, table, approximate, max_error } = answers[0];
+  const chances = await bothAlone(all, position, answers, calculation, { signal });
+  const two = chances && { position: countsText(position), approximate: true, ...chances, cubeless: cubelessOf(chances), worst_error: WORST_ERROR, mean_error: MEAN_ERROR };
   return { position: countsText(position), on_roll: answers[0], other_side: answers[1], two_sided: two, source, table, approximate, max_error };
 }
 
@@ -741,7 +694,7 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
   const dice = roll ?? position.roll ?? null;
   const sections = {
     cube: position.them ? cube(all, position, { cube: where, signal, ...rules }) : Promise.reject(new NotCoveredError("the cube needs both sides")),
-    race: race(all, position, { signal }),
+    race: race(all, position, { signal, calculate: rules.calculate, limit: rules.limit, progress: rules.progress }),
     play: dice === null ? null : play(all, position, dice, { cube: where, measure, top, signal, ...rules }),
   };
   const question = {

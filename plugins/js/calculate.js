@@ -318,6 +318,53 @@ export function plan({ us, them }, columns, limit, together = columns) {
   return { ours, theirs, rolling, waiting, pairs: met };
 }
 
+// -- the rolls of one side --------------------------------------------------------------------------------------
+
+/**
+ * Return the rolls of one side, played for the least mean: {bearoff, gammon}, the chances to bear off the last and the first
+ * chequer in exactly 0, 1, 2, ... rolls, `gammon` null where some are off already; null beyond the limit.
+ */
+export function solveSide(side, limit) {
+  const boards = family(side, { limit });
+  if (!boards) return null;
+  const last = boards.n - 1;
+  const rolls = length(boards.low[last], boards.high[last]);
+  const left = Uint8Array.from({ length: boards.n }, (_, k) => chequers(countsOf(boards, k)));
+  const bearoff = rollChances(boards, left.map((n) => n === 0), rolls);
+  return { bearoff, gammon: left[0] === FULL ? rollChances(boards, left.map((n) => n < FULL), rolls) : null };
+}
+
+/** The chances of the first board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least. */
+function rollChances({ n, ends, results }, done, rolls) {
+  const means = new Float64Array(n);
+  const chances = new Float64Array(n * rolls);
+  for (let x = n - 1; x >= 0; x--) {
+    const at = rolls * x;
+    if (done[x]) {
+      chances[at] = 1;
+      continue;
+    }
+    let total = 36;
+    for (let roll = 0, double = 0, step = 2; roll < 21; roll++) {
+      let weight = 2;
+      if (roll === double) {
+        weight = 1;
+        double += step++;
+      }
+      const first = ends[21 * x + roll];
+      let best = results[first];
+      for (let i = first + 1; i < ends[21 * x + roll + 1]; i++) if (means[results[i]] < means[best]) best = results[i];
+      total += weight * means[best];
+      for (let i = 1; i < rolls; i++) chances[at + i] += weight * chances[rolls * best + i - 1];
+      chances[at + rolls - 1] += weight * chances[rolls * best + rolls - 1];
+    }
+    means[x] = total / 36;
+    for (let i = 1; i < rolls; i++) chances[at + i] /= 36;
+  }
+  const used = chances.subarray(0, rolls).findLastIndex((c) => c > 0) + 1;
+  return Array.from(chances.subarray(0, used));
+}
+
 // -- the values -------------------------------------------------------------------------------------------------
 
 /** total = sum over the rolls of their share of 36 times the greatest of the results' rows, lanes `low` to `high`. */

@@ -4,7 +4,7 @@
 // backwards. The twin in Python: bgfmt/analysis/chains.py, kernels_chains.py and kernels_game.py; what it errs by: docs/races.md.
 
 import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
-import { bestRolls, calculate, noFarther } from "./calculate.js";
+import { bestRolls, calculate, noFarther, solveSide } from "./calculate.js";
 
 const HOME = 6;
 const FAR = 10; // points of the one-sided table; a chequer beyond counts as one on the last, and the pips up to there
@@ -22,11 +22,14 @@ const STEEPEST = 3; // most that a chance to win the game may count, in worths o
 const [BESIDE, LEAN] = [2, f(1e-4)]; // boards on either side that a slope is taken from; what the slope without a cube weighs
 const ENDING = 4; // most chequers of a side where exact values of home boards are taken
 const KEPT = 1 << 12; // boards whose results are kept
+const [LONGEST, FAR_ERROR] = [128, 0.1]; // rolls that a side can need; the error of its mean with a chequer beyond the table
+const FAR_NAME = "bgfmt_os10.bd"; // as bgfmt calls the table
 const DOUBLES = [0, 2, 5, 9, 14, 20];
 const DICE = Array.from({ length: 6 }, (_, high) => Array.from({ length: high + 1 }, (__, low) => [high + 1, low + 1])).flat();
 
-/** What a question asks for: a calculation where it has a limit, else an estimate. */
+/** What a question asks for: the rolls of a side, a calculation where it has a limit, else an estimate. */
 export function answer(question, progress) {
+  if (question.side) return rollsOf(question, progress);
   return question.limit === undefined ? estimate(question, progress) : calculate(question, progress);
 }
 
@@ -181,6 +184,58 @@ function make(counts, progress) {
     }
   };
   walk(0, 0);
+}
+
+// -- the rolls of one side --------------------------------------------------------------------------------------
+
+/**
+ * Return the chances of a side to bear off in exactly 0, 1, 2, ... rolls, with where they come from: calculated within the
+ * limit, outside the home board else by the table above, and with a chequer beyond its points estimated.
+ */
+function rollsOf({ side, limit }, progress = () => {}) {
+  const solved = solveSide(side, limit);
+  const about = { table: null, approximate: false };
+  if (solved) return { ...solved, source: "calculation", ...about, max_error: { mean_rolls: 1e-12 } };
+  make(side, progress);
+  const [number, beyond] = near10(side);
+  if (!beyond) {
+    const bearoff = Array.from(storedRow(number), (stored) => stored / 65535);
+    return { bearoff, points: FAR, source: "one-sided", ...about, table: FAR_NAME };
+  }
+  return { bearoff: farRolls(side), source: "estimate", table: null, approximate: true, max_error: { mean_rolls: FAR_ERROR } };
+}
+
+const storedRow = (number) => table.rows.subarray(ROLLS * table.places[number], ROLLS * table.places[number] + ROLLS);
+
+/** Return the mean of the 21 rolls, each played to where the fewest rolls are left. */
+function farRolls(side) {
+  const terms = termsOf(side.length);
+  const chances = new Float64Array(LONGEST);
+  for (const dice of DICE) {
+    let best = null;
+    for (const number of results(Int32Array.from(side), dice, terms)) {
+      const row = standIn(unrank(number, side.length));
+      if (!best || row.mean < best.mean) best = row;
+    }
+    const weight = (dice[0] === dice[1] ? 1 : 2) / 36;
+    for (let k = 1; k < LONGEST; k++) chances[k] += weight * best.chances[k - 1];
+  }
+  return Array.from(chances.subarray(0, chances.findLastIndex((c) => c > 0) + 1));
+}
+
+/** A chequer beyond the table counts as one on its last point and 6/49 of a roll for each pip up to there. */
+function standIn(counts) {
+  const [number, beyond] = near10(counts);
+  const more = (beyond * 6) / 49;
+  const whole = Math.floor(more);
+  const part = more - whole;
+  const chances = new Float64Array(LONGEST);
+  storedRow(number).forEach((stored, k) => {
+    const chance = stored / 65535;
+    chances[whole + k] += (1 - part) * chance;
+    chances[whole + k + 1] += part * chance;
+  });
+  return { chances, mean: chances.reduce((sum, c, k) => sum + c * k, 0) };
 }
 
 // -- plays ------------------------------------------------------------------------------------------------------

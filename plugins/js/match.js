@@ -362,6 +362,18 @@ async function withDeadCube(all, position, score, more) {
   return { decision, plays: each };
 }
 
+/** As `estimatedAt`, the progress being how many of the cells of a grid are done. */
+function countingCells(calculation, all) {
+  const { progress = () => {}, ...more } = calculation.more;
+  let done = 0;
+  return async (...asked) => {
+    const found = await estimatedAt({ ...calculation, more }, ...asked);
+    done += 1;
+    progress(done, all);
+    return found;
+  };
+}
+
 /** The cube at all scores up to `upto` points away. */
 export async function everyScore(all, position, owner, upto, calculation, { met, met_player, extend_met }) {
   if (!(Number.isInteger(upto) && upto >= 1 && upto <= 64)) throw new PositionError(`scores is a whole number from 1 to 64, not ${upto}`);
@@ -374,8 +386,9 @@ export async function everyScore(all, position, owner, upto, calculation, { met,
     scoreOf({ score: { away, crawford, met, met_player, extend_met }, cube_value: position.cube_value }, owner));
   const { total, batches } = gridOf(scores, hasGammons(position));
   const solved = await solve(calculation, position, batches.map(({ columns }) => columns), calculation.limits.match, total);
+  const estimates = solved ? null : countingCells(calculation, cells.length);
   const found = batches.flatMap((batch, k) => batch.cells.map(({ score, columns, places }) =>
-    (solved ? matchAnswer(position, solved[k], columns, score, places) : estimatedAt(calculation, position, score, columns))));
+    (solved ? matchAnswer(position, solved[k], columns, score, places) : estimates(position, score, columns))));
   const decided = (await Promise.all(found)).map((one) => one.decision.decision);
   const most = (name) => ({ mwc: Math.max(...decided.map((one) => one[name])) });
   const errors = { max_error: most("error"), ...(solved ? {} : { usual_error: most("usual_error") }) };

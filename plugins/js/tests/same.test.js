@@ -211,6 +211,13 @@ test("what is calculated, for money and at a score", { skip }, async () => {
   }
 });
 
+test("races that no table covers", { skip }, async () => {
+  for (const { position, options, answer } of lines("races.jsonl")) {
+    near(await ask.race([], position, options), answer, position);
+    await assert.rejects(ask.race([], position), { code: "not_covered" }, position);
+  }
+});
+
 test("how far numbers can be off", { skip }, () => {
   for (const { points, chequers, stored, mean, normal } of lines("bounds.jsonl")) {
     assert.deepEqual(ask.storedErrors(points, chequers), stored, `${points}x${chequers}`);

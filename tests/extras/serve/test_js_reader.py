@@ -15,6 +15,9 @@ import pytest
 
 import bgfmt
 from bgfmt import Position, Side, met
+from bgfmt.analysis import Advisor
+from bgfmt.analysis import questions as asked_of
+from bgfmt.analysis.sources import Limits
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
@@ -303,6 +306,24 @@ def calculated(folder: Path, random: np.random.Generator) -> None:
     lines(folder / "calculated.jsonl", found)
 
 
+def races(folder: Path, random: np.random.Generator) -> None:
+    """Races that no table covers: calculated, by the table of ten points, and with a chequer beyond it."""
+    own = np.random.default_rng(31)
+    texts = ["0,0,0,0,0,0,3/0,0,0,0,0,0,3", "0,0,2,1,1,1,1", "10,5/1,14", "0,2,1/0,0,0,0,0,0,0,2"]
+    texts += [f"{random_side(own, 9, 5)}/{random_side(own, 9, 5)}" for _ in range(8)]
+    far = ["2,1,1,0,1,0,0,1,0,0,1,0,2/1,1,1,2,1,0,1,0,1", "1,2,2,2,2,2,1,1,1"]
+    found = []
+    for text in texts + far:
+        limit = 4 * PAIRS if text in far else 40_000_000
+        with Advisor(tables=[], limit=Limits.of(limit)) as advisor:
+            answer = asked_of.race(advisor, asked_of.one_or_two(text)).as_dict()
+        asked = {"position": text, "options": {"calculate": True, "limit": limit}}
+        found.append(asked | {"answer": json.loads(json.dumps(answer))})
+    sources = {one["answer"]["source"] for one in found}
+    assert sources == {"calculation", "one-sided", "estimate"}
+    lines(folder / "races.jsonl", found)
+
+
 def most_of(names: list[str]) -> int:
     """Python solves for gammon chances that a table lacks, the reader does not: no side that can lose one."""
     return 14 if "os_p04_g.bd" in names else 15
@@ -368,6 +389,7 @@ def test_the_reader_and_python_say_the_same(tmp_path: Path, oracle: Callable[[st
         identifiers,
         asked,
         calculated,
+        races,
         errors,
         plays,
     ):
