@@ -109,8 +109,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await page.getByRole("heading", { name: "Plays of 6-1" }).count(), 1);
         const rows = (await cells(page, "Plays")).slice(1);
         assert.deepEqual(rows.map((r) => r[0]), ["5/off 2/1", "5/off"]);
-        assert.equal(rows[0][2], "");
-        assert.equal(rows[1][2], "-0.0000");
+        assert.deepEqual([rows[0][2], rows[1].slice(2)], ["", ["", "as good"]]);
         await set(page, "CgAAEAEAAAAAAA");
         assert.equal(await count(page, "Their", 3), 1);
         await page.getByRole("radio", { name: "They own the cube" }).check();
@@ -139,6 +138,9 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await page.getByRole("textbox", { name: "Position" }).inputValue(), "rubbish");
         assert.equal(await page.getByRole("textbox", { name: "Position" }).getAttribute("aria-invalid"), "true");
         assert.match(await status(page), /^Cannot read that: /);
+        assert.equal(await page.locator("#answer").getAttribute("data-state"), "failed");
+        assert.equal(await page.locator(".disc, .edge, .cube").count(), 0);
+        assert.deepEqual([await page.locator("#you-line").textContent(), await page.locator("#they-line").textContent()], ["No position", "No position"]);
         for (let n = 1; n <= 6; n++) assert.equal(await count(page, "Your", n), 0);
         assert.equal(search(page), "?p=rubbish&x=1");
         await set(page, "1/1");
@@ -239,6 +241,26 @@ for (const [mode, base] of Object.entries(PAGES)) {
         assert.equal(await count(page, "Your", 4), 2);
         assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
       }, { width: 360, height: 740, hasTouch: true, isMobile: true }));
+
+    for (const width of [320, 360, 390, 768, 1280]) once(`each point of each side is a target of its own, 24 pixels wide: ${width}`, () =>
+      visit(base, "?p=0,1,0,0,0,0,0,0,0,0,0,0,0,0,2/0,1,0,1", async (page) => {
+        await page.locator(".picture").scrollIntoViewIfNeeded();
+        const wrong = await page.evaluate(() => {
+          const found = [];
+          for (const one of document.querySelectorAll('[role="spinbutton"], #cube input, .die, #no-dice')) {
+            const name = one.getAttribute("aria-label") ?? one.textContent;
+            const { left, top, width: wide, height: high } = one.getBoundingClientRect();
+            if (wide < 24 || high < 24) found.push(`${name} is ${wide.toFixed(1)} by ${high.toFixed(1)}`);
+            if (!one.contains(document.elementFromPoint(left + wide / 2, top + high / 2))) found.push(`${name} lies under another`);
+          }
+          return found;
+        });
+        assert.deepEqual(wrong, []);
+        for (const [who, n] of [["Your", 13], ["Their", 13], ["Their", 24], ["Your", 24]]) { // none stands there
+          await point(page, who, n).click();
+          assert.equal(await count(page, who, n), 1, `${who} ${n}`);
+        }
+      }, { width, height: 900 }));
 
     test("a bearoff is walked forward and back", () =>
       visit(base, "?p=0,1,0,0,1/0,1,1", async (page) => {
@@ -397,7 +419,7 @@ for (const [mode, base] of Object.entries(PAGES)) {
           for (const [name, width, colorScheme] of [["wide", 1280, "light"], ["narrow", 360, "dark"]]) {
             await page.setViewportSize({ width, height: 900 });
             await page.emulateMedia({ colorScheme });
-            const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
+            const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"], rules: { "label-content-name-mismatch": { enabled: true } } }));
             assert.deepEqual(violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(" ")}`), []);
             assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
             if (SHOTS && k < 2) await page.screenshot({ path: `${SHOTS}/${mode}-${name}-${colorScheme}-${k}.png`, fullPage: true });
@@ -579,7 +601,7 @@ test("once the network is back the page asks at once", () =>
   visit(PAGES.served, "?p=1/1", async (page) => {
     await page.context().setOffline(true);
     await point(page, "Your", 2).click();
-    await page.getByText(/asking again$/).waitFor();
+    await page.getByText(/There is no network; this is asked again once there is\.$/).waitFor();
     await page.context().setOffline(false);
     await settled(page);
     assert.match(await page.title(), /1 1 0 0 0 0 \/ 1/);
@@ -769,6 +791,77 @@ test("each reason is told once, and headlines are sentences", async () => {
   });
 });
 
+for (const [mode, base] of Object.entries(PAGES)) test(`the race of chequers outside home: ${mode}`, () =>
+  visit(base, "?p=0,0,0,0,0,0,3/0,0,0,0,0,0,0,0,0,0,2", async (page) => {
+    const race = await cells(page, "Race");
+    assert.deepEqual(race[1], ["Pips", "21", "22"]);
+    if (mode === "served") return; // by a server that calculates nothing
+    assert.deepEqual(race[2].slice(0, 2), ["Mean rolls", "3.3474"]);
+    assert.match(await region(page, "Race").textContent(), /Calculated, numbers exact\./);
+    await set(page, "2,1,1,0,1,0,0,1,0,0,1,0,2/1,1,1,2,1,0,1,0,1");
+    assert.match((await cells(page, "Race"))[2][1], /^\d\.\d{4}$/);
+  }));
+
+test("a wide screen is used, a phone shows rolls before settings, and what failed is short", () =>
+  visit(PAGES.served, "?p=0,1,2,0,1/0,1,1,2", async (page) => {
+    const top = async (name) => (await page.locator(name).boundingBox()).y;
+    await page.setViewportSize({ width: 1920, height: 1000 });
+    const { width } = await page.getByRole("main").boundingBox();
+    assert.ok(width > 1800, `${width} of 1920 are used`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.ok(await top("#rolls") < await top("#settings"));
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await set(page, "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1/0,0,0,0,1");
+    for (const name of ["#action", "#rolls", "#race"]) {
+      const { height } = await page.locator(name).boundingBox();
+      assert.ok(height < 160, `${name} is ${height} high`);
+    }
+  }));
+
+test("before its tables are known the page says that it is loading", () =>
+  visit(PAGES.served, "?p=1/1", async (page) => {
+    let go;
+    await page.route("**/v1/tables", (route) => { go = () => route.continue(); });
+    await page.reload();
+    assert.equal(await status(page), "Loading");
+    while (!go) await page.waitForTimeout(20);
+    await go();
+    await settled(page);
+    assert.match(await status(page), /^Answered/);
+  }));
+
+test("opened as a file the page says what to do", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`file://${process.env.BGFMT_FOLDER}/index.html`);
+  await page.locator('main[aria-busy="false"]').waitFor({ timeout: TIMEOUT });
+  assert.match(await status(page), /^No answer: .* from a web server only.* python3 -m http\.server, then open http:\/\/localhost:8000\/$/);
+  await page.context().close();
+});
+
+test("a script that cannot be loaded is no blank page", () =>
+  visit(PAGES.static, "?p=1/1", async (page) => {
+    await page.route("**/chart.js", (route) => route.abort());
+    await page.reload();
+    await page.getByText("No answer: A part of the page could not be loaded. Load the page again.").waitFor();
+    assert.equal(await page.getByRole("main").getAttribute("aria-busy"), "false");
+  }, { first: true, expected: /ERR_FAILED/ }));
+
+test("actions by score say that they are calculated, how far it is, and can be cancelled", () =>
+  visit(PAGES.static, "?p=2,3,3,3,2,2/1,2,4,2,3,3", async (page) => {
+    const grid = region(page, "Actions by score");
+    await page.getByText("Actions by score").click();
+    await grid.getByText("Calculating the action at each score").waitFor({ timeout: 1000 });
+    await grid.getByRole("progressbar").waitFor();
+    await grid.getByRole("button", { name: "Cancel" }).click();
+    const again = grid.getByRole("button", { name: "Calculate" });
+    await again.waitFor();
+    assert.equal(await grid.getByText("Calculating").count(), 0);
+    await grid.getByRole("combobox").selectOption("3");
+    await grid.getByRole("table").waitFor();
+    assert.equal((await cells(page, "Actions by score")).length, 4);
+    assert.equal(await grid.locator(".waiting").isVisible(), false);
+  }, { first: true }));
+
 const LONG = "a-table-with-a-very-long-name-and-no-blank-in-it-of-two-sided-equities-for-six-points-and-four-chequers-each.bd";
 
 test("nothing leaves its card, and nothing scrolls sideways", async () => {
@@ -783,6 +876,9 @@ test("nothing leaves its card, and nothing scrolls sideways", async () => {
         if (!box.width || one.closest(".unseen, .scroll") || one.closest("svg") !== null && one.tagName !== "svg") continue;
         if (box.left < edge.left - 1 || box.right > edge.right + 1) found.push(`${card.id || card.className || card.tagName} ${one.tagName} ${one.id} ${one.className}: ${Math.round(box.left - edge.left)} ${Math.round(box.right - edge.right)}`);
       }
+    }
+    for (const one of document.querySelectorAll("button, label:not([for]), summary, .verdict, th, h2")) {
+      if (one.scrollWidth > one.clientWidth + 1 && one.clientWidth && !one.closest(".unseen, .scroll")) found.push(`${one.tagName} ${one.id} "${one.textContent.trim().slice(0, 20)}" is cut`);
     }
     const fields = [...document.querySelectorAll("main input, main select, main button")].map((one) => [one, one.getBoundingClientRect()]).filter(([, box]) => box.width);
     for (const [k, [one, a]] of fields.entries()) {
@@ -799,7 +895,7 @@ test("nothing leaves its card, and nothing scrolls sideways", async () => {
           for (const cell of document.querySelectorAll("#tables tbody th")) cell.textContent = long;
           for (const note of document.querySelectorAll("#action .soft, #race .soft, #plays .soft, #status")) note.textContent = `From ${long}, numbers within 0.0001.`;
         }, LONG);
-        for (const width of [320, 340, 360, 390, 430, 520, 600, 639, 641, 700, 800, 900, 959, 961, 1024, 1280, 1440, 1920]) {
+        for (const width of [280, 320, 360, 390, 430, 520, 599, 601, 639, 641, 700, 800, 900, 959, 961, 1024, 1280, 1440, 1599, 1601, 1920, 2560]) {
           await page.setViewportSize({ width, height: 900 });
           assert.deepEqual(await page.evaluate(out), [], `${mode} ${width} ${query}`);
         }

@@ -34,7 +34,16 @@ FOLDER = Path(__file__).resolve().parent / "web"
 METS = FOLDER.parents[2] / "data" / "met"
 CHECKOUT = FOLDER.parents[3] / "plugins" / "js"
 #: those of plugins/js; a wheel carries them beside the page's own
-READER = ("bgfmt.js", "ask.js", "packed.js", "calculate.js", "estimate.js", "match.js", "insight.js")
+READER = (
+    "bgfmt.js",
+    "ask.js",
+    "races.js",
+    "packed.js",
+    "calculate.js",
+    "estimate.js",
+    "match.js",
+    "insight.js",
+)
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'{connect}; "
@@ -44,6 +53,7 @@ POLICY_HEADER = POLICY.format(connect="") + "; frame-ancestors 'none'"
 SITE = FOLDER / "site"  # what only a static folder has
 INSTALLED = "; manifest-src 'self'; worker-src 'self'"
 MODULE = '<link rel="modulepreload" href="assets/{digest}/{name}">\n'
+START = "start.js"  # loaded by itself, before all modules
 #: modules that not every visit needs
 LATER = ("packed.js", "calculate.js", "estimate.js", "match.js", "insight.js", "calculator.js", "worker.js")
 #: a comment in lines of its own: a sixth of what the first answer fetches
@@ -88,7 +98,7 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
         policy = POLICY.format(connect="".join(f" {origin}" for origin in connect)) + INSTALLED
         meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
-        modules = [name for name in assets() if name.endswith(".js") and name not in LATER]
+        modules = [name for name in assets() if name.endswith(".js") and name not in (START, *LATER)]
         links = (SITE / "links.html").read_text("utf-8")
         links += "".join(MODULE.format(digest=digest(), name=name) for name in modules)
         text = text.replace('<link rel="stylesheet"', f'{links}<link rel="stylesheet"')

@@ -81,7 +81,7 @@ def test_the_page_in_a_browser(tmp_path: Path, oracle: Callable[[str], str]) -> 
     ):
         pages = json.dumps({"served": first, "static": second})
         more = {"BGFMT_PAGES": pages, "BGFMT_CHROMIUM": chromium, "BGFMT_SHOTS": shots, "HOME": str(tmp_path)}
-        more |= {"BGFMT_HYPERGAMMON": third, "BGFMT_CALCULATING": fourth}
+        more |= {"BGFMT_HYPERGAMMON": third, "BGFMT_CALCULATING": fourth, "BGFMT_FOLDER": str(folder)}
         run_node(node, ROOT / "tests/web/page.test.mjs", **more)
 
 

@@ -4,7 +4,7 @@ import { board } from "./board.js";
 import { el, one } from "./dom.js";
 import { AskError, connect } from "./source.js";
 import { actionOf, answered, drawBehind, drawCube, drawPlays, drawRace, drawRolls, drawScores, drawTables, headline, none, remedy } from "./sections.js";
-import { blank, diceOf, fromAddress, identifiers, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
+import { MOST_CHEQUERS, blank, diceOf, fromAddress, identifiers, pips, points, put, questionOf, read, rollOf, swapped, textOf, toAddress, total } from "./state.js";
 
 const WAIT = 150; // milliseconds after the last change
 const PATIENCE = 400; // milliseconds after which the page says that it is calculating
@@ -32,8 +32,8 @@ const theBoard = board({
 });
 /** What is asked once its section is open: how to ask, how to draw. */
 const extras = {
-  scores: { more: () => ({ scores: one("#upto").value }), draw: (found) => drawScores(state, found), control: null },
-  behind: { more: () => ({ insight: "true" }), draw: (found) => drawBehind(found), control: null },
+  scores: { text: "Calculating the action at each score", more: () => ({ scores: one("#upto").value }), draw: (found) => drawScores(state, found), control: null },
+  behind: { text: "Calculating market losers and take points", more: () => ({ insight: "true" }), draw: (found) => drawBehind(found), control: null },
 };
 
 // -- the history: each entry knows its place and the plays that led to it ---------------------------------------------
@@ -88,11 +88,15 @@ function load() {
 async function settle(text, otherwise) {
   reading = superseding();
   const { signal } = reading;
+  const late = setTimeout(() => say("Reading", "busy"), PATIENCE);
+  signal.addEventListener("abort", () => clearTimeout(late));
   try {
     const { xgid } = await source.read(text, signal);
     if (!signal.aborted) update(read(xgid, state), { now: true });
   } catch {
     if (!signal.aborted) otherwise();
+  } finally {
+    clearTimeout(late);
   }
 }
 
@@ -100,7 +104,7 @@ function refuse(reason) {
   asking?.abort();
   clearTimeout(timer);
   wrong(reason);
-  say(`Cannot read that: ${reason}`);
+  say(`Cannot read that: ${reason}`, "failed");
   if (empty) {
     show(null, null, () => "no position");
     document.title = titled([]);
@@ -140,6 +144,44 @@ function asked() {
   return quick ? { ...question, match: { ...question.match, settle: "false" } } : question;
 }
 
+/** End the calculation of all rolls; what else was found stays. */
+function cancelRolls() {
+  asking?.abort();
+  main.setAttribute("aria-busy", "false");
+  main.classList.remove("told");
+  one("#again").hidden = false;
+  one("#again").focus();
+  drawRolls(state, null, () => "cancelled");
+}
+
+/**
+ * Say in a section what it waits for, once that takes long, with a button that calls `cancel`.
+ *
+ * Returned are `advance(done, total)` and `end()`.
+ */
+function waitIn(id, text, cancel) {
+  const place = one(`#${id} .waiting`);
+  const bar = el("progress", { max: 1, "aria-label": text, hidden: true });
+  const button = el("button", { type: "button" }, "Cancel");
+  button.addEventListener("click", cancel);
+  const late = setTimeout(() => {
+    place.replaceChildren(el("span", {}, text), bar, button);
+    place.hidden = false;
+  }, PATIENCE);
+  return {
+    advance: (done, all) => {
+      bar.hidden = false;
+      bar.value = done / all;
+    },
+    end: () => {
+      clearTimeout(late);
+      if (!place.contains(button) && place.childElementCount) return; // it is of a later question
+      place.hidden = true;
+      place.replaceChildren();
+    },
+  };
+}
+
 /** How far a calculation is, beside the button that cancels it. */
 function advance(done, total) {
   one("#progress").value = done / total;
@@ -162,7 +204,7 @@ function cancel() {
     answer();
     return;
   }
-  say("Cancelled");
+  say("Cancelled", "failed");
   main.setAttribute("aria-busy", "false");
 }
 
@@ -176,10 +218,11 @@ async function answer() {
   if (!source) return; // connecting: the answer is asked for then
   const control = superseding();
   const late = setTimeout(() => {
-    say(failures ? one("#status").textContent : "Calculating");
+    say(failures ? one("#status").textContent : "Calculating", failures ? "failed" : "busy");
     one("#cancel").hidden = false;
   }, PATIENCE);
   control.signal.addEventListener("abort", () => clearTimeout(late));
+  let grid = null; // what waits for the rolls
   one("#again").hidden = !quick;
   try {
     const never = hopeless(state);
@@ -198,14 +241,18 @@ async function answer() {
     const found = await source.answer(asked(), control.signal, advance, (probe) => {
       main.classList.add("told"); // the grid of rolls follows
       draw({ probe });
+      grid = waitIn("rolls", "Calculating the rolls of this position", cancelRolls);
+      control.signal.addEventListener("abort", grid.end);
     });
     if (!control.signal.aborted) draw(found);
   } catch (error) {
     if (control.signal.aborted) return;
     clearTimeout(late);
     failed(error);
-    if (error.retry || error.code === "network") return; // still busy
+    if (error.retry || (error.code === "network" && navigator.onLine)) return; // still busy
     idle();
+  } finally {
+    grid?.end();
   }
   if (!control.signal.aborted) main.setAttribute("aria-busy", "false");
 }
@@ -215,11 +262,16 @@ function failed(error) {
   const help = error.code === "not_covered" && total(state.us) ? remedy(state, Boolean(source.read)) : "";
   const reason = help ? `${error.message}. ${help}` : error.message;
   const unanswered = !(error instanceof AskError) || error.code === "network";
-  if (error.retry) say(`Working: ${error.message}`);
-  else say(unanswered ? `No answer: ${reason}${error.code === "network" ? "; asking again" : ""}` : `Not covered: ${reason}`);
+  const offline = error.code === "network" && !navigator.onLine; // the event "online" asks again
+  if (error.retry) say(`Working: ${error.message}`, "busy");
+  else if (offline) say(`No answer: ${reason}. There is no network; this is asked again once there is.`, "failed");
+  else if (error.code === "network") say(`No answer: ${reason}; asking again`, "failed");
+  else say(unanswered ? `No answer: ${reason}` : `Not covered: ${reason}`, "failed");
   if (error.retry || unanswered) {
     const wait = error.retry ?? Math.min(30, 2 ** failures++);
-    one("#cancel").hidden = one("#again").hidden = false;
+    one("#cancel").hidden = offline;
+    one("#again").hidden = false;
+    if (offline) return;
     if (error.retry || error.code === "network") timer = setTimeout(answer, 1000 * wait);
     else console.error(error);
     return; // what is shown stays, and is no answer to what is asked now: the page is busy
@@ -261,36 +313,51 @@ async function askMore(name, answerable = true) {
   extra.control?.abort();
   section.hidden = !source?.more[name] || !answerable || !total(state.them);
   if (section.hidden || !section.querySelector("details").open) return;
-  const control = extra.control = new AbortController();
+  const control = new AbortController();
+  extra.control = control;
   const body = section.querySelector(".body");
   body.setAttribute("aria-busy", "true");
+  const cancelled = () => {
+    control.abort();
+    const again = el("button", { type: "button" }, "Calculate");
+    again.addEventListener("click", () => askMore(name));
+    body.replaceChildren(again);
+    body.setAttribute("aria-busy", "false");
+    again.focus();
+  };
+  const waiting = waitIn(name, extra.text, cancelled);
+  control.signal.addEventListener("abort", waiting.end);
   try {
-    const found = await source.more[name](asked(), extra.more(), control.signal);
+    const found = await source.more[name](asked(), extra.more(), control.signal, waiting.advance);
     if (control.signal.aborted) return;
     extra.draw(found);
   } catch (error) {
     if (control.signal.aborted) return;
     body.replaceChildren(none(error.message));
+  } finally {
+    waiting.end();
   }
   body.setAttribute("aria-busy", "false");
 }
 
 const titled = (parts) => [...parts, source?.title, HEADING].filter(Boolean).join(" · ");
 
-function say(text) {
+/** Write the status line; `mood`: "busy", "failed", or nothing for an answer. */
+function say(text, mood = "") {
   const status = one("#status");
   if (status.textContent !== text) status.textContent = text;
+  one("#answer").dataset.state = mood;
 }
 
 // -- controls -----------------------------------------------------------------------------------------------------
 
 function drawControls() {
-  theBoard.draw(state);
+  const full = fullSide();
+  theBoard.draw(state, { full, unknown: empty });
   drawHistory();
   if (!empty) box.value = textOf(state);
-  const line = (who, side, away) => `${who}: ${total(side)} chequer${total(side) === 1 ? "" : "s"}, ${pips(side)} pip${pips(side) === 1 ? "" : "s"}${away ? `, need ${away}` : ""}`;
-  one("#you-line").textContent = line("You, on roll", state.us, state.away?.[0]);
-  one("#they-line").textContent = line("They", state.them, state.away?.[1]);
+  one("#you-line").textContent = empty ? "No position" : `You, on roll: ${sideLine(state.us, full, state.away?.[0])}`;
+  one("#they-line").textContent = empty ? "No position" : `They: ${sideLine(state.them, full, state.away?.[1])}`;
   for (const radio of document.querySelectorAll(".die")) {
     radio.checked = state.dice[Number(radio.name.at(-1)) - 1] === Number(radio.value);
   }
@@ -306,6 +373,21 @@ function drawControls() {
   one("#cube-value").value = String(state.cube_value);
   offer(state.met);
   one("#met").value = state.met ?? source?.mets[0] ?? "";
+}
+
+/** Return how many chequers a side begins with: those of hypergammon where no other table is here. */
+function fullSide() {
+  const tables = source?.tables ?? [];
+  const small = tables.length > 0 && tables.every(({ kind }) => kind === "hypergammon");
+  return small ? Math.max(...tables.map(({ chequers }) => chequers)) : MOST_CHEQUERS;
+}
+
+/** Describe a side: "4 chequers, 11 off, 13 pips". */
+function sideLine(side, full, away) {
+  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  const off = Math.max(0, full - total(side));
+  const parts = [count(total(side), "chequer"), off ? `${off} off` : "", count(pips(side), "pip"), away ? `need ${away}` : ""];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** A match equity table among those to choose from. */
@@ -385,7 +467,7 @@ function listen() {
   one("#redo").addEventListener("click", () => history.forward());
   one("#cancel").addEventListener("click", cancel);
   one("#again").addEventListener("click", again);
-  window.addEventListener("online", () => failures && again());
+  window.addEventListener("online", () => (failures || source?.tables.some((t) => t.failed)) && again());
   for (const name of Object.keys(extras)) one(`#${name} details`).addEventListener("toggle", () => askMore(name));
   one("#upto").addEventListener("change", () => askMore("scores"));
   for (const radio of document.querySelectorAll('input[name="adds"]')) radio.addEventListener("change", () => theBoard.choose(radio.value || null));
@@ -441,7 +523,7 @@ async function begin() {
   try {
     source = await connect();
   } catch (error) {
-    say(`No answer: ${error.message}; asking again`);
+    say(`No answer: ${error.message}; asking again`, "failed");
     one("#again").hidden = false;
     setTimeout(begin, 1000 * Math.min(30, 2 ** failures++));
     return;

@@ -2,7 +2,7 @@
 
 import { el, one, redraw, table } from "./dom.js";
 import { chart } from "./chart.js";
-import { after, points, rollOf, toAddress, total } from "./state.js";
+import { after, pips, points, rollOf, toAddress, total } from "./state.js";
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const fixed = (value, decimals) => value.toFixed(decimals);
@@ -47,10 +47,12 @@ const within = (answer) => {
 const origin = (cube) => (cube.usual_error && !cube.table ? "From an estimate." : `From ${cube.table ?? "calculation"}${within(cube)}.`);
 
 /** Which table answered, or how near an estimate is, for the status line. */
-export function answered({ cube, play, race }) {
+export function answered({ cube, play, race: both }) {
+  const race = both?.on_roll ?? both;
   const main = cube ?? play ?? race;
   const other = race?.table && main !== race && race.table !== main.table ? ` The race is from ${race.table}.` : "";
   if (main.usual_error) return `${estimated(main)}.${other}`;
+  if (main.source === "estimate") return `Estimated: mean rolls within ${bound(worst(main))}.`;
   return `Answered by ${main.table ?? "calculation"}${within(main)}.${other}`;
 }
 
@@ -180,6 +182,8 @@ function extremes({ rolls, measure }) {
   const sign = measure === "mean" ? -1 : 1;
   const ranked = rolls.filter(({ plays: [best] }) => typeof best?.value === "number").sort((a, b) => sign * (b.plays[0].value - a.plays[0].value));
   if (ranked.length < 6) return null;
+  const values = ranked.map(({ plays: [best] }) => best.value);
+  if (Math.max(...values) - Math.min(...values) <= EQUAL) return el("p", { class: "soft" }, "All rolls are equal.");
   const said = (some) => some.map(({ roll, plays: [best] }) => `${dashed(roll)} ${worth(best.value, measure)}`).join(", ");
   return el("p", { class: "soft" }, `Best rolls: ${said(ranked.slice(0, 3))}. Worst rolls: ${said(ranked.slice(-3).reverse())}.`);
 }
@@ -199,8 +203,8 @@ export function drawScores(state, { cells, scores, met, ...answer }) {
   const score = (cell) => {
     if (!cell) return "";
     const at = { ...state, away: cell.away, crawford: false, jacoby: null, beavers: null };
-    const words = `${cell.away.join("-")} away: ${cell.action}`;
     const short = letters(cell);
+    const words = `${short}, ${cell.away.join("-")} away: ${cell.action}`;
     return el("a", { class: `score ${short.toLowerCase().replace(/[^a-z]/g, "") || "none"}`, href: toAddress(at, location.search), "aria-label": words, title: words }, short);
   };
   const rows = keys.map((us) => ({ cells: [String(us), ...keys.map((them) => score(found.get(`${us},${them}`)))] }));
@@ -229,7 +233,11 @@ const FACTS = [["Pips", "pips", 0], ["Mean rolls", "mean_rolls", 4], ["Standard 
 
 export function drawRace(state, probe, reason) {
   const race = probe?.race;
-  if (!race) return redraw(body("race"), none(reason("race")));
+  if (!race) {
+    const counted = [state.us, state.them].map((side) => (total(side) ? String(pips(side)) : "not known"));
+    const count = total(state.us) ? table("Race", ["", "You", "They"], [{ cells: ["Pips", ...counted] }], "numbers") : null;
+    return redraw(body("race"), count, none(reason("race")));
+  }
   const sides = [race.on_roll ?? race, race.other_side ?? null];
   const rows = FACTS.map(([name, key, decimals]) => ({ cells: [name, ...sides.map((side) => known(side?.[key], decimals))] }));
   const distributions = sides.map((side) => side?.bearoff ?? null);
@@ -239,8 +247,20 @@ export function drawRace(state, probe, reason) {
     table("Race", ["", "You", "They"], rows, "numbers"),
     drawn ? chart(distributions) : null,
     drawn ? asNumbers(distributions) : null,
-    from(race.on_roll ?? race) ?? from(race),
+    raceOrigin(sides.filter(Boolean)),
   );
+}
+
+/** Say where the numbers of a race come from, once for both sides where that is the same. */
+function raceOrigin(sides) {
+  const words = sides.map((side) => {
+    const { source, table: name, max_error } = side;
+    if (name) return `From ${name}${within(side)}.`;
+    return source === "estimate" ? `Estimated: mean rolls within ${bound(max_error.mean_rolls)}.` : "Calculated, numbers exact.";
+  });
+  const [ours, theirs] = words;
+  const lines = theirs === undefined || theirs === ours ? [ours] : [`You: ${ours}`, `They: ${theirs}`];
+  return lines.map((line) => el("p", { class: "soft" }, line));
 }
 
 function asNumbers(distributions) {

@@ -20,8 +20,8 @@ export class AskError extends Error {
 
 /**
  * {title, features, mets, tables, answer(question, signal, progress, early) -> {probe, rolls}, `early(probe)` before the rolls are
- * there, read(text, signal) -> position, more: {scores, behind}, each (question, options, signal) -> cube answer}; what nobody
- * can is null.
+ * there, read(text, signal) -> position, more: {scores, behind}, each (question, options, signal, progress) -> cube answer};
+ * what nobody can is null.
  */
 export async function connect() {
   return document.querySelector('meta[name="bgfmt"]').content === "site" ? site() : server();
@@ -105,6 +105,13 @@ const SMALL = 16384; // bytes of a page: a cold answer reads one or two of each 
 const AT_ONCE = 16; // requests; by HTTP/1.1 browsers send six
 const UNASKED = 16 * 1024 * 1024; // bytes of a table that a server without ranges sends whole without a word
 
+/** Say why a table cannot be read, with its name instead of its address. */
+function whyNot({ name }, error) {
+  if (error.code !== "network" || error.status) return error.message.replace(/^https?:\S+?: /, `${name}: `);
+  const why = navigator.onLine ? "its server does not answer" : "there is no network";
+  return `${name}: ${why}, and these numbers are not kept on this device`;
+}
+
 /** Tables of the folder itself. Each is opened when its first number is needed; what was read is kept by the browser. */
 async function site() {
   navigator.serviceWorker?.register("sw.js").catch(() => {}); // without it the page needs a network
@@ -137,7 +144,7 @@ async function site() {
       // of a table that lies elsewhere nothing is known before
       opening.then(({ kind, points, chequers, positions, cubeful, gammon, size }) =>
         Object.assign(entry, { kind, points, chequers, positions, cubeful, gammon, size, failed: null })).catch((error) => {
-        entry.failed = error.message;
+        entry.failed = whyNot(entry, error);
         opened.delete(entry); // asked again next time
       });
       opened.set(entry, opening);
@@ -172,13 +179,13 @@ async function site() {
       return [probe, probe.then(() => ask.play(there, position, "all", { ...common, top: 1 }))]; // what is waited for comes first
     }, signal, early);
   };
-  const scores = async (question, { scores: upto }, signal) => {
-    const common = { ...(await optionsOf(question, true)), signal };
+  const scores = async (question, { scores: upto }, signal, progress) => {
+    const common = { ...(await optionsOf(question, true)), signal, progress };
     return named(ask.cube([], question.position, { ...common, scores: Number(upto) }), signal);
   };
   /** What lies behind a double takes thousands of records, too many of a large table that is read by byte range. */
-  const behind = async (question, { insight }, signal) => {
-    const common = { ...(await optionsOf(question, true)), signal, insight };
+  const behind = async (question, { insight }, signal, progress) => {
+    const common = { ...(await optionsOf(question, true)), signal, insight, progress };
     const near = (there) => there.filter(({ format, size }) => format !== "bgfmt-ts" || size < UNASKED);
     return (await asked((there) => [ask.cube(near(there), question.position, common), null], signal, () => {})).probe;
   };
@@ -190,26 +197,35 @@ async function site() {
   const asked = async (questions, signal, early) => {
     const broken = new Map(); // tables that cannot be opened now, and why
     const lazy = (entry) => {
-      const there = () => table(entry).catch((error) => {
-        broken.set(entry, error);
-        throw error;
-      });
-      const ask = (name) => async (...asked) => (await there())[name](...asked);
+      const ask = (name) => async (...given) => {
+        try {
+          const found = await (await table(entry))[name](...given);
+          entry.failed = null;
+          return found;
+        } catch (error) {
+          if (signal?.aborted || ["not_covered", "bad_position"].includes(error.code)) throw error;
+          entry.failed = whyNot(entry, error);
+          broken.set(entry, error);
+          throw error;
+        }
+      };
       return { ...entry, lookup: ask("lookup"), lookupMany: ask("lookupMany") };
     };
     await Promise.allSettled(tables.filter((t) => !t.kind).map(table));
     signal?.throwIfAborted();
     for (;;) {
-      const [there, before] = [tables.filter((t) => t.kind && !broken.has(t)).map(lazy), broken.size];
-      const failed = [...broken.values()][0]?.message ?? tables.find((t) => t.failed)?.failed;
-      const lost = ![...broken.values()].some(({ code }) => code === "no_ranges"); // else asking again is no help
-      if (!there.length && lost) throw new AskError("network", failed ?? "this page has no tables");
+      const there = tables.filter((t) => t.kind && !broken.has(t)).map(lazy);
+      const before = broken.size;
       try {
         const found = await both(questions(there).map((one) => one && named(one, signal)), signal, early);
         if (broken.size === before) return found;
       } catch (error) {
-        if (signal?.aborted || broken.size === before) throw error;
-      } // without what cannot be opened, the others answer
+        if (signal?.aborted) throw error;
+        if (broken.size > before) continue; // without what cannot be read, the others answer, or calculation
+        const lost = [...broken].find(([, { code }]) => code !== "no_ranges"); // asking again may help
+        if (error.code === "not_covered" && lost && !there.length) throw new AskError("network", lost[0].failed);
+        throw error;
+      }
     }
   };
   return { title, features: ["match", "settle"], mets, tables, answer, read: null, more: { scores, behind } };
