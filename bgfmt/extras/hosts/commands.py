@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -102,9 +103,17 @@ def install(file: str, slot: str | None, link: bool, until: str, as_json: bool, 
         click.echo(f"  note: {note}")
     for command in done.start:
         click.echo(f"  start with: {command}")
-    place = f" --dir {where['folder']}" if where["folder"] else " --user" * where["user"]
-    click.echo(f"  undo with: bgfmt gnubg uninstall {done.slot}{place}")
+    click.echo(
+        f"  undo with: {shlex.join(['bgfmt', 'gnubg', 'uninstall', done.slot, *_where_words(**where)])}"
+    )
     return 0
+
+
+def _where_words(host: str | None, folder: str | None, user: bool) -> list[str]:
+    """Return the options with which another command finds the same place."""
+    words = ["--host", host] if host else []
+    words += ["--dir", folder] if folder else []
+    return words + ["--user"] * user
 
 
 @gnubg.command()

@@ -30,7 +30,7 @@ USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of n
 _LENGTH = re.compile(r"\s*+(-?\d{1,40})\s++points?\s++match\b", re.I)
 _MONEY = re.compile(r"\s*+(?:unlimited\s++(?:match|session|game)|money\s++(?:match|session|game))\b", re.I)
 _GAME = re.compile(r"\s*+game\s++(\d{1,6})\s*+$", re.I)
-_HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"([^\"]*+)\"")
+_HEADER = re.compile(r"\s*+;\s*+\[([^\"\]]*+)\"(.*)\"")  # the value as gnubg has it, quotes in it and all
 _ROW = re.compile(r"\s*+\d++\)")
 _SCORE = re.compile(r":[ \t]*+(\d{1,5})(?=\s|$)")
 _TOKEN = re.compile(
@@ -354,7 +354,7 @@ def _headers(match: Match) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    return printable(text, 500).replace('"', "'")
+    return printable(text, 500)
 
 
 def _game_lines(match: Match, game: Game) -> list[str]:

@@ -50,13 +50,17 @@ _RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
 
 @dataclass
 class Node:
-    """One node: what of its properties a match needs, where it begins and ends, its comment's value, its analysis."""
+    """One node: what of its properties a match needs, where it begins and ends, its comment's value, its analysis.
+
+    luck : whether the analysis has the luck of the roll.
+    """
 
     begin: int
     end: int
     properties: dict[str, list[bytes]] = field(default_factory=dict)
     comment: tuple[int, int] | None = None
     analysis: list[tuple[int, int]] = field(default_factory=list)
+    luck: bool = False
 
     @property
     def own(self) -> bool:
@@ -107,6 +111,7 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
                     node.comment = values[-1].span(1)
             if key in ANALYSIS:
                 node.analysis.append((token.start(2), token.end()))
+                node.luck = node.luck or key == "LU"
             node.end = token.end()
         at = token.end()
     rest = data[at : at + 4096].lstrip()
@@ -329,20 +334,22 @@ def write_sgf(
     match: Match,
     comments: Mapping[tuple[int, int], Sequence[str]] | None = None,
     records: Mapping[tuple[int, int], bytes] | None = None,
+    luck: Mapping[tuple[int, int], bytes] | None = None,
 ) -> bytes:
     """A match as .sgf, a node for each record in order; plays die by die, illegal ones as they were written.
 
     Resignations are told by the result only, as gnubg does.
 
     comments : lines for records, by index of the game and of its record.
-    records : gnubg's records of an analysis, likewise.
+    records, luck : gnubg's records of an analysis and of the luck of rolls, likewise.
     """
     out = []
     for number, game in enumerate(match.games):
         out.append(_root(match, number, game))
         for at, record in enumerate(game.records):
             node = _node(record)
-            node += (records or {}).get((number, at), b"") if node else b""
+            if node:
+                node += (records or {}).get((number, at), b"") + (luck or {}).get((number, at), b"")
             lines = (comments or {}).get((number, at))
             if node and lines:
                 node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
@@ -355,23 +362,32 @@ def write_sgf(
 
 
 def with_comments(
-    data: bytes, comments: Mapping[int, Sequence[str]], records: Mapping[int, bytes] | None = None
+    data: bytes,
+    comments: Mapping[int, Sequence[str]],
+    records: Mapping[int, bytes] | None = None,
+    luck: Mapping[int, bytes] | None = None,
 ) -> bytes:
-    """An .sgf file with lines added to the comments of the nodes that begin at these bytes (a record's `at`).
+    """Return an .sgf file with lines added to the comments of the nodes that begin at these bytes (a record's `at`).
 
     Our own lines of an earlier time are replaced. records : gnubg's records of an analysis, for nodes that have none
-    but our own, which they replace; None leaves those.
+    but our own, which they replace; None leaves those. luck : gnubg's records of the luck of rolls, for these nodes
+    and for those of another analysis that lacks them, as gnubg leaves of its own plays.
     """
     edits: list[tuple[int, int, bytes]] = []
     for tree in parse(data):
         for node in tree:
             lines = [_escaped(MARK + line) for line in comments.get(node.begin, [])]
-            record, place = (records or {}).get(node.begin, b""), node.end
+            fortune = (luck or {}).get(node.begin, b"")
+            record = (records or {}).get(node.begin, b"") + fortune
+            place = node.end
             if node.own and records is not None:
                 place = node.analysis[0][0]
                 edits += [(start, end, b"") for start, end in node.analysis]
             if record and (node.own or not node.analysis):
                 edits.append((place, place, record))
+            elif fortune and not node.luck:
+                end = node.analysis[-1][1]
+                edits.append((end, end, fortune))
             if node.comment is not None:
                 start, end = node.comment
                 if not lines and MARK.encode() not in data[start:end]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -505,3 +506,28 @@ def test_where_finds_a_bad_file(golden: Path, tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "gnubg_ts.bd").write_bytes(small(golden, "ts_06x04.bd").read_bytes()[:5000])
     assert run(["gnubg", "where", "--dir", str(tmp_path), "--host", "upstream"]) == 1
     assert "cut short" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "undo"),
+    [
+        (["--host", "upstream", "--dir", "{}/a folder"], "ts0 --host upstream --dir '{}/a folder'"),
+        (["--host", "upstream", "--user"], "ts0 --host upstream --user"),
+    ],
+)
+def test_the_hint_undoes_what_was_done(
+    options: list[str],
+    undo: str,
+    golden: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "a folder").mkdir()
+    given = [word.format(tmp_path) for word in options]
+    assert run(["gnubg", "install", str(golden / "gnubg/ts_06x04.bd"), "--slot", "ts0", *given]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"  undo with: bgfmt gnubg uninstall {undo.format(tmp_path)}"
+    assert run(shlex.split(last.partition("bgfmt ")[2])) == 0
+    assert "removed" in capsys.readouterr().out

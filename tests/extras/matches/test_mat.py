@@ -9,6 +9,7 @@ import pytest
 from bgfmt.errors import FormatError, UnknownFormatError
 from bgfmt.extras.matches import Game, Match, Record, read
 from bgfmt.extras.matches.decisions import decisions
+from bgfmt.extras.matches.mat import write_mat
 from bgfmt.extras.matches.plays import read_play
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.board import Position, Side
@@ -458,3 +459,20 @@ def test_the_recorded_winner_is_compared_with_the_scores() -> None:
         text("  2) 31: 13/10 6/5     Resigns", " " * 20 + wins, "", " Game 2", " A : 0      B : 2")
     )[0]
     assert "its records that player 1 wins the game" in " ".join(resigned.problems)
+
+
+def test_quotes_in_names_are_written_and_read() -> None:
+    """As gnubg 1.07 writes and reads them, in the heading and in the line of names."""
+    text = """; [Event "Ann's "Open""]
+; [Player 1 "Ann "Ace" Lee"]
+
+ 3 point match
+
+ Game 1
+ Ann "Ace" Lee : 0               Bob : 0
+  1) 31: 8/5 6/5                 21: 13/11 6/5
+"""
+    match = read(text.encode())[0]
+    assert (match.players, match.event) == (('Ann "Ace" Lee', "Bob"), 'Ann\'s "Open"')
+    again = read(write_mat(match).encode())[0]
+    assert (again.players, again.event) == (match.players, match.event)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bgfmt.errors import FormatError
 from bgfmt.extras.matches import read
+from bgfmt.extras.matches.annotate import Judge, annotate_file
 from bgfmt.extras.matches.decisions import decisions
 from bgfmt.extras.matches.sgf import parse, with_comments, write_sgf
 
@@ -94,3 +97,41 @@ def test_offsets_of_nodes() -> None:
     assert [data[n.begin : n.end] for n in nodes] == [b";GM[6]", b";W[31]", b";C[x]B[42]"]
     assert nodes[2].comment is not None
     assert data[slice(*nodes[2].comment)] == b"x"
+
+
+#: a session that gnubg 1.07 played and saved: it keeps the analysis of its own plays, without their luck
+OWN_PLAYS = b"""(;FF[4]GM[6]CA[UTF-8]AP[GNU Backgammon:1.07.001]MI[length:0][game:0][ws:0][bs:0]PW[gnubg]PB[root]
+;PL[B]AE[a:y]AW[a][b][c][c][c][d][d][d][e][e]AB[x][x][w][w][v][v][v][u][u][u][u]
+;B[54uzuz]
+;W[43czdz]A[0][czdz E ver 3 0.369488 0.000000 0.000000 0.000000 0.000000 -0.365433 0C 0 1 0.000000 1]
+;B[55uzuzvzvz]DA[E ver 3 2C 1 0.000000 1 0.63 0.0 0.0 0.0 0.0 0.26 0.47 0.63 0.0 0.0 0.0 0.0 0.26 0.37]LU[0.25000]
+)
+"""
+
+
+def test_plays_that_gnubg_made_get_their_luck() -> None:
+    """gnubg's statistics would show 0.000; luck that stands there already stays."""
+    match = read(OWN_PLAYS)[0]
+    at = [record.at for record in match.games[0].records if record.kind == "play"]
+    luck = {place: b"LU[%.5f]" % (0.1 * number) for number, place in enumerate(at, 1)}
+    records = dict.fromkeys(at, b"A[0]")
+    out = with_comments(OWN_PLAYS, {}, records, luck)
+    nodes = [line for line in out.split(b"\n") if line.startswith((b";B[", b";W["))]
+    assert nodes[0] == b";B[54uzuz]A[0]LU[0.10000]"
+    assert nodes[1].endswith(b"-0.365433 0C 0 1 0.000000 1]LU[0.20000]")
+    assert nodes[2] == OWN_PLAYS.split(b"\n")[4]
+    assert with_comments(out, {}, records, luck) == out
+
+
+def test_the_luck_of_all_rolls_is_in_an_annotated_file(tmp_path: Path) -> None:
+    path = tmp_path / "session.sgf"
+    path.write_bytes(OWN_PLAYS)
+    with Judge(records=True) as judge:
+        one = annotate_file(path, judge)
+    plays = [judged for judged in one.reports[0].judgements if judged.play]
+    assert len(plays) == 3
+    out = one.sgf()
+    for judged in plays[:2]:
+        assert judged.luck is not None
+        assert b"LU[%.5f]" % judged.luck in out
+    assert out.count(b"LU[") == 3

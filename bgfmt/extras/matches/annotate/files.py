@@ -48,32 +48,43 @@ class Annotated:
         if not any(report.match.format == "sgf" for report in self.reports):
             pairs = zip(self.reports, notes, strict=True)
             return b"".join(write_sgf(report.match, *several) for report, several in pairs)
-        comments, records = defaultdict[int, list[str]](list), dict[int, bytes]()
-        for report, (lines, data) in zip(self.reports, notes, strict=True):
-            at = {place: report.match.games[place[0]].records[place[1]].at for place in lines}
-            for place, several in lines.items():
-                comments[at[place]] += several
-            records |= {at[place]: record for place, record in data.items()}
-        return with_comments(self.data, comments, records or None)
+        comments = defaultdict[int, list[str]](list)
+        records: dict[int, bytes] = {}
+        luck: dict[int, bytes] = {}
+        for report, several in zip(self.reports, notes, strict=True):
+            at = {place: report.match.games[place[0]].records[place[1]].at for place in several.comments}
+            for place, lines in several.comments.items():
+                comments[at[place]] += lines
+            records |= {at[place]: record for place, record in several.records.items()}
+            luck |= {at[place]: record for place, record in several.luck.items()}
+        return with_comments(self.data, comments, records or None, luck)
 
 
-def _notes(report: MatchReport) -> tuple[dict[Place, list[str]], dict[Place, bytes]]:
-    """Comments, and gnubg's records of the analysis, by game and record."""
-    comments, records = defaultdict[Place, list[str]](list), defaultdict[Place, bytes](bytes)
+class _Notes(NamedTuple):
+    """Comments, and gnubg's records of the analysis and of luck, by game and record."""
+
+    comments: dict[Place, list[str]]
+    records: dict[Place, bytes]
+    luck: dict[Place, bytes]
+
+
+def _notes(report: MatchReport) -> _Notes:
+    notes = _Notes(defaultdict(list), defaultdict(bytes), {})
     for one in report.judgements:
         decision = one.decision
         place = decision.game, decision.record
-        comments[place].append(f"{text.line(one)} [{position_id(decision.state.position)}]")
+        notes.comments[place].append(f"{text.line(one)} [{position_id(decision.state.position)}]")
         if data := _record(one):
-            records[place] += data
-    return comments, records
+            notes.records[place] += data
+        if one.play and one.ranking and one.luck is not None:
+            notes.luck[place] = luck_record(decision.player, one.luck)
+    return notes
 
 
 def _record(one: Judgement) -> bytes:
     decision, skill = one.decision, one.class_of("gnubg")
     if one.play and one.ranking:
-        data = play_record(decision.player, one.ranking, one.method, skill)
-        return data + (b"" if one.luck is None else luck_record(decision.player, one.luck))
+        return play_record(decision.player, one.ranking, one.method, skill)
     if decision.kind == "beaver" or one.cube is None or one.cubeless is None:
         return b""
     lost, won = one.ends or (-1.0, 1.0)
