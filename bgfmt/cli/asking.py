@@ -99,7 +99,7 @@ def _is_database(word: str) -> bool:
 def suffixed(name: str) -> bool:
     """Whether a file's name ends like that of a database."""
     return name.lower().endswith(
-        (*OTHER_SUFFIXES, *(suffix for _, suffixes in formats.INDEX.values() for suffix in suffixes))
+        (*OTHER_SUFFIXES, *(suffix for sign in formats.signatures().values() for suffix in sign.suffixes))
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from bgfmt import formats, storage
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.files.database import open_source, read_source
+from bgfmt.files.database import read_source
 from bgfmt.formats import Format
-from bgfmt.storage import PathLike, Sink, Source
+from bgfmt.storage import PathLike, Source
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -43,7 +43,7 @@ def save(
     reason = target.together(tables)
     if reason is not None:
         raise CapabilityError(reason)
-    with _created(path, target, tables[0], options, force) as sink:
+    with storage.create(path, force=force) as sink:
         for one in tables:
             target.write(one, sink, progress=progress, **options)
 
@@ -74,7 +74,7 @@ def convert(
     `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
     first what it is; `described` says it without cutting anything.
     """
-    with open_source(source) as file:
+    with storage.open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
         described = described or _description(file, format, sizes)
         db = read_source(file, format=format, part=part or 0, **described)
@@ -98,7 +98,7 @@ def convert(
         with contextlib.suppress(OSError):
             if not force and os.path.samefile(source, destination):
                 raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
-        with _created(destination, target, table, options, force) as sink:
+        with storage.create(destination, force=force) as sink:
             target.write(table, sink, progress=progress, **options)
             # what follows the first table of a copied file: further databases, or unknown bytes
             for start in range(db.extent.end, db.source.size if whole else 0, STEP):
@@ -209,11 +209,3 @@ def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> 
     given = {k: v for k, v in sizes.items() if k in chosen.headerless and v is not None}
     guesses = chosen.guess(source)
     return given if not guesses or any(given.items() <= guess.items() for guess in guesses) else {}
-
-
-def _created(
-    path: PathLike, form: Format[Any], table: Table, options: Mapping[str, Any], force: bool
-) -> contextlib.AbstractContextManager[Sink]:
-    """A new file, or folder of files, for a table in a format; it appears whole or not at all."""
-    files = form.files(table, options)
-    return storage.create_folder(path, files, force=force) if files else storage.create(path, force=force)

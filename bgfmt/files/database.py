@@ -27,14 +27,13 @@ from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.base import Apart
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import REMOTE_OPTIONS, FolderSource, PathLike, Source
+from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
 from bgfmt.tables import Answer, Table
 
 MANY = 64  # letters of more than one byte that no table begins with by chance
 LOOKED = 1 << 22  # bytes in which line feeds are counted
 FEEDS = 32  # that tell of carriage returns
 RETURNS_LOST = "a transfer as text, which took carriage returns away; copy the file as binary"
-MOST_NAMES = 10_000  # of a folder, that are looked at
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
@@ -193,7 +192,7 @@ def open_database(
     could be more than one table (its `readings` are listed).
     """
     options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
-    source = open_source(path, guard=guard, **options)
+    source = storage.open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)
         if isinstance(path, (str, os.PathLike)):
@@ -203,29 +202,6 @@ def open_database(
     except BaseException:
         source.close()
         raise
-
-
-def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
-    """As `bgfmt.storage.open_source`; a folder is opened where its files make a table of some format.
-
-    FormatError where some of these files are missing, OSError for any other folder.
-    """
-    if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
-        parts = parts_of(path)
-        if parts:
-            return FolderSource(path, parts, guard=guard)
-    return storage.open_source(path, guard=guard, **options)
-
-
-def parts_of(folder: PathLike) -> list[str] | None:
-    """The files of a folder that make one table, in order; None where they make none.
-
-    FormatError where some of them are missing.
-    """
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in islice(entries, MOST_NAMES)]
-    each = (form.parts(os.fspath(folder), names) for form in formats.known().values())
-    return next((parts for parts in each if parts), None)
 
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:

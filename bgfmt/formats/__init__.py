@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from heapq import merge
 from itertools import repeat
 from typing import Any
@@ -28,9 +29,10 @@ from bgfmt.formats.base import (
     Salvage,
     promised,
 )
+from bgfmt.formats.signatures import Signature
 from bgfmt.storage import Source
 from bgfmt.tables import Table
-from bgfmt.tables.registry import Registry
+from bgfmt.tables.registry import Registry, doors
 
 __all__ = [
     "Broken",
@@ -55,33 +57,8 @@ __all__ = [
     "recognise",
     "resembles",
     "salvage",
+    "signatures",
 ]
-
-
-#: how the files of each built-in format begin (a pattern), and the suffixes of its class: a format of another sign or
-#: suffix need not be loaded to be left out. A format that is not listed here, such as a guest's, is always asked.
-INDEX: dict[str, tuple[bytes, tuple[str, ...]]] = {
-    "bgfmt-match": (rb"BGMATCH", (".bgm",)),
-    "bgfmt-ts": (rb"bgfmt-ts", (".bgts",)),
-    "bgsage": (rb"RAEB", (".db",)),
-    "bkg-binary": (rb"bkg-T-", (".bkb",)),
-    "bkg-text": (rb"bkg-bearoff ", (".bkg",)),
-    "csv": (rb"(?!)", (".csv",)),
-    "exactbearoff": (rb"\xcc\xde\x60\x04", ()),
-    "gnubg-2001": (rb"\xff\xff", (".bd",)),
-    "gnubg-huge": (rb"\d\dx", (".bd",)),
-    "gnubg-hyper": (rb"gnubg.H", (".bd",)),
-    "gnubg-nd": (rb"gnubg.OS", (".bd",)),
-    "gnubg-os": (rb"gnubg.OS", (".bd",)),
-    "gnubg-ts": (rb"gnubg.TS", (".bd",)),
-    "jfile": (rb"(?!gnubg|PK)", (".ijf",)),
-    "npz": (rb"PK", (".npz",)),
-    "parquet": (rb"PAR1", (".parquet",)),
-    "points-text": (rb"bearoff-2s ", (".points",)),
-    "sconyers": (rb"(?!)", ()),
-    "sqlite": (rb"SQLite format 3", (".sqlite", ".sqlite3")),
-    "zarr": (rb"\{", ()),
-}
 
 
 FORMATS: Registry[Format[Any]] = Registry("bgfmt.formats", lambda form: form())
@@ -108,13 +85,13 @@ def get(name: str) -> Format[Any]:
 def head_of(source: Source, offset: int = 0) -> Head:
     """What formats are shown of the bytes at `offset`."""
     first = bytes(source.buffer[offset : offset + HEAD_BYTES])
-    return Head(source.name, source.size - offset, first, offset, tuple(getattr(source, "files", ())))
+    return Head(source.name, source.size - offset, first, offset)
 
 
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
     """The one format that recognises the bytes at `offset`."""
     head = head_of(source, offset)
-    signed = _listed(lambda sign, _: bool(head.files) or re.match(sign, head.bytes, re.DOTALL) is not None)
+    signed = _candidates(lambda sign: re.match(sign.pattern, head.bytes, re.DOTALL) is not None)
     claims = [form for form in signed if form.recognise(head)]
     if len(claims) == 1:
         return claims[0]
@@ -145,14 +122,25 @@ def by_suffix(path: str) -> Format[Any] | None:
 def ending(path: str) -> list[Format[Any]]:
     """All formats that use this file name's suffix."""
     low = path.lower()
-    listed = _listed(lambda _, suffixes: low.endswith(suffixes))
+    listed = _candidates(lambda sign: low.endswith(sign.suffixes))
     return [form for form in listed if low.endswith(form.suffixes)]
 
 
-def _listed(fits: Callable[[bytes, tuple[str, ...]], bool]) -> list[Format[Any]]:
-    """The formats whose entry in `INDEX` fits, and those without one."""
-    names = (name for name in sorted(FORMATS.points) if name not in INDEX or fits(*INDEX[name]))
-    return [FORMATS[name] for name in names if name in FORMATS]
+def _candidates(fits: Callable[[Signature], bool]) -> list[Format[Any]]:
+    """Return the formats whose signature fits, and those that have none."""
+    listed = signatures()
+    names = sorted({*FORMATS.points, *FORMATS.entered})
+    fitting = [name for name in names if name not in listed or fits(listed[name])]
+    return [FORMATS[name] for name in fitting if name in FORMATS]
+
+
+@cache
+def signatures() -> dict[str, Signature]:
+    """Return the signatures that packages list, by format."""
+    found: dict[str, Signature] = {}
+    for point in doors("bgfmt.signatures").values():
+        found |= point.load()
+    return found
 
 
 def homes(table: Table) -> list[Format[Any]]:

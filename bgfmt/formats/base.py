@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -78,14 +78,12 @@ class Head:
     """What every format is shown to say whether bytes are its own.
 
     name, bytes : the file's name and the first 512 bytes at `offset`. size : bytes from `offset` to the end.
-    files : names of the files of a folder that is one table.
     """
 
     name: str
     size: int
     bytes: bytes
     offset: int = 0
-    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -267,13 +265,6 @@ class Format(ABC, Generic[T]):
         """Whether these first bytes are this format's."""
         return bool(self.magic) and head.bytes.startswith(self.magic)
 
-    def parts(self, folder: str, names: Collection[str]) -> list[str] | None:
-        """Of the names in a folder, the files that make one table of this format, in order; None where none do.
-
-        FormatError where some are missing.
-        """
-        return None
-
     def guess(self, source: Source) -> list[dict[str, Any]]:
         """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
         return []
@@ -317,10 +308,6 @@ class Format(ABC, Generic[T]):
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
         """Put the bytes out; table and options were checked. CapabilityError where `writes` is not so."""
         raise CapabilityError(f"no table is converted to {self.name}")
-
-    def files(self, table: T, options: Options) -> list[tuple[str, int]]:
-        """Names and sizes of the files in a folder that the table is written to; none where it is one file."""
-        return []
 
     def check(self, table: T, options: Options) -> None:
         """CapabilityError unless this format can hold this table, written with these options."""

@@ -3,11 +3,10 @@
 # `__all__` is made of what is imported here, which mypy and ruff do not see
 # mypy: implicit-reexport
 # ruff: noqa: F401, PLE0604
-from bgfmt.storage.publish import check_output, create, create_folder
+from bgfmt.storage.publish import check_output, create
 from bgfmt.storage.sink import ComparingSink, MemorySink, Sink
 from bgfmt.storage.source import (
     REMOTE_OPTIONS,
-    FolderSource,
     MappedSource,
     MemorySource,
     RangeSource,
@@ -17,5 +16,5 @@ from bgfmt.storage.source import (
 )
 from bgfmt.storage.system import PathLike
 
-_FUNCTIONS = ("check_output", "create", "create_folder", "is_url", "open_source")
+_FUNCTIONS = ("check_output", "create", "is_url", "open_source")
 __all__ = [*(name for name in dir() if name[0].isupper()), *_FUNCTIONS]

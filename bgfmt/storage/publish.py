@@ -9,14 +9,12 @@ import os
 import shutil
 import stat
 import zlib
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator
 from pathlib import Path
 
 from bgfmt.errors import CapabilityError, OutputExistsError
 from bgfmt.storage import system
-from bgfmt.storage.sink import Data, FileSink, _Held, view_of
+from bgfmt.storage.sink import FileSink
 from bgfmt.storage.source import open_regular, require_regular
 from bgfmt.storage.system import PathLike
 
@@ -283,75 +281,3 @@ def exchange(a: Path, b: Path) -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(_HERE, os.fsencode(a), _HERE, os.fsencode(b), _EXCHANGE) == 0)
-
-
-class FolderSink(_Held):
-    """Files of given sizes, one after the other, as one sink."""
-
-    def __init__(self, parts: Sequence[FileSink], sizes: Sequence[int], name: str) -> None:
-        super().__init__(name)
-        self._parts = parts
-        self._begins = [0, *accumulate(sizes)]
-
-    def write_at(self, offset: int, data: Data) -> None:
-        view = view_of(data)
-        if offset + len(view) > self._begins[-1]:
-            raise CapabilityError(f"{self.name}: its files have room for {self._begins[-1]:,} bytes")
-        while len(view):
-            k = bisect_right(self._begins, offset) - 1
-            size = min(len(view), self._begins[k + 1] - offset)
-            self._parts[k].write_at(offset - self._begins[k], view[:size])
-            view, offset = view[size:], offset + size
-
-    def flush(self) -> None:
-        super().flush()
-        for part in self._parts:
-            part.flush()
-
-
-@contextlib.contextmanager
-def create_folder(
-    path: PathLike, files: Sequence[tuple[str, int]], *, force: bool = False
-) -> Iterator[FolderSink]:
-    """A new folder with files of these names and sizes; it appears when the block ends well, and never otherwise.
-
-    Until then it has a hidden name beside `path`; what a killed process left there is removed by the next one that
-    makes the same folder. With `force` a folder that is there is replaced if it holds nothing but such files.
-    """
-    target = Path(path).resolve()
-    settle(path)
-    _check(path, target, {name for name, _ in files}, force)
-    parts: list[FileSink] = []
-    with new_folder(path, force=force) as hidden, contextlib.ExitStack() as opened:
-        with system.said_of(path):
-            for name, size in files:
-                fd = os.open(hidden / name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-                opened.callback(os.close, fd)
-                _keep_mode(fd, target / name)
-                os.ftruncate(fd, size)
-                parts.append(FileSink(fd, os.path.join(path, name)))
-        sink = FolderSink(parts, [size for _, size in files], os.fspath(path))
-        try:
-            yield sink
-        finally:
-            sink.flush()
-        with system.said_of(path):
-            for part in parts:
-                os.fsync(part.fd)
-
-
-def _check(path: PathLike, target: Path, names: set[str], force: bool) -> None:
-    """Say before any work why a folder cannot appear there."""
-    if not target.is_dir():
-        if target.exists():
-            message = f"{os.fspath(path)}: is a file; these tables are folders of files"
-            raise OutputExistsError(message, replaceable=False)
-        check_output(path, force=force)
-        return
-    if not force:
-        raise OutputExistsError(f"{os.fspath(path)}: exists already")
-    others = sorted(entry.name for entry in os.scandir(target) if entry.name not in names)
-    if others:
-        message = f"{os.fspath(path)}: holds {others[0]}, and is not replaced"
-        raise OutputExistsError(message, replaceable=False)
-    check_output(target / next(iter(names)), force=True)

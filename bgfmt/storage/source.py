@@ -18,9 +18,8 @@ import os
 import re
 import stat
 import tempfile
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate, takewhile
+from itertools import takewhile
 from math import prod
 from pathlib import Path
 from threading import Lock
@@ -391,46 +390,6 @@ class GuardedSource(RangeSource):
     def __del__(self) -> None:
         if hasattr(self, "_read"):
             self.close()
-
-
-class FolderSource(RangeSource):
-    """A table in several files of a folder, one after the other.
-
-    names : of the files, in order; by default all regular files by name, without those that begin with a dot.
-    `files` maps names to sources of their own.
-    """
-
-    def __init__(self, path: PathLike, names: Sequence[str] | None = None, *, guard: bool = False) -> None:
-        folder = Path(path)
-        if names is None:
-            found = (entry for entry in os.scandir(folder) if entry.is_file() and entry.name[0] != ".")
-            names = sorted(entry.name for entry in found)
-        self.files = {}
-        with contextlib.ExitStack() as opened:
-            for name in names:
-                self.files[name] = opened.enter_context(open_source(folder / name, guard=guard))
-            opened.pop_all()
-        self._parts = list(self.files.values())
-        self._begins = [0, *accumulate(source.size for source in self._parts)]
-        super().__init__(os.fspath(path), self._begins[-1], self._join, folder)
-
-    def _join(self, offset: int, size: int) -> bytes:
-        end, pieces = min(offset + size, self.size), []
-        while offset < end:
-            k = bisect_right(self._begins, offset) - 1
-            at = offset - self._begins[k]
-            pieces.append(self._parts[k].bytes(at, min(end - offset, self._parts[k].size - at)))
-            offset += len(pieces[-1])
-        return b"".join(pieces)
-
-    def release(self) -> None:
-        for source in self._parts:
-            source.release()
-
-    def close(self) -> None:
-        super().close()
-        for source in self._parts:
-            source.close()
 
 
 class ReadableSource(RangeSource):

@@ -42,14 +42,7 @@ from bgfmt.tables.rolls import (
     Rolls,
 )
 from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
-from bgfmt.tables.two_sided import (
-    EQUITY_COLUMNS,
-    Equities,
-    FineTwoSided,
-    GammonTwoSided,
-    JacobyTwoSided,
-    TwoSided,
-)
+from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, GammonTwoSided, JacobyTwoSided, TwoSided
 
 #: classes of kinds that come by the entry points of `KINDS`
 _OTHERS = ("Components", "ExpectedPoints", "Gillogly")

@@ -76,9 +76,18 @@ class Registry(Mapping[str, T], Generic[T]):
         """The entry points of the group, by name; nothing is imported."""
         return doors(self.group)
 
+    @property
+    def entered(self) -> tuple[str, ...]:
+        """The names that no entry point has: those added by `enter`."""
+        return tuple(name for name in self._loaded if name not in self.points)
+
     def enter(self, name: str, value: T) -> None:
         """Add what no entry point names, such as a class that a script defines."""
         self._loaded[name] = value
+
+    def remove(self, name: str) -> None:
+        """Remove what `enter` added; KeyError where there is none."""
+        del self._loaded[name]
 
     def __getitem__(self, name: str) -> T:
         if name not in self._loaded:

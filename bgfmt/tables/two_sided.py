@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -268,13 +267,6 @@ class TwoSided(StoredEquities):
             return np.full(4, bounds.float64_error(self.points, self.chequers))
         return np.array(bounds.stored_error(self.points, self.chequers))
 
-    def coarser(self) -> tuple[Coarser, ...]:
-        if not self.cubeful:
-            return ()
-        lost = "the equities are rounded to {}" if self.exact else ""  # 16-bit numbers can be had back
-        finer = [(partial(with_numbers, self, dtype), lost.format(NUMBERS[dtype])) for dtype in ("f4", "u4")]
-        return (*super().coarser(), *(Coarser(FineTwoSided, *way) for way in finer))
-
 
 # -- gammons counted: who loses with all fifteen chequers loses two points ---------------------------------
 
@@ -327,75 +319,3 @@ class JacobyTwoSided(GammonTwoSided):
     kind: ClassVar[str] = "two-sided-jacoby"
     jacoby: ClassVar[bool] = True
     same_stakes: ClassVar[bool] = False
-
-
-# -- finer than 16 bits: the databases of other programs than gnubg ------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class FineTwoSided(PairEquities):
-    """Equities of the side on roll, always four: float32, or 24-bit integers in uint32, value / 4194000 - 2."""
-
-    kind: ClassVar[str] = "two-sided-fine"
-    printed: ClassVar[str] = "%+10.7f"
-
-    @classmethod
-    def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        n = board.count(points, chequers)
-        return (ArrayRule("equities", ((n, n, 4),), ("f4", "u4")),)
-
-    def decoded(self, stored: Array) -> Array:
-        """Equities: float32 as they stand, of 24-bit integers in float64."""
-        values = np.asarray(stored)
-        return values if values.dtype.kind == "f" else values / UNIT_24 - 2
-
-    def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        equities = self.decoded(block["equities"])
-        bad = ~(np.abs(equities) <= MOST).all(axis=(1, 2))
-        yield Breach("bounds", np.asarray(bad), f"an equity is not a number from -{MOST:g} to {MOST:g}")
-        yield from ends(start, equities, 1, -1, lambda some, value: np.abs(some - value) > 1e-6)
-
-    def coarser(self) -> tuple[Coarser, ...]:
-        def other_numbers() -> PairEquities:
-            rounded = with_numbers(self, "u2")  # numbers that 16-bit ones have become those that these become
-            return with_numbers(rounded if self._is_rounded() else self, other)
-
-        other = "u4" if self.equities.dtype.kind == "f" else "f4"
-        lost = {dtype: f"the equities are rounded to {NUMBERS[dtype]}" for dtype in (other, "u2")}
-        return (
-            Coarser(FineTwoSided, other_numbers, lost[other], self._is_rounded),
-            Coarser(TwoSided, partial(with_numbers, self, "u2"), lost["u2"], self._is_rounded),
-        )
-
-    def _is_rounded(self) -> bool:
-        """Whether every number is that of a 16-bit one, so that rounding loses nothing."""
-        back = with_numbers(with_numbers(self, "u2"), self.equities.dtype.str[1:]).equities
-        return all(np.array_equal(back[rows], block["equities"]) for rows, block in self.blocks())
-
-
-def with_numbers(table: PairEquities, dtype: str) -> PairEquities:
-    """The table in the nearest numbers of "u2", "u4" or "f4", made when they are asked for."""
-    encode = _encoder(dtype)
-
-    def changed(rows: Any) -> Array:
-        return encode(table.read("equities", np.asarray(rows)))
-
-    def pairs(us: NDArray[np.int64], them: NDArray[np.int64]) -> Array:
-        return changed(table.equities[us, them])
-
-    shape = tuple(table.equities.shape)
-    rows = LazyRows(shape, dtype, lambda start, stop: changed(table.equities[start:stop]), pairs=pairs)
-    kind = TwoSided if dtype == "u2" else FineTwoSided
-    return table.made_into(kind, equities=rows, recipe=table.recipe, **table.rearranged())
-
-
-def _encoder(dtype: str) -> Callable[[NDArray[np.float64]], Array]:
-    """What makes the nearest stored numbers of equities; of what is no number an integer is the least."""
-    if dtype == "f4":
-        return lambda equities: equities.astype(np.float32)
-    shift, unit, most = (1, EQUITY_HALF, 0xFFFF) if dtype == "u2" else (2, UNIT_24, (1 << 24) - 1)
-
-    def integers(equities: NDArray[np.float64]) -> Array:
-        return np.asarray(np.clip(np.nan_to_num(np.rint((equities + shift) * unit)), 0, most)).astype(dtype)
-
-    return integers

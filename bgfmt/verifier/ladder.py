@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bgfmt import errors, formats
-from bgfmt.files.database import Database, open_database, open_source, read_source
+from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import Workers, workers_at
-from bgfmt.storage import PathLike, Source, chunks
+from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen

@@ -264,22 +264,15 @@ def test_outputs(golden: Path, tmp_path: Path, verb: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
-@pytest.mark.parametrize("verb", ["site", "convert to a folder"])
-def test_folders(golden: Path, tmp_path: Path, verb: str, way: str) -> None:
+def test_folders(golden: Path, tmp_path: Path, way: str) -> None:
     """Killed anywhere, the old folder or the new one is there, or the next command brings the old one back."""
     start, work = tmp_path / "start", tmp_path / "work"
     start.mkdir()
     for name in ("ts_03x03.bd", "ts_06x02.bd", "ts_06x03.bd"):
         shutil.copy(golden / "gnubg" / name, start)
     made = start / "made"
-    if verb == "site":
-        arguments = ["site", str(work / "made"), str(work / "ts_03x03.bd"), "--force"]
-        assert bgfmt("site", made, start / "ts_06x02.bd").returncode == 0
-    else:
-        fine = str(work / "ts_06x02.bd")
-        arguments = ["convert", fine, str(work / "made"), "--to", "sconyers", "--force"]
-        assert bgfmt("convert", start / "ts_06x02.bd", made, "--to", "sconyers").returncode == 0
-        (made / "bg2_1.dat").write_bytes(b"the old one")
+    arguments = ["site", str(work / "made"), str(work / "ts_03x03.bd"), "--force"]
+    assert bgfmt("site", made, start / "ts_06x02.bd").returncode == 0
     old = crash.listing(made)
     shutil.copytree(start, work)
     assert bgfmt(*arguments).returncode == 0

@@ -211,7 +211,6 @@ def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert [f["name"] for f in listed["formats"] if not f["writes"]] == ["zarr"]
     _, out, _ = cli(capsys, "formats")
     assert "(.csv; written only)" in out
-    assert "(no suffix: --to sconyers" in out
     assert out.count("hypergammon-exact") == 1
     assert out.count("holds any table") >= 4
 

@@ -10,8 +10,8 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.write import compact
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.write import compact
 from bgfmt.storage import MemorySink
 from tests.conftest import GOLDEN
 from tests.support.j_nouns import container

@@ -127,23 +127,6 @@ def test_headerless_files_of_today_keep_their_own_format(tmp_path: Path) -> None
         assert db.format.name == "gnubg-os"
 
 
-@pytest.mark.parametrize("points", [1, 2, 3])
-def test_the_huge_layout(points: int, tmp_path: Path) -> None:
-    source = GOLDEN / f"gnubg/os_p0{points}_g.bd"
-    bgfmt.convert(source, tmp_path / "huge.bd", to="gnubg-huge")
-    data = (tmp_path / "huge.bd").read_bytes()
-    assert data[:22] == f"{points:02d}{'x' * 19}\n".encode()
-    with bgfmt.open(tmp_path / "huge.bd") as db:
-        assert db.info()["gnubg_reads"] is False
-    bgfmt.convert(tmp_path / "huge.bd", tmp_path / "back.bd", to="gnubg-os")
-    assert (tmp_path / "back.bd").read_bytes() == source.read_bytes()
-    with pytest.raises(LossError, match="gammon"):
-        bgfmt.convert(GOLDEN / "gnubg/os_p02.bd", tmp_path / "x.bd", to="gnubg-huge")
-    for header in (b"19", b"00", b"1x"):
-        with pytest.raises(FormatError):
-            read_source(Source.from_bytes(header + data[2:], "x"), format="gnubg-huge")
-
-
 def test_a_new_file_is_never_historic_by_its_suffix(tmp_path: Path) -> None:
     bgfmt.save(bgfmt.load(GOLDEN / "gnubg/os_p02_g.bd"), tmp_path / "a.bd")
     with bgfmt.open(tmp_path / "a.bd") as db:

@@ -76,12 +76,11 @@ def headerless() -> list[bytes]:
 
 
 def folders() -> list[bytes]:
-    """Folders as `packed` makes bytes of them: a store of chunks, and a table in files."""
+    """A store of chunks as `packed` makes bytes of it."""
     store = scratch() / "store"
     if not store.exists():
         solve_stored("two-sided", 3, 2, store=store)
-    described = next(one.data for one in samples().values() if one.format.name == "sconyers")
-    return [packed(store), FILE + b"bg2_1.dat\n" + described]
+    return [packed(store)]
 
 
 def packed(folder: Path) -> bytes:

@@ -97,14 +97,12 @@ def seeds(folder: Path) -> Iterator[Seed]:
     for name, (what, points, chequers, recipe) in MADE.items():
         bgfmt.solve(what, points, chequers, folder / f"{name}.npz", recipe=recipe)
         tables[name] = bgfmt.load(folder / f"{name}.npz")
-    fine = [way.make() for way in bgfmt.load(GOLDEN / "gnubg" / "ts_06x02.bd").coarser() if not way.lost]
-    tables |= {f"fine-{table.arrays()['equities'].dtype}": table for table in fine}
     yield from stored(folder / "store")
     yield written(folder, "2001", list(gnubg_2001_tables()), "gnubg-2001")
     yield written(folder, "six points", solver.one_sided(6, recipe="bgsage"), "bgsage")
     for kind, table in tables.items():
         for format in bgfmt.formats.known():
-            if format.startswith("gnubg-") and format != "gnubg-huge":
+            if format.startswith("gnubg-"):
                 continue  # golden files
             with contextlib.suppress(bgfmt.BgfmtError):
                 yield written(folder, f"{kind}-{format}", table, format)
@@ -126,7 +124,7 @@ def written(folder: Path, name: str, made: Any, format: str) -> Seed:
         within = next(inside.name for inside in path.iterdir())
         path /= within
     held = tuple(made) if isinstance(made, list) else (bgfmt.load(folder / name),)
-    return Seed(name, path.read_bytes(), held, format, within, held[0].kind != "two-sided-fine")
+    return Seed(name, path.read_bytes(), held, format, within)
 
 
 def judge(path: Path, notes: Collection[str] | None = None) -> str:

@@ -28,7 +28,7 @@ def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
     kinds = {table.kind for seed in corpus for table in seed.tables}
     assert kinds == {
         "one-sided", "normal-distribution", "mean-rolls", "two-sided", "hypergammon", "match-score", "bkg",
-        "expected-points", "hypergammon-exact", "two-sided-fine", "two-sided-gammons", "two-sided-jacoby",
+        "expected-points", "hypergammon-exact", "two-sided-gammons", "two-sided-jacoby",
     }  # fmt: skip
     written = {name for name, form in formats.known().items() if form.reads}
     assert {seed.format for seed in corpus} == written

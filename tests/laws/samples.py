@@ -82,11 +82,6 @@ def golden_tables(rng: np.random.Generator) -> dict[str, Table]:
     found["one-sided race"] = made(OneSided, 6, 15, arrays, gammon_policy="race")
     small = {"bearoff": one.bearoff, "gammon": one.gammon}
     found[SMALLER["one-sided race"]] = made(OneSided, 2, 15, small, gammon_policy="race")
-    ts = bgfmt.load(GOLDEN / "gnubg/ts_06x02.bd")
-    for way in (way for way in ts.coarser() if not way.lost):
-        fine: Any = way.make()
-        label = {"f": "float32", "u": "24-bit"}[fine.equities.dtype.kind]
-        found[f"two-sided-fine {label}"] = made(way.kind, 6, 2, {"equities": np.asarray(fine.equities)})
     found["match-score 3x2"] = bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm")
     found["bkg of random numbers"] = random_table(KINDS["bkg"], rng)
     found["bkg exact"] = made(KINDS["bkg"], 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")

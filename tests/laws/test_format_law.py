@@ -12,8 +12,8 @@ import pytest
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
-from bgfmt.extras.lab.formats.j.noun import as_json
 from bgfmt.formats import Format, Layout, Region, promised
+from bgfmt.formats.j.noun import as_json
 from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
 from bgfmt.tables import Table, same_numbers
@@ -121,14 +121,15 @@ def test_a_sign_refuses_no_file_that_its_format_takes(sample: Sample) -> None:
         for at in rng.integers(0, min(len(data), 48), rng.integers(0, 3)):
             data[at] = rng.integers(256)
         head = formats.Head("mutated", len(sample.data), bytes(data), 0)
-        for name, (sign, _) in formats.INDEX.items():
+        for name, sign in formats.signatures().items():
             if FORMATS[name].recognise(head):
-                assert re.match(sign, head.bytes, re.DOTALL), (name, head.bytes[:48])
+                assert re.match(sign.pattern, head.bytes, re.DOTALL), (name, head.bytes[:48])
 
 
 def test_the_suffixes_by_which_formats_are_asked_are_their_own() -> None:
     own = {name: form.suffixes for name, form in FORMATS.items()}
-    assert {name: own[name] for name in formats.INDEX} == {name: s for name, (_, s) in formats.INDEX.items()}
+    listed = {name: sign.suffixes for name, sign in formats.signatures().items()}
+    assert {name: own[name] for name in listed} == listed
     for suffix in {suffix for suffixes in own.values() for suffix in suffixes}:
         named = [form.name for form in formats.ending(f"x{suffix.upper()}")]
         assert named == [name for name, suffixes in own.items() if suffix in suffixes]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import bgfmt
-from bgfmt import formats, met, solver
+from bgfmt import formats, met
 from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
@@ -35,9 +35,7 @@ SIZES: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
     "bgsage": ("one-sided", (6, 15), (6, 15)),
     "bkg-binary": ("bkg exact", (6, 8), (6, 15)),
     "bkg-text": ("bkg", (6, 8), (6, 15)),
-    "exactbearoff": ("fine u", (6, 4), (6, 6)),
     "gnubg-2001": ("both of 2001", (6, 6), (6, 6)),
-    "gnubg-huge": ("one-sided", (4, 15), (6, 15)),
     "gnubg-hyper": ("hypergammon", (25, 1), (25, 2)),
     "gnubg-nd": ("normal-distribution", (6, 15), (8, 15)),
     "gnubg-os": ("one-sided", (4, 15), (6, 15)),
@@ -46,7 +44,6 @@ SIZES: dict[str, tuple[str, tuple[int, int], tuple[int, int]]] = {
     "npz": ("two-sided", (6, 4), (6, 6)),
     "parquet": ("two-sided", (6, 2), (6, 4)),
     "points-text": ("expected-points", (6, 2), (6, 4)),
-    "sconyers": ("fine f", (6, 3), (6, 5)),
     "sqlite": ("two-sided", (6, 2), (6, 3)),
     "zarr": ("store", (6, 3), (6, 5)),
 }
@@ -70,10 +67,6 @@ def table(kind: str, points: int, chequers: int) -> Any:
         return match_score(points, chequers, (3, 5), met.load())
     if kind == "both of 2001":
         return list(gnubg_2001_tables())
-    if kind.startswith("fine "):
-        ways = solver.two_sided(points, chequers).coarser()
-        made = (way.make() for way in ways if not way.lost)
-        return next(fine for fine in made if fine.arrays()["equities"].dtype.kind == kind[-1])
     name, _, recipe = kind.partition(" ")
     cls, rng, arrays = KINDS[name], np.random.default_rng(5), {}
     for rule in cls.rules(points, chequers):

@@ -13,7 +13,7 @@ import pytest
 
 import bgfmt
 from bgfmt.errors import ClosedError, TruncatedError
-from bgfmt.storage import FolderSource, MappedSource, MemorySource, RangeSource, Source, open_source, system
+from bgfmt.storage import MappedSource, MemorySource, RangeSource, Source, open_source, system
 from bgfmt.storage.source import open_regular
 from bgfmt.tables import same_numbers
 
@@ -48,14 +48,6 @@ def test_arrays_outlive_their_source(tmp_path: Path) -> None:
 DATA = bytes(range(256)) * 20
 
 
-def _folder(tmp_path: Path) -> FolderSource:
-    (tmp_path / "parts").mkdir()
-    for k, (a, b) in enumerate([(0, 1000), (1000, 1000), (1000, 1003), (1003, 5120)]):
-        (tmp_path / "parts" / f"{k}.bin").write_bytes(DATA[a:b])
-    (tmp_path / "parts" / ".hidden").write_bytes(b"not a part")
-    return FolderSource(tmp_path / "parts")
-
-
 def _file(tmp_path: Path) -> Path:
     (tmp_path / "data").write_bytes(DATA)
     return tmp_path / "data"
@@ -65,7 +57,6 @@ SOURCES: dict[str, Callable[[Path], Source]] = {
     "mapped": lambda folder: MappedSource(_file(folder)),
     "guarded": lambda folder: open_source(_file(folder), guard=True),
     "memory": lambda folder: MemorySource(DATA),
-    "folder": _folder,
     "ranges": lambda folder: RangeSource("http", len(DATA), lambda at, size: DATA[at : at + size]),
 }
 
@@ -131,12 +122,6 @@ def test_a_guarded_database_answers_alike(
         for one in last:
             with pytest.raises(TruncatedError):
                 guarded.lookup(one)
-
-
-def test_a_folder_knows_its_files(tmp_path: Path) -> None:
-    with _folder(tmp_path) as source:
-        assert list(source.files) == ["0.bin", "1.bin", "2.bin", "3.bin"]
-        assert source.files["2.bin"].bytes(0, 3) == DATA[1000:1003]
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:

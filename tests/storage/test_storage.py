@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import CapabilityError, OutputExistsError
-from bgfmt.storage import create, create_folder, open_source, system
+from bgfmt.storage import create, open_source, system
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -50,19 +50,6 @@ def test_a_replaced_file_keeps_its_permissions(mode: int, tmp_path: Path) -> Non
         sink.write(b"new")
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == mode
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no permissions")
-def test_a_replaced_folder_keeps_its_permissions(tmp_path: Path) -> None:
-    path = tmp_path / "private"
-    for text in (b"old", b"new"):
-        with create_folder(path, [("a", 3), ("b", 3)], force=True) as sink:
-            sink.write(text * 2)
-        if text == b"old":
-            path.chmod(0o700)
-            (path / "a").chmod(0o600)
-    assert (path / "a").read_bytes() == b"new"
-    assert [p.stat().st_mode & 0o777 for p in (path, path / "a")] == [0o700, 0o600]
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.lab.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
-from bgfmt.extras.lab.formats.j.noun import E3, Form, Noun
-from bgfmt.extras.lab.formats.j.write import Store, Writer, block_size
+from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
+from bgfmt.formats.j.noun import E3, Form, Noun
+from bgfmt.formats.j.write import Store, Writer, block_size
 
 
 class Changer(Writer):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import Container
-from bgfmt.extras.lab.formats.j.noun import E3, JType, Noun
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.noun import E3, JType, Noun
 from tests.conftest import GOLDEN
 
 JFILES = GOLDEN / "jfile"

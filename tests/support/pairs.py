@@ -1,7 +1,6 @@
 """Which formats hold the same table without loss, found by asking: `python -m tests.support.pairs` writes the page.
 
-A pair stands for a table where both formats hold it and neither loses anything of it; finer numbers of which the
-table can be had back count as the table.
+A pair stands for a table where both formats hold it and neither loses anything of it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from bgfmt import formats
 from bgfmt.errors import CapabilityError
 from bgfmt.files.convert import prepare
 from bgfmt.formats import Format
-from bgfmt.tables import KINDS, FineTwoSided, MeanRolls, OneSided, Table, TwoSided
+from bgfmt.tables import KINDS, MeanRolls, OneSided, Table, TwoSided
 from tests.laws.samples import made, random_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +34,6 @@ def tables() -> dict[str, Table]:
     os2: Any = bgfmt.load(gnubg / "os_p02.bd")
     os6: Any = bgfmt.load(gnubg / "os_p06.bd")
     ts: Any = bgfmt.load(gnubg / "ts_06x02.bd")
-    fine = [way.make() for way in ts.coarser() if not way.lost]
     with bgfmt.open(GOLDEN / "jfile/bgns.ijf") as db:
         means: Any = db.table.cut(3, 4)
     rng = np.random.default_rng(1)
@@ -57,12 +55,6 @@ def tables() -> dict[str, Table]:
         "hypergammon": bgfmt.load(gnubg / "hyper1.bd"),
         "match score": bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm"),
     }
-    for table in fine:
-        numbers: Any = np.asarray(table.arrays()["equities"]).copy()
-        kind = numbers.dtype.kind
-        numbers[5, 5] = 0.123 if kind == "f" else 4_000_000
-        label = "float32" if kind == "f" else "24 bits"
-        found[f"two-sided in {label}"] = made(FineTwoSided, 6, 2, {"equities": numbers})
     points, bkg = KINDS["expected-points"], KINDS["bkg"]
     found["expected points"] = made(points, 2, 3, {"worth": rng.integers(-(10**6), 10**6, (9, 9), np.int32)})
     found["BKG's table"] = made(bkg, 6, 15, {"rows": rng.integers(0, 10**6, (4853, 9), np.uint32)})

@@ -14,8 +14,8 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.lab.formats.j.container import Container
 from bgfmt.formats.gnubg.family import GnubgHeader
+from bgfmt.formats.j.container import Container
 from bgfmt.formats.records import as_read
 from bgfmt.tables import Table
 from bgfmt.tables.hypergammon import HyperSides

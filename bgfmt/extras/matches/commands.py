@@ -21,7 +21,6 @@ from bgfmt.extras.matches.annotate import Judge, Judgement, Report, annotate_all
 from bgfmt.extras.matches.annotate import judge as judged
 from bgfmt.extras.matches.annotate.files import SUFFIXES, content, form_of, write_folder
 from bgfmt.extras.matches.decisions import Decision
-from bgfmt.files.database import parts_of
 from bgfmt.game.moves import Play, parse_roll
 from bgfmt.game.state import GameState
 
@@ -159,8 +158,6 @@ def _is_database(path: str) -> bool:
     """Whether a file is a database by its ending, or a folder one by what it holds."""
     if not os.path.isdir(path):
         return asking.suffixed(path)
-    if parts_of(path):
-        return True
     with os.scandir(path) as entries:
         names = {entry.name.lower(): entry.is_dir() for entry in entries if not entry.name.startswith(".")}
     matches = any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names.items())

@@ -19,12 +19,11 @@ import pytest
 import bgfmt
 from bgfmt import formats
 from bgfmt.errors import BgfmtError
-from bgfmt.extras.lab.formats import bgsage, exact_bearoff
-from bgfmt.extras.lab.formats.j.container import Container
-from bgfmt.extras.lab.formats.j.noun import JType
 from bgfmt.extras.lab.tables import CHEQUERS, Gillogly
-from bgfmt.formats import match
+from bgfmt.formats import bgsage, match
 from bgfmt.formats.compressed import layout
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.noun import JType
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, Table, TwoSided
@@ -101,7 +100,7 @@ def compiled(oracle: Callable[[str], str], tmp_path_factory: pytest.TempPathFact
 
 def test_every_binary_format_is_described() -> None:
     names = {path.stem.replace("_", "-") for path in (HERE / "kaitai").glob("*.ksy")}
-    assert names == set(formats.INDEX) - CONTAINERS - TEXT | {"positions"}
+    assert names == set(formats.signatures()) - CONTAINERS - TEXT | {"positions"}
 
 
 # ---- golden files
@@ -297,7 +296,7 @@ def test_bgsage(compiled: Readers, one_sided: OneSided) -> None:
 
 
 @pytest.mark.slow
-def test_gnubg_2001_and_huge(compiled: Readers, one_sided: OneSided) -> None:
+def test_gnubg_2001(compiled: Readers, one_sided: OneSided) -> None:
     plain = OneSided(points=6, chequers=15, bearoff=one_sided.bearoff)
     chances = np.random.default_rng(1).integers(0, 65536, (924, 924, 1)).astype(np.uint16)
     theirs = compiled.read(
@@ -305,11 +304,6 @@ def test_gnubg_2001_and_huge(compiled: Readers, one_sided: OneSided) -> None:
     )
     assert np.array_equal([row.bearoff for row in theirs.one_sided], plain.bearoff)
     assert np.array_equal([row.win for row in theirs.two_sided], chances[..., 0])
-    small: Any = bgfmt.load(GOLDEN / "gnubg/os_p03.bd")
-    small = OneSided(points=3, chequers=15, bearoff=np.asarray(small.bearoff))
-    theirs = compiled.read("gnubg-huge", written("gnubg-huge", small))
-    assert theirs.points == 3
-    assert np.array_equal([row.bearoff for row in theirs.rows], small.bearoff)
 
 
 def test_bkg_binary(compiled: Readers) -> None:
@@ -318,21 +312,6 @@ def test_bkg_binary(compiled: Readers) -> None:
         table = Gillogly(points=6, chequers=CHEQUERS[domain], rows=numbers, recipe="exact")
         theirs = compiled.read("bkg-binary", written("bkg-binary", table))
         assert np.array_equal([[row.enr, *row.chances] for row in theirs.rows], numbers)
-
-
-def test_sconyers_and_exactbearoff(compiled: Readers) -> None:
-    exact: Any = bgfmt.load(GOLDEN / "gnubg/ts_06x02.bd")
-    fine = {
-        table.equities.dtype.kind: table for table in (way.make() for way in exact.coarser() if not way.lost)
-    }
-    theirs = compiled.read("sconyers", written("sconyers", fine["f"]), 2)
-    assert np.array_equal(equities(theirs, COLUMNS).astype("f4"), np.asarray(fine["f"].equities)[1:, 1:])
-    data = written("exactbearoff", fine["u"])
-    theirs = compiled.read("exactbearoff", data)
-    header = exact_bearoff.HEADER.parse(data)
-    assert (theirs.version, theirs.bottom, theirs.top) == (header.version, header.bottom, header.top)
-    sides = sorted(range(28), key=lambda k: bgfmt.Side.from_number(k, 6).padded(6)[::-1])
-    assert np.array_equal(equities(theirs, COLUMNS), np.asarray(fine["u"].equities)[np.ix_(sides, sides)])
 
 
 def test_bgfmt_match(compiled: Readers) -> None:

@@ -22,7 +22,8 @@ from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress, echo_made
 from bgfmt.errors import OutputExistsError
 from bgfmt.extras.lab import labels
-from bgfmt.extras.lab.articles import orders, systems
+from bgfmt.extras.lab.articles import systems
+from bgfmt.game import orders
 from bgfmt.game.board import Side
 from bgfmt.solver.machine import thread_count
 

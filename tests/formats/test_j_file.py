@@ -17,11 +17,11 @@ import pytest
 import bgfmt
 from bgfmt import Side
 from bgfmt.errors import CapabilityError, CorruptError, NotCoveredError
-from bgfmt.extras.lab.formats.j import layout
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import Container
-from bgfmt.extras.lab.formats.j.noun import E3, as_json
-from bgfmt.extras.lab.formats.j.write import compact
+from bgfmt.formats.j import layout
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.noun import E3, as_json
+from bgfmt.formats.j.write import compact
 from bgfmt.game import board, orders
 from bgfmt.storage import MemorySink
 from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers

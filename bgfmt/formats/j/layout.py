@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from bgfmt import formats
 from bgfmt.errors import CorruptError, NotCoveredError
-from bgfmt.extras.lab.articles.orders import Peelle
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import VERSIONS, Container
-from bgfmt.extras.lab.formats.j.noun import JType, Noun
 from bgfmt.formats import records
 from bgfmt.formats.base import ROLLS
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import VERSIONS, Container
+from bgfmt.formats.j.noun import JType, Noun
 from bgfmt.formats.records import Fact, Record
 from bgfmt.game import board
+from bgfmt.game.orders import Peelle
 from bgfmt.tables import LazyRows, MeanRolls, OneSided, Rows, Table
 from bgfmt.tables.base import ArrayRule, Listing
 from bgfmt.tables.rolls import means_of

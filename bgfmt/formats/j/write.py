@@ -13,10 +13,10 @@ from typing import Self
 import numpy as np
 
 from bgfmt.errors import CapabilityError
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import V64B, Version, directory_bytes
-from bgfmt.extras.lab.formats.j.noun import E3, Form, Noun
 from bgfmt.formats.base import Outlet
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import V64B, Version, directory_bytes
+from bgfmt.formats.j.noun import E3, Form, Noun
 from bgfmt.storage import Sink
 from bgfmt.storage.sink import size_of
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError
-from bgfmt.extras.lab.articles.orders import Peelle
-from bgfmt.extras.lab.formats.j import audit, layout
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import VERSIONS, Container, Version, looks_like
-from bgfmt.extras.lab.formats.j.layout import Components, JLayout
-from bgfmt.extras.lab.formats.j.noun import Form, Noun, form_of
-from bgfmt.extras.lab.formats.j.write import compact
 from bgfmt.formats import base, records
+from bgfmt.formats.j import audit, layout
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import VERSIONS, Container, Version, looks_like
+from bgfmt.formats.j.layout import Components, JLayout
+from bgfmt.formats.j.noun import Form, Noun, form_of
+from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import AsRead, as_read
+from bgfmt.game.orders import Peelle
 from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, OneSided
 

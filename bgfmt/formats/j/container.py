@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.noun import FORMS, OLD_FORMS, Form, JType, Noun
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.noun import FORMS, OLD_FORMS, Form, JType, Noun
 
 #: the library reads this much to get at the header, so no file is shorter
 HEAD = 512

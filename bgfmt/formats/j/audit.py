@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from bgfmt.errors import shown
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import HEAD, Container
-from bgfmt.extras.lab.formats.j.noun import OFFSETS, Form, JType, Noun
-from bgfmt.extras.lab.formats.j.write import AREA, FREE, Writer, block_size, groups
 from bgfmt.formats.base import Fault
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import HEAD, Container
+from bgfmt.formats.j.noun import OFFSETS, Form, JType, Noun
+from bgfmt.formats.j.write import AREA, FREE, Writer, block_size, groups
 from bgfmt.storage import ComparingSink, MemorySink
 
 REMAINS = "what a reused block held before"

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgfmt.errors import CapabilityError, CorruptError, FormatError, TruncatedError
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.noun import FORMS, Form, JType, Noun, as_json, decode, describe
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.noun import FORMS, Form, JType, Noun, as_json, decode, describe
 from tests.support.j_nouns import run_j, table
 
 NOUNS, ODD = table("nouns.tsv"), table("nouns_odd.tsv")

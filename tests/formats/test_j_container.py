@@ -13,21 +13,12 @@ import numpy as np
 import pytest
 
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, HeaderError, TruncatedError
-from bgfmt.extras.lab.formats.j import audit
-from bgfmt.extras.lab.formats.j import noun as jn
-from bgfmt.extras.lab.formats.j.container import (
-    FJ01B,
-    FJ01L,
-    V32L,
-    V64B,
-    V64L,
-    VERSIONS,
-    Container,
-    looks_like,
-)
-from bgfmt.extras.lab.formats.j.jfile import JFile
-from bgfmt.extras.lab.formats.j.noun import E3, FORMS, JType, as_json
-from bgfmt.extras.lab.formats.j.write import compact
+from bgfmt.formats.j import audit
+from bgfmt.formats.j import noun as jn
+from bgfmt.formats.j.container import FJ01B, FJ01L, V32L, V64B, V64L, VERSIONS, Container, looks_like
+from bgfmt.formats.j.jfile import JFile
+from bgfmt.formats.j.noun import E3, FORMS, JType, as_json
+from bgfmt.formats.j.write import compact
 from bgfmt.formats.records import as_read
 from bgfmt.storage import MemorySink, Source
 from tests.support.j_changes import Changer

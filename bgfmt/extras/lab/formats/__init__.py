@@ -1,1 +1,0 @@
-"""The lab's formats of files."""

@@ -1,0 +1,36 @@
+"""How the files of bgfmt's own formats begin, so that formats need not be imported to be ruled out.
+
+An extra lists its formats in the same way, by an entry point of the group `bgfmt.signatures` that names a mapping. A
+format that is in no mapping is always imported and asked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Signature(NamedTuple):
+    """How files of a format begin (a pattern for `re.match`), and the suffixes of its class."""
+
+    pattern: bytes
+    suffixes: tuple[str, ...] = ()
+
+
+NEVER = rb"(?!)"
+
+SIGNATURES = {
+    "bgfmt-match": Signature(rb"BGMATCH", (".bgm",)),
+    "bgfmt-ts": Signature(rb"bgfmt-ts", (".bgts",)),
+    "bgsage": Signature(rb"RAEB", (".db",)),
+    "csv": Signature(NEVER, (".csv",)),
+    "gnubg-2001": Signature(rb"\xff\xff", (".bd",)),
+    "gnubg-hyper": Signature(rb"gnubg.H", (".bd",)),
+    "gnubg-nd": Signature(rb"gnubg.OS", (".bd",)),
+    "gnubg-os": Signature(rb"gnubg.OS", (".bd",)),
+    "gnubg-ts": Signature(rb"gnubg.TS", (".bd",)),
+    "jfile": Signature(rb"(?!gnubg|PK)", (".ijf",)),
+    "npz": Signature(rb"PK", (".npz",)),
+    "parquet": Signature(rb"PAR1", (".parquet",)),
+    "sqlite": Signature(rb"SQLite format 3", (".sqlite", ".sqlite3")),
+    "zarr": Signature(rb"\{"),
+}
