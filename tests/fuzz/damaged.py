@@ -30,7 +30,7 @@ from bgfmt import solver
 from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.tables import flat
-from tests.support import damage
+from tests.support import damage, packing
 
 GOLDEN = Path(__file__).resolve().parents[2] / "fixtures" / "golden"
 SECONDS, MEGABYTES = 20.0, 250.0  # for one copy; what was held before it is not held against it
@@ -40,6 +40,7 @@ NOTED = "good, with a note of bytes that hold nothing"
 ANOTHER_SIZE = "another size"
 ANOTHER_RECIPE = "another recipe"
 ANOTHER_PROGRAM = "a column by another program"
+RESEALED = "bits, with the checksums made anew"
 #: recipes of one kind of table each; none but this kind follows them
 OWN_RECIPES = ("match", "bkg", "points")
 #: golden files of gnubg's programs
@@ -223,6 +224,8 @@ def kind_of(sound: Seed, rng: random.Random) -> str:
     """A kind of damage that the seed allows."""
     if sound.format in ("parquet", "sqlite") and rng.random() < 0.1:
         return ANOTHER_PROGRAM
+    if sound.format == packing.NAME and rng.random() < 0.5:
+        return RESEALED
     if sound.tables and rng.random() < 0.5:
         return rng.choice([*sorted(damage.VALUES), ANOTHER_SIZE, ANOTHER_RECIPE])
     if len(sound.data) <= 2 * damage.HEADER:
@@ -234,6 +237,9 @@ def copy(sound: Seed, kind: str, number: int, other: bytes, folder: Path) -> Pat
     """The path of a damaged copy; None where this damage changes nothing, or no such file can be written."""
     if kind in damage.KINDS:
         return put(sound, damage.damaged(sound.data, kind, number, other), folder)
+    if kind == RESEALED:
+        again = packing.resealed(sound.data, damage.damaged(sound.data, "bits", number, other))
+        return put(sound, again, folder) if again != sound.data else None
     if kind == ANOTHER_PROGRAM:
         return by_another_program(put(sound, sound.data, folder), sound, random.Random(number))
     tables = list(sound.tables)

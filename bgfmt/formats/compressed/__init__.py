@@ -81,13 +81,16 @@ class BgfmtTwoSided(Format[StoredEquities]):
             writer.write(table, VERSIONS[type(table)], sink)
 
     def audit(self, source: Source, table: StoredEquities, extent: Extent) -> Iterator[Fault]:
-        """Every checksum of the file, none of which leaves a byte out; and facts that no program writes."""
+        """Check every checksum of the file, facts that no program writes, and the encoding against the writer's."""
+        from bgfmt.formats.compressed import canonical
+
         reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
         assert reader is not None
         reader.check_all()
         for fact in records.unknown(table):
             at = extent.offset + reader.shape.facts_at
             yield Fault(at, reader.shape.facts, "facts", "what a program writes", fact)
+        yield from canonical.find_differences(reader, table)
 
 
 def _copy(reader: Reader, sink: Outlet) -> None:

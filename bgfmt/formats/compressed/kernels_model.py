@@ -60,15 +60,16 @@ def lay_out(
 
 @njit()
 def products(
-    left_wide: Any, left_small: Any, right_wide: Any, right_small: Any, parts: Any, scale: Any, out: Any
-) -> None:
-    """Predictions of one column of the table from factors that are laid out: out (m, w) uint16.
+    left_wide: Any, left_small: Any, right_wide: Any, right_small: Any, parts: Any, scale: Any, begin: int, w: int,
+    out: Any,
+) -> None:  # fmt: skip
+    """Predict one column of the table from factors that are laid out: out[:, begin : begin + w] of (m, any) uint16.
 
     The left ones are in panels of one row, padded to four rows; the right ones in panels of 16 and of 32 columns.
     parts : (p + 1,) where sums of pairs must begin anew to stay within 32 bits, and the end. scale : what the sums
     are multiplied by.
     """
-    m, w = out.shape
+    m = len(out)
     padded, steps = (m + ROWS - 1) // ROWS * ROWS, parts[-1]
     many = len(left_wide) // padded
     wide, small = np.empty((2, ROWS * HALF), np.float64), np.empty(ROWS * PANEL, np.int32)
@@ -76,24 +77,24 @@ def products(
     for first in range(0, w, PANEL):
         for row in range(0, m, ROWS):
             for h in range(2):
-                begin = right_wide.ctypes.data + 8 * (first + h * HALF) * many
-                multiply(left_wide.ctypes.data + 8 * row * many, 8 * many, begin, many, wide[h].ctypes.data)
+                right = right_wide.ctypes.data + 8 * (first + h * HALF) * many
+                multiply(left_wide.ctypes.data + 8 * row * many, 8 * many, right, many, wide[h].ctypes.data)
             for r in range(ROWS):
                 for h in range(2):
                     for i in range(HALF):
                         total[r, h * HALF + i] = np.floor(wide[h, r * HALF + i] * (1.0 / 1024.0))
             for p in range(len(parts) - 1):
                 low, high = parts[p], parts[p + 1]
-                begin = left_small.ctypes.data + 4 * (row * steps + low)
+                left = left_small.ctypes.data + 4 * (row * steps + low)
                 panel = right_small.ctypes.data + 4 * (first * steps + low * PANEL)
-                multiply_pairs(begin, 4 * steps, panel, high - low, small.ctypes.data)
+                multiply_pairs(left, 4 * steps, panel, high - low, small.ctypes.data)
                 for r in range(ROWS):
                     for i in range(PANEL):
                         total[r, i] += scale * np.float64(small[r * PANEL + i])
             for r in range(min(ROWS, m - row)):
                 for i in range(min(PANEL, w - first)):
                     value = np.floor((total[r, i] + 8192.0) * (1.0 / 16384.0)) + 32768.0
-                    out[row + r, first + i] = np.int32(min(max(value, 0.0), 65535.0))
+                    out[row + r, begin + first + i] = np.int32(min(max(value, 0.0), 65535.0))
 
 
 @njit()

@@ -22,8 +22,22 @@ U = np.uint64
 STARTED = U(1 << 16)
 LANES, NEVER = 4, 1 << 40
 #: a lane: state, where its next unit is, step to the unit after, least and greatest place of a unit of its block,
-#: records left, where its next record goes; state and place when it had none left; first slots of four columns
-X, AT, STEP, LEAST, MOST, LEFT, TO, END_X, END_AT, SLOTS, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13
+#: records left, where its next record goes; state and place when it had none left; first slots of four columns;
+#: escapes so far
+X, AT, STEP, LEAST, MOST, LEFT, TO, END_X, END_AT, SLOTS, ESCAPES, WORDS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    13,
+    14,
+)
 
 AT_ONCE = 4096  # records that are located before they are decoded
 SOON = 4  # records before it is needed the memory is asked for a column's factors
@@ -56,6 +70,7 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
         x = _unit_at(data, first) | _unit_at(data, first + _TWO) << _16
         lanes[k, AT], lanes[k, STEP] = first + _FOUR, _TWO
     lanes[k, X], lanes[k, LEAST], lanes[k, MOST] = x, first + _TWO, end - _FOUR
+    lanes[k, ESCAPES] = _NONE
     return bool(x >= STARTED)
 
 
@@ -95,6 +110,7 @@ def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift:
     at = min(max(at, lanes[k, LEAST]), lanes[k, MOST])
     if value == _ESCAPE - _MIDDLE:
         value, shift = _NONE, _16
+        lanes[k, ESCAPES] += _ONE
     value = (value << shift) + (x & ((_ONE << shift) - _ONE))
     x >>= shift
     if x < STARTED:
@@ -453,6 +469,16 @@ def _encode_stream(
 
 
 @njit()
+def choose_class(total: Any, count: Any, edges: Any) -> int:
+    """Return the class of `count` residuals by the sum of their absolute values; edges as for `encode`."""
+    kind = 15 if total else 0
+    for k in range(14, 0, -1):
+        if total and total / count < edges[k]:
+            kind = k
+    return kind
+
+
+@njit()
 def _choose_classes(
     stored: Any, predicted: Any, i: int, first: int, count: int, edges: Any, residual: Any, kinds: Any
 ) -> None:
@@ -465,10 +491,7 @@ def _choose_classes(
             r = ((r + 32768) & 65535) - 32768
             residual[k * columns + c] = r
             total += abs(r)
-        kinds[c] = 15 if total else 0
-        for k in range(14, 0, -1):
-            if total and total / count < edges[k]:
-                kinds[c] = k
+        kinds[c] = choose_class(total, count, edges)
 
 
 @njit()

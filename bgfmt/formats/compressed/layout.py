@@ -196,6 +196,20 @@ class Classes(NamedTuple):
             out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
         return out
 
+    @property
+    def ranges(self) -> NDArray[np.int32]:
+        """(16, 2): the least and the greatest residual that has a symbol; those of class 0 are all of 16 bits.
+
+        Right for classes whose symbols stand side by side, as bgfmt's do.
+        """
+        out = np.full((16, 2), (-32768, 32767), np.int32)
+        for kind in range(1, 16):
+            symbols = np.flatnonzero(self.frequencies[kind, :ESCAPE]) - MIDDLE
+            if len(symbols):
+                shift = self.shifts[kind]
+                out[kind] = symbols[0] << shift, (symbols[-1] + 1 << shift) - 1
+        return out
+
     def sound(self) -> bool:
         """Whether a coder can work with them."""
         whole = (self.frequencies[1:].sum(axis=1) == WHOLE).all()

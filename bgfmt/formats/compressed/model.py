@@ -68,7 +68,7 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
             padded = len(part) + -len(part) % 32
             right = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
             kernels.lay_out(part, counts, theirs, np.ones(many), 32, 16, *right)
-            kernels.products(*left, *right, parts, scale, out[c, :, start : start + COLUMNS_AT_ONCE])
+            kernels.products(*left, *right, parts, scale, start, len(part), out[c])
         at = end
 
 

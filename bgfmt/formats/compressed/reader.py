@@ -181,6 +181,10 @@ class Reader:
         self._rows_checked[places, j] = True
         return data, at, at + (ends - starts)
 
+    def segment_at(self, place: int, j: int) -> int:
+        """Return where the row segment of a place in tiles j begins, once `segments` has been called for it."""
+        return int(self._begins[place, j])
+
     def beside(self, g: int, j: int, first: int, last: int) -> Bytes:
         """Factors of columns first..last-1 of tile (g, j), (m, bytes), checked."""
         size = self.model(g, j).factor_bytes + 4

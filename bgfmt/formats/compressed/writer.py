@@ -40,9 +40,8 @@ def facts_of(table: StoredEquities) -> bytes:
 def weakest_first(equities: Rows) -> Numbers:
     """Position numbers by place, by how the sides of some rows fare against them. Any order will do."""
     n = equities.shape[0]
-    sums = np.zeros(n, np.int64)
-    for us in np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(np.int64)).tolist():
-        sums += np.asarray(equities[us])[:, 0]
+    sampled = np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(np.int64))
+    sums = np.asarray(equities[sampled])[..., 0].sum(axis=0, dtype=np.int64)
     return np.argsort(-sums, kind="stable")
 
 
@@ -126,26 +125,41 @@ def _packed(
     tile: NDArray[np.uint16], shape: Shape, left: Bytes, right: Bytes, tile_model: TileModel
 ) -> tuple[TileModel, Bytes, memoryview, Numbers]:
     """A tile by the factors of its rows and columns: model, sealed factors of columns, row segments, their sizes."""
+    out = bytearray()
+    sizes = []
+    for start in range(0, len(tile), ROWS):
+        rows = slice(start, start + ROWS)
+        data, lengths = encode_rows(tile[rows], shape.block, left[rows], right, tile_model)
+        out += data
+        sizes.append(lengths)
+    sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(right)), np.uint8)
+    sealed_right = np.concatenate([right, sums.reshape(-1, 4)], axis=1)
+    return tile_model, sealed_right, memoryview(out), np.concatenate(sizes)
+
+
+def encode_rows(
+    rows: NDArray[np.uint16], block: int, left: Bytes, right: Bytes, tile_model: TileModel
+) -> tuple[memoryview, Numbers]:
+    """Return the sealed row segments of some rows of a tile, one behind the other, and their sizes (m,) int64.
+
+    rows : (m, width, columns) uint16, in the order of the file. block : records of a block. left, right : factors of
+    these rows, (m, bytes), and of the tile's columns, (width, bytes).
+    """
     from bgfmt.formats.compressed import kernels_records
 
-    ladder, edges = model.ladder(), model.class_edges()
-    m, width, columns = tile.shape
-    most = shape.entry_bytes(width) + left.shape[1] + 4 + width * columns * 2 + 8
-    room = np.empty(min(m, ROWS) * most, np.uint8)
+    ladder = model.ladder()
+    m, width, columns = rows.shape
+    entry = -(-width // block) * (3 if columns == 4 else 2)
+    most = entry + left.shape[1] + 4 + width * columns * 2 + 8
+    room = np.empty(m * most, np.uint8)
     sizes = np.zeros(m, np.int64)
-    left, out = np.ascontiguousarray(left), bytearray()
-    for start in range(0, m, ROWS):
-        rows = slice(start, min(m, start + ROWS))
-        part = tile[rows].copy()
-        predicted = np.empty((columns, len(part), width), np.uint16)
-        model.predict(left[rows], right, tile_model, predicted)
-        size = kernels_records.encode(
-            part, predicted, left[rows], shape.block, edges, ladder.frequencies, ladder.begins,
-            ladder.shifts, room, sizes[rows],
-        )  # fmt: skip
-        data = room.data[:size]
-        for end, length in zip(np.cumsum(sizes[rows]).tolist(), sizes[rows].tolist(), strict=True):
-            data[end - 4 : end] = crc(data[end - length : end - 4])
-        out += data
-    sums = np.frombuffer(b"".join(crc(row) for row in np.ascontiguousarray(right)), np.uint8)
-    return tile_model, np.concatenate([right, sums.reshape(-1, 4)], axis=1), memoryview(out), sizes
+    predicted = np.empty((columns, m, width), np.uint16)
+    model.predict(left, right, tile_model, predicted)
+    size = kernels_records.encode(
+        np.ascontiguousarray(rows), predicted, np.ascontiguousarray(left), block, model.class_edges(),
+        ladder.frequencies, ladder.begins, ladder.shifts, room, sizes,
+    )  # fmt: skip
+    data = room.data[:size]
+    for end, length in zip(np.cumsum(sizes).tolist(), sizes.tolist(), strict=True):
+        data[end - 4 : end] = crc(data[end - length : end - 4])
+    return data, sizes
