@@ -9,6 +9,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +20,7 @@ from bgfmt.analysis import bulk, choose, engines, races
 from bgfmt.analysis.answers import (
     CALCULATION,
     COLUMNS,
+    EQUAL,
     ESTIMATE,
     TABLES_OF_PAIRS,
     Decision,
@@ -34,7 +36,7 @@ from bgfmt.analysis.cube import CubeAction, turned
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
 from bgfmt.game.state import OVER, GameState, as_state, cube_owner
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Grid
     from bgfmt.analysis.solving import Solved
 
-EQUAL = 1e-11  # values nearer than this are not told apart
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
 Outside = Literal["refuse", "rule"] | engines.OutsideEngine
 Asking = GameState | Position | str  # what is asked about; text is read as `GameState.parse` does
@@ -118,6 +119,14 @@ class Advisor:
             return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
         return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)
+
+    def with_chequers(self, state: Asking) -> GameState:
+        """Return the state with the number of chequers of the game that the tables answer for, as in hypergammon."""
+        state = as_state(state)
+        if state.chequers < MAX_CHEQUERS:
+            return state
+        table = self.sources.hypergammon(state)
+        return state if table is None else replace(state, chequers=table.chequers)
 
     # -- one side ----------------------------------------------------------------------------------------
 
@@ -390,7 +399,12 @@ class Advisor:
         value = action.best
         if state.doubled:
             word = "beaver" if state.beavers and action.beavers else "take" if action.takes else "pass"
-            value = -action.double_pass if word == "pass" else -action.double_take * (1 + (word == "beaver"))
+            values = {
+                "pass": -action.double_pass,
+                "take": -action.double_take,
+                "beaver": -2 * action.double_take,
+            }
+            value = values[word]
         return Decision(word, action.source, action.table, value if state.money else None)
 
     def _decided_play(self, state: GameState) -> Decision:

@@ -38,6 +38,8 @@ Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
+EXACT = 1e-12  # greatest error of exact equities: two this near are not told apart by their numbers
+EQUAL = 1e-11  # losses of plays that are nearer to 0 than this are none
 ORIGIN = " source table approximate max_error"
 ESTIMATED = ORIGIN + " usual_error?"  # of an answer that may be an estimate
 
@@ -139,6 +141,11 @@ class PositionEquities(SourcedAnswer):
     )
 
 
+def is_close(loss: float, error: float | None) -> bool:
+    """Return whether a loss lies within the error of two values; equal values of exact numbers are a tie."""
+    return error is not None and error > EXACT and loss <= 2 * error
+
+
 @dataclass(frozen=True)
 class RankedPlay(Plain):
     """One play of a roll.
@@ -175,7 +182,7 @@ class RankedPlay(Plain):
         **at: Any,
     ) -> RankedPlay:
         """A play of known worth, `about` for an estimate; `error` is the greatest of a value, None for none known."""
-        close = error is not None and loss <= 2 * error
+        close = is_close(loss, error)
         about = about or error is None
         known: dict[str, Any] = {"approximate": about, "close": close, "result": play.result} | at
         return cls(str(play), value=value, loss=loss, moves=play.moves, measure=measure, **known)

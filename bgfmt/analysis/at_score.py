@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis import choose, engines
-from bgfmt.analysis.answers import ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays
+from bgfmt.analysis.answers import EQUAL, ESTIMATE, TABLE_OF_PAIRS, RankedPlay, RankedPlays, is_close
 from bgfmt.analysis.cube import MatchCube, decide
 from bgfmt.analysis.ondemand import MatchAnswer, match_answer
 from bgfmt.analysis.sources import Sources
@@ -88,9 +88,20 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     ranked = []
     for play in legal:
         mwc = chances[play.result.us]
-        value, lost = score.emg(mwc), most - mwc
+        value = score.emg(mwc)
+        lost = most - mwc if most - mwc > EQUAL else 0.0
         ranked.append(
-            RankedPlay.of(play, value, emg(lost), "match", emg(error), about, mwc=mwc, loss_mwc=lost)
+            RankedPlay.of(
+                play,
+                value,
+                emg(lost),
+                "match",
+                emg(error),
+                about,
+                close=is_close(lost, error),
+                mwc=mwc,
+                loss_mwc=lost,
+            )
         )
     ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), engines.untidiness(play.result)))
     return RankedPlays(

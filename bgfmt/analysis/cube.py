@@ -7,6 +7,8 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
     double, pass = 1
     beaver       = 4 * opponent: the taker turns the cube again and keeps it, right when 2 * opponent < 0
 
+A double is worth what the best of the replies leaves, a beaver among them where beavers are played.
+
 Nobody is too good to double where no gammon can be won: passing costs one point and no more can be won. Rules and
 columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart (2007), where doubling is the choice
 when it costs nothing. In a match the same numbers are equities of a single game at this score (EMG), so that
@@ -23,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.answers import CALCULATION, PLAYED, MetName, Source
+from bgfmt.analysis.answers import CALCULATION, EXACT, PLAYED, MetName, Source
 from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.errors import NotCoveredError, PositionError
@@ -41,7 +43,6 @@ LABELS = {
     4: "redouble, take",
     5: "redouble, pass",
 }
-EXACT = 1e-12  # greatest error of exact equities: two this near are not told apart by their numbers
 TIE = 1e-12  # two exact chances this near are equal
 FEW = 7  # rolls after which a game must be over for a tie to be proved
 
@@ -54,7 +55,8 @@ class CubeAction(Plain):
     """
 
     FIELDS = (
-        "cube action no_double double_take double_pass best doubles takes beavers double_margin take_margin "
+        "cube action no_double double_take double_pass double_beaver best doubles takes beavers double_margin "
+        "take_margin "
         "tie_double tie_take sure_double sure_take sure error usual_error? settled certainty source table approximate"
     )
     TITLE = "Action"
@@ -92,10 +94,15 @@ class CubeAction(Plain):
         return self.cube != "opponent" and not self.barred
 
     @property
+    def double_beaver(self) -> float | None:
+        """The equity of a double that is beavered; null where beavers are not played."""
+        return 2 * self.double_take if self.beaver_rule else None
+
+    @property
     def double(self) -> float:
-        """Equity of doubling, against the best answer; a beaver counts where it decides, by Jacoby's rule."""
-        beavered = 2 if self.beavers and self.no_double < self.double_take else 1
-        return min(beavered * self.double_take, self.double_pass)
+        """Return the equity of doubling against the best reply: take, pass or, where it is played, beaver."""
+        taken = min(self.double_take, self.double_pass)
+        return taken if self.double_beaver is None else min(taken, self.double_beaver)
 
     @property
     def double_margin(self) -> float:
@@ -157,7 +164,12 @@ class CubeAction(Plain):
         # without gammons a double that is passed gains the full point and costs nothing: no error can make it wrong
         passed = self.double_take > 1 + 2 * self.error and self.no_double <= 1 + self.error
         passed &= not (self.approximate and self.position.gammons)
-        return passed or abs(self.double_margin) > 3 * self.error or self.tie_double
+        # a double that a take makes wrong is made no better by a beaver
+        wrong = min(self.double_take, self.double_pass) - self.no_double < -3 * self.error
+        # rolling on errs by one error, a take by two, a beaver by four
+        beavered = self.beaver_rule and self.double_take < 2 * self.error
+        error = (5 if beavered else 3) * self.error
+        return passed or wrong or abs(self.double_margin) > error or self.tie_double
 
     @property
     def sure_take(self) -> bool:
@@ -361,7 +373,19 @@ class MatchCube(CubeAction):
     @property
     def close(self) -> bool:
         """Whether a decision is closer than the error."""
-        return self.may_double and min(map(abs, self.margins)) <= 2 * self.mwc_error
+        if not self.may_double or self.mwc_error <= TIE:  # exact numbers within `TIE` are equal
+            return False
+        return min(map(abs, self.margins)) <= 2 * self.mwc_error
+
+    @property
+    def tie_double(self) -> bool:
+        """Whether doubling and rolling on are worth the same by exact chances."""
+        return self.mwc_error <= TIE and self.doubling == "optional"
+
+    @property
+    def tie_take(self) -> bool:
+        """Whether taking and passing cost the same by exact chances."""
+        return self.mwc_error <= TIE and self.response == "either"
 
     @property
     def automatic(self) -> bool:
@@ -514,7 +538,8 @@ class CubeActions:
 
     label : int8, Koca's label 1..5 (`LABELS`).
     double, redouble, take, beaver : bool.
-    double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it.
+    double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it; a double
+        is worth what the best reply leaves, a beaver among them where beavers are played.
     close_double, close_redouble, close_take, close_beaver : bool, whether the table's error could turn that decision.
 
     Ties, as `tie_*`, are equal to 1e-12 and not proved; from rounded equities they show as close decisions only.
@@ -557,11 +582,17 @@ class CubeActions:
         return np.asarray(np.abs(self.take_margin) <= EXACT)
 
 
-def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> CubeActions:
-    """Cube actions of many positions at once.
+def cube_actions(
+    equities: ArrayLike, error: float | Table | None = None, *, beavers: bool = True
+) -> CubeActions:
+    """Return the cube actions of many positions at once.
 
-    equities : (N, 4), cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them. error
-    : their greatest error, or the table they come from; a 6x8 table's by default, and none for float64 equities.
+    Parameters
+    ----------
+    equities : (N, 4), cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
+    error : their greatest error, or the table they come from; a 6x8 table's by default, and none for float64
+        equities.
+    beavers : whether beavers are played, so that a double is worth no more than a beaver leaves.
     """
     values = np.asarray(equities)
     if values.ndim != 2 or values.shape[1] != 4:
@@ -573,25 +604,58 @@ def cube_actions(equities: ArrayLike, error: float | Table | None = None) -> Cub
     width = values.dtype.type if values.dtype.kind == "f" else np.float64
     owned, centered, opponent = np.ascontiguousarray(values.T[1:], width)
     taken = opponent * width(2)
-    doubled = np.minimum(taken, width(1))
+    passed = width(1)
+    doubled = np.minimum(taken, passed)
+    if beavers:
+        np.minimum(doubled, taken * width(2), out=doubled)
     tie = width(EXACT)
-    gain, regain, spare = doubled - centered, doubled - owned, width(1) - taken
-    double, redouble, take, beaver = gain >= -tie, regain >= -tie, spare >= -tie, taken < -tie
-    label = np.where(beaver & ~double, np.int8(1), np.int8(2))
+    gain = doubled - centered
+    regain = doubled - owned
+    spare = passed - taken
+    double = gain >= -tie
+    redouble = regain >= -tie
+    take = spare >= -tie
+    behind = taken < -tie
+    label = np.where(behind & ~double, np.int8(1), np.int8(2))
     label += double.astype(np.int8) + (double & redouble)
     np.copyto(label, np.int8(5), where=double & (spare <= tie))
-    close: tuple[Truth, ...] = (np.zeros(len(label), np.bool_),) * 4
+    none = np.zeros(len(label), np.bool_)
+    close: tuple[Truth, ...] = (none,) * 4
     if error > EXACT:
-        near, passed = width(3 * error), spare < width(-2 * error)  # a double surely passed cannot be wrong
-        doubles = ((np.abs(margin) <= near) & ~passed for margin in (gain, regain))
-        close = (*doubles, *(np.abs(margin) <= width(2 * error) for margin in (spare, taken)))
+        open_gain, open_regain = (
+            _close_doubles(taken, rolling, float(error), beavers=beavers) for rolling in (centered, owned)
+        )
+        near = width(2 * error)
+        close = (open_gain, open_regain, np.abs(spare) <= near, np.abs(taken) <= near if beavers else none)
+    beaver = behind if beavers else none
     return CubeActions(label, double, redouble, take, beaver, gain, regain, spare, *close)
 
 
+def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> Truth:
+    """Return where an error of the equities could turn a double, as `CubeAction.sure_double`."""
+    width = taken.dtype.type
+    replied = np.minimum(taken, width(1))
+    # a double surely passed cannot be wrong, and one that a take makes wrong is made no better by a beaver
+    sure = (taken > width(1 + 2 * error)) | (replied - rolling < width(-3 * error))
+    if not beavers:
+        open_still: Truth = ~sure & (replied - rolling <= width(3 * error))
+        return open_still
+    beavered = np.minimum(replied, taken * width(2))
+    reach = np.where(taken < width(2 * error), width(5 * error), width(3 * error))
+    close: Truth = ~sure & (np.abs(beavered - rolling) <= reach)
+    return close
+
+
 def judge_many(
-    databases: Databases, us: Any, them: Any, *, settle: bool = False, limit: int = SETTLE_LIMIT
+    databases: Databases,
+    us: Any,
+    them: Any,
+    *,
+    beavers: bool = True,
+    settle: bool = False,
+    limit: int = SETTLE_LIMIT,
 ) -> CubeActions:
-    """Cube actions of many positions, sides as `lookup_many` takes them, from the first cubeful two-sided table.
+    """Return cube actions of many positions, sides as `lookup_many` takes them, of the first cubeful two-sided table.
 
     With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
     times cube states. PositionError for a game that is over.
@@ -602,7 +666,7 @@ def judge_many(
         over = int(((ours == 0) | (theirs == 0)).argmax())
         raise PositionError(f"row {over}: the game is over, one side has no chequers left")
     values = table.lookup_many(ours, theirs)
-    actions = cube_actions(values, table)
+    actions = cube_actions(values, table, beavers=beavers)
     if not settle or not actions.close.any():
         return actions
     from bgfmt.analysis.ondemand import solve_money
@@ -620,7 +684,7 @@ def judge_many(
         return actions
     values = values.astype(np.float64)
     values[rows] = better
-    settled = cube_actions(values, table)
+    settled = cube_actions(values, table, beavers=beavers)
     for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
         getattr(settled, name)[rows] = False
     return settled

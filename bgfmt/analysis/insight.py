@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.cube import EXACT
+from bgfmt.analysis.answers import EXACT
 from bgfmt.analysis.shapes import Chance, Plain
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position

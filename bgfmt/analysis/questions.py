@@ -16,6 +16,7 @@ from bgfmt.analysis.answers import (
     CALCULATION,
     ESTIMATE,
     ESTIMATED,
+    HYPERGAMMON,
     ORIGIN,
     PLAYED,
     MetName,
@@ -370,6 +371,7 @@ def cube(
         decided = advisor.cube(state).match
         assert decided is not None
         return MatchCubeAnswer(state=state, action=decided, insight=behind(decided))
+    state = advisor.with_chequers(state)
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
@@ -403,6 +405,8 @@ def play(
         ranked = {dice: advisor.side_plays(asked, dice, measure or "mean") for dice in rolls}
     else:
         ranked = {dice: advisor.plays(asked.rolled(dice), measure=measure) for dice in rolls}
+        if any(one.source == HYPERGAMMON for one in ranked.values()):
+            asked = advisor.with_chequers(asked)
     several = [
         RankedRoll(roll=one.roll, count=top and len(one.plays), plays=one.plays[:top])
         for one in ranked.values()

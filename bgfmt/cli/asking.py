@@ -389,8 +389,10 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
     return lines
 
 
-def board_of(asked: Side | Position) -> str:
-    """The drawn board, or one side's home board or points alone."""
+def board_of(asked: GameState | Side | Position) -> str:
+    """Return the drawn board, or one side's home board or points alone."""
+    if isinstance(asked, GameState):
+        return draw(asked.position, asked.chequers)
     return draw(asked) if isinstance(asked, Position) else draw_side(asked)
 
 

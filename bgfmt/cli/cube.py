@@ -72,7 +72,7 @@ def heading(state: GameState) -> list[str]:
     us, them = state.position.us, state.position.them
     sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
     more = asking.title(state)
-    return [asking.board_of(state.position), "", sides, *([more] if more else [])]
+    return [asking.board_of(state), "", sides, *([more] if more else [])]
 
 
 def answer_lines(
@@ -106,15 +106,20 @@ def action_lines(action: CubeAction) -> list[str]:
     """An action for money as lines of text."""
     word = "redouble" if action.cube == "owned" else "double"
     lines = ["", f"{'Centered cube' if action.cube == 'centered' else 'Own cube'}: {action.action}"]
-    for name, value in (
+    rows = [
         (f"no {word}", action.no_double),
         (f"{word}, take", action.double_take),
         (f"{word}, pass", action.double_pass),
-    ):
+    ]
+    if action.beavers and action.double_beaver is not None:
+        rows.insert(2, (f"{word}, beaver", action.double_beaver))
+    for name, value in rows:
         best = "   <" if abs(value - action.best) < 1e-12 else ""
         lines.append(f"  {name:<16} {value:+8.4f}{best}")
     gain = f"doubling {'gains' if action.double_margin >= 0 else 'costs'} {abs(action.double_margin):.4f}"
     take = f"taking {'gains' if action.take_margin >= 0 else 'costs'} {abs(action.take_margin):.4f}"
+    if action.beavers:
+        take += f", beavering {-action.double_take:.4f} more"
     calculated = " (calculated exactly)" if action.settled else ""
     lines.append(f"  {gain}, {take}; {action.certainty}{calculated}")
     return lines
@@ -157,7 +162,7 @@ WORDS = {
 def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
     """The grid as lines of text: own points to go down, the other side's across."""
     state, grid = answer.state, answer.grid
-    out = [asking.board_of(state.position), ""]
+    out = [asking.board_of(state), ""]
     out += [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
     across = "".join(f"{other:>5}" for other in range(1, grid.upto + 1))
     out.append(f"you need{across}   the other side needs")

@@ -26,7 +26,7 @@ FORMS: dict[str, tuple[Callable[[GameState], str], bool]] = {
     "ogid": (ids.ogid, True),
     "fibs": (ids.fibs, True),
     "key": (lambda state: ids.key_letters(state.position), True),
-    "board": (lambda state: draw(state.position), False),
+    "board": (lambda state: draw(state.position, state.chequers), False),
 }
 #: what is compared of two states, in words; what nothing says counts as the usual
 FACTS: dict[str, Callable[[GameState], Any]] = {

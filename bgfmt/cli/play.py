@@ -67,7 +67,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
     }
     title = titles.get(first.measure, f"chance to be off within {first.measure.partition(':')[2]} more rolls")
     about = (" (played out)" if first.source == PLAYED else " (estimated)") if first.approximate else ""
-    lines = [asking.board_of(where), "", f"{where}: {title}{about}"]
+    lines = [asking.board_of(answer.state or where), "", f"{where}: {title}{about}"]
     if answer.state and (more := asking.title(answer.state)):
         lines.append(more)
     for (high, low), one in answer.ranked.items():

@@ -103,8 +103,12 @@ def _match_cube(answer: MatchCubeAnswer) -> list[str]:
 def _choices(action: CubeAction) -> list[str]:
     """The three choices with what each differs from the right one, and the action."""
     word = "Redouble" if action.cube == "owned" else "Double"
-    taken = "Beaver" if action.beavers else "Take"
-    offered = [(f"{word}/{taken}", action.double_take), (f"{word}/Pass", action.double_pass)]
+    taken = "Take"
+    taken_value = action.double_take
+    if action.beavers and action.double_beaver is not None:
+        taken = "Beaver"
+        taken_value = action.double_beaver
+    offered = [(f"{word}/{taken}", taken_value), (f"{word}/Pass", action.double_pass)]
     values = [(f"No {word.lower()}", action.no_double), *offered * action.may_double]
     lines = ["Cubeful Equities:"]
     for name, value in values:
@@ -117,7 +121,7 @@ def _choices(action: CubeAction) -> list[str]:
         word if action.doubles else f"No {word.lower()}" if action.takes else f"Too good to {word.lower()}"
     )
     lines += ["", f"Best Cube action: {first} / {response}"]
-    right, wrong = sorted((action.double_take, action.double_pass))
+    right, wrong = sorted((taken_value, action.double_pass))
     if not action.doubles and right < action.no_double < wrong:
         other = "pass" if action.takes else "take"
         part = (action.no_double - right) / (wrong - right)

@@ -84,7 +84,8 @@ def board(state: GameState) -> str:
         for own, count in enumerate(side.counts, 1):
             point = own if kind == "x" else 25 - own
             out.append(_stack(kind, _x(point), count, up=point <= 12))
-        out += [_stack(kind, BAR_AT, side.bar, up=kind == "o", middle=True), _off(kind, 15 - side.chequers)]
+        out.append(_stack(kind, BAR_AT, side.bar, up=kind == "o", middle=True))
+        out.append(_off(kind, max(0, state.chequers - side.chequers)))
     out.append(_cube(state))
     if state.dice:
         places = (RIGHT + 3 * POINT - 17, RIGHT + 3 * POINT + 17)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import unicodedata
 
-from bgfmt.game.board import Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 
 HEIGHT = 5
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-def draw(position: Position) -> str:
-    """A whole board; X is the side on roll, points are numbered from its ace point.
+def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
+    """Draw a whole board; X is the side on roll, points are numbered from its ace point.
+
+    chequers : how many a side began with, from which those borne off are counted.
 
     >>> from bgfmt import Side
     >>> print(draw(Position(Side(4, 3, 1), Side(3, 3, 2))))
@@ -36,8 +38,8 @@ def draw(position: Position) -> str:
     bottom = [_column(position, point) for point in range(12, 0, -1)]
     them = position.them
     us = position.us
-    notes = {0: f"   O: {_facts(them)}", 1: f"   {15 - them.chequers} off"}
-    notes |= {9: f"   {15 - us.chequers} off", 10: f"   X: {_facts(us)}, on roll"}
+    notes = {0: f"   O: {_facts(them)}", 1: f"   {max(0, chequers - them.chequers)} off"}
+    notes |= {9: f"   {max(0, chequers - us.chequers)} off", 10: f"   X: {_facts(us)}, on roll"}
     lines = [" +13-14-15-16-17-18-+---+19-20-21-22-23-24-+"]
     for row in range(2 * HEIGHT + 1):
         if row == HEIGHT:

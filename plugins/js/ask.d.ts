@@ -117,6 +117,8 @@ export interface CubeAction {
   double_take: number;
   /** The equity of a double that is passed. */
   double_pass: number;
+  /** The equity of a double that is beavered; null where beavers are not played. */
+  double_beaver: number | null;
   /** The equity when both sides handle the cube rightly. */
   best: number;
   /** Whether to double; a double that costs nothing counts as one. */

@@ -99,6 +99,9 @@ function untidiness(side) {
 }
 
 const EQUAL = 1e-11; // values nearer than this are not told apart
+
+/** Whether the loss of a play lies within the error of two equal plays; equal values of exact numbers are a tie. */
+const isClose = (loss, error) => error > EXACT && loss <= 2 * error;
 const near = (value) => Number(value.toFixed(11));
 const compare = (a, b) => a.map((x, k) => x - b[k]).find(Boolean) ?? 0;
 
@@ -450,7 +453,9 @@ function judge(owner, found, position, settled = false) {
   const may = owner !== "opponent";
   const [noDouble, taken, passed] = [found[owner], 2 * found.opponent, 1];
   const beavers = beaver && taken < -EXACT;
-  const double = Math.min(beavers && noDouble < taken ? 2 * taken : taken, passed); // a beaver counts where it decides
+  const beavered = beaver ? 2 * taken : null;
+  const replied = Math.min(taken, passed);
+  const double = beaver ? Math.min(replied, beavered) : replied; // against the best reply
   const margin = double - noDouble;
   const takeMargin = passed - taken;
   const doubles = may && margin >= -EXACT;
@@ -460,14 +465,17 @@ function judge(owner, found, position, settled = false) {
   const [tieDouble, tieTake] = [proved(margin), proved(takeMargin)];
   const gammons = approximate && found.gammons === "counted";
   const cashed = taken > 1 + 2 * error && noDouble <= 1 + error && !gammons; // a double surely passed can cost nothing
-  const sureDouble = !may || cashed || Math.abs(margin) > 3 * error || tieDouble;
+  // a double that a take makes wrong is made no better by a beaver; a beaver errs by four errors, a take by two
+  const wrong = replied - noDouble < -3 * error;
+  const reach = (beaver && taken < 2 * error ? 5 : 3) * error;
+  const sureDouble = !may || cashed || wrong || Math.abs(margin) > reach || tieDouble;
   const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
   const sureTake = !may || nearest > 2 * error || tieTake || proved(taken);
   const sure = sureDouble && sureTake;
   return {
     cube: owner,
     action: actionText(owner, { may, doubles, takes, beavers, tieTake, optional: tieDouble && noDouble < 1 }),
-    no_double: noDouble, double_take: taken, double_pass: passed,
+    no_double: noDouble, double_take: taken, double_pass: passed, double_beaver: beavered,
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
     sure_double: sureDouble, sure_take: sureTake, sure, error, ...(usual === null ? {} : { usual_error: usual }), settled,
@@ -667,7 +675,7 @@ async function rankedPlays(all, position, owner, made, by, calculation, more) {
     return valued.map(({ notation: name, result, value }) => {
       const apart = Math.abs(value - valued[0].value);
       const loss = apart > EQUAL ? apart : 0;
-      return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: loss <= 2 * error };
+      return { play: name, result: countsText({ us: result, them: position.them }), value, loss, close: isClose(loss, error) };
     });
   });
   return { ranked, from: valuers[0].from };
@@ -722,4 +730,4 @@ export async function probe(tables, asked, { roll, cube: where, measure, top, si
 }
 
 /** What match.js shares with this module, no part of its interface. */
-export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, estimate, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness };
+export const shared = { EVERYWHERE, MATCH, certaintyText, checkRace, EQUAL, compare, errorsOf, estimate, facts, hasGammons, isClose, near, solve, toEstimate, twoSided, untidiness };

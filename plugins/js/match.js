@@ -5,7 +5,7 @@ import { ROLLS, plays, shared } from "./ask.js";
 import { NotCoveredError, PositionError, countsText, sideOf } from "./bgfmt.js";
 import { singleGames } from "./calculate.js";
 
-const { EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, estimate, facts, hasGammons, near, solve, toEstimate, twoSided, untidiness } = shared;
+const { EQUAL, EVERYWHERE, MATCH, certaintyText, checkRace, compare, errorsOf, estimate, facts, hasGammons, isClose, near, solve, toEstimate, twoSided, untidiness } = shared;
 
 const MAX_AWAY = 64; // the farthest score that an extended table answers
 const DEVIATIONS = [1.24, 1.27, 1.47, 1.5, 1.6, 1.61, 1.66, 1.68, 1.7, 1.72];
@@ -201,7 +201,9 @@ export function decide(position, score, noDouble, doubleTake, { source, table = 
   const response = !may ? null : Math.abs(take) <= TIE ? "either" : take > 0 ? "take" : "pass";
   const losses = may ? { no_double: Math.max(gain, 0), double: Math.max(-gain, 0), take: Math.max(-take, 0), pass: Math.max(take, 0) } : null;
   const lossEmg = losses && Object.fromEntries(Object.entries(losses).map(([name, one]) => [name, score.emgLoss(one)]));
-  const close = may && Math.min(Math.abs(gain), Math.abs(take)) <= 2 * error;
+  const exact = error <= TIE; // exact chances within `TIE` are equal
+  const close = may && !exact && Math.min(Math.abs(gain), Math.abs(take)) <= 2 * error;
+  const ties = { tieDouble: exact && double === "optional", tieTake: exact && response === "either" };
   const word = score.owner === "owned" ? "redouble" : "double";
   const tooGood = double === "no" && noDouble - passed > TIE;
   const first = { yes: `${word[0].toUpperCase()}${word.slice(1)}`, no: tooGood ? "Too good" : `No ${word}`, optional: `Optional ${word}` };
@@ -213,7 +215,7 @@ export function decide(position, score, noDouble, doubleTake, { source, table = 
       error, close, cubeless_win: win, notes: notesOf({ score, may, word, gammons, close: close && usual === null, error }),
       met: { name: score.met.name, digest: score.met.digest }, ...(usual === null ? {} : { usual_error: usual }),
     },
-    origin: { cube: score.owner, ...certaintyOf({ score, may, emg, error, usual, gammons }), source, table, approximate: usual !== null },
+    origin: { cube: score.owner, ...certaintyOf({ score, may, emg, error, usual, gammons, ...ties }), source, table, approximate: usual !== null },
   };
 }
 
@@ -235,15 +237,16 @@ function notesOf({ score, may, word, gammons, close, error }) {
 }
 
 /** What follows from the equities, where passing is worth 1 as for money. */
-function certaintyOf({ score, may, emg, error: chance, usual, gammons }) {
+function certaintyOf({ score, may, emg, error: chance, usual, gammons, tieDouble, tieTake }) {
   const error = score.emgLoss(chance);
   const [noDouble, taken] = [emg.no_double, may ? emg.double_take : emg.no_double];
   const [gain, spare] = [Math.min(taken, 1) - noDouble, 1 - taken];
   const doubles = may && gain >= -TIE;
   const passed = taken > 1 + 2 * error && noDouble <= 1 + error && !(usual !== null && gammons);
-  const sureDouble = !may || passed || Math.abs(gain) > 3 * error;
-  const sure = sureDouble && (!may || Math.abs(spare) > 2 * error);
-  return { doubles, takes: spare >= -TIE, sure, certainty: { may, sureDouble, sure, error, usual: usual === null ? null : score.emgLoss(usual) } };
+  const sureDouble = !may || passed || Math.abs(gain) > 3 * error || tieDouble;
+  const sure = sureDouble && (!may || Math.abs(spare) > 2 * error || tieTake);
+  const certainty = { may, sureDouble, sure, error, usual: usual === null ? null : score.emgLoss(usual), tieDouble, tieTake };
+  return { doubles, takes: spare >= -TIE, sure, certainty };
 }
 
 // -- every score ------------------------------------------------------------------------------------------------
@@ -332,11 +335,9 @@ export async function atScore(all, position, owner, calculation, more) {
     : ((await withDeadCube(all, position, score, more)) ?? (await estimatedAt(calculation, position, score, columns)));
   if (!found) throw toEstimate(all, [position.us, position.them]);
   const { decision: { error, ...decision }, origin: { certainty, ...from } } = found.decision;
-  const answer = { ...facts(position, owner), ...decision, ...from, certainty: matchCertainty(certainty), max_error: { mwc: error } };
+  const answer = { ...facts(position, owner), ...decision, ...from, certainty: certaintyText(certainty), max_error: { mwc: error } };
   return { answer, score, error, plays: found.plays };
 }
-
-const matchCertainty = (said) => certaintyText({ ...said, tieDouble: false, tieTake: false });
 
 /** The same as `matchAnswer` by an estimate; null where there is none. */
 async function estimatedAt(calculation, position, score, columns) {
@@ -409,8 +410,10 @@ export async function matchPlays(all, position, owner, made, rolls, calculation,
     const most = Math.max(...chances.values());
     const valued = list.map(({ notation: play, result }) => {
       const mwc = chances.get(result.join());
-      const loss = score.emgLoss(most - mwc);
-      const worth = { value: score.emg(mwc), loss, close: loss <= 2 * score.emgLoss(error), mwc, loss_mwc: most - mwc, loss_emg: loss };
+      const lost = most - mwc > EQUAL ? most - mwc : 0;
+      const loss = score.emgLoss(lost);
+      const close = isClose(lost, error);
+      const worth = { value: score.emg(mwc), loss, close, mwc, loss_mwc: lost, loss_emg: loss };
       return { key: [-near(mwc), ...untidiness(result)], play, result: countsText({ us: result, them: position.them }), ...worth };
     });
     valued.sort((a, b) => compare(a.key, b.key));

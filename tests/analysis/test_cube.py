@@ -257,6 +257,41 @@ def test_a_beaver_is_a_decision_too():
     assert unruly.action == "No double, take"
 
 
+@pytest.mark.parametrize("cube", ["centered", "owned"])
+@pytest.mark.parametrize("beavers", [None, True, False])
+def test_a_double_costs_what_the_best_reply_leaves(cube, beavers):
+    table = exact_two_sided()
+    numbers = np.random.default_rng(5).integers(1, table.positions, (300, 2))
+    many = judge_many(table, *numbers.T, beavers=beavers is not False)
+    margins = many.double_margin if cube == "centered" else many.redouble_margin
+    advisor = Advisor(table)
+    beavered = 0
+    for (us, them), margin in zip(numbers, margins, strict=True):
+        _, owned, centered, opponent = table.equities[us, them]
+        rolling = owned if cube == "owned" else centered
+        replies = [2 * opponent, 1.0] + [4 * opponent] * (beavers is not False)
+        position = Position(*(Side.from_number(int(number), 6) for number in (us, them)))
+        value = 2 if cube == "owned" else 1
+        action = advisor.cube(GameState.of(position, cube=cube, cube_value=value, beavers=beavers))
+        assert action.double_margin == pytest.approx(min(replies) - rolling, abs=1e-12)
+        assert margin == pytest.approx(min(replies) - rolling, abs=1e-12)
+        assert action.double_beaver == (None if beavers is False else pytest.approx(4 * opponent, abs=1e-12))
+        beavered += action.beavers
+    assert (beavered > 30) == (beavers is not False)
+
+
+def test_rounding_turns_no_double_called_sure_when_beavers_are_played():
+    """A beaver errs by twice as much as a take."""
+    table = stored_two_sided()
+    exact = np.asarray(exact_two_sided().equities)[1:, 1:].reshape(-1, 4)
+    stored = np.asarray(table.equities)[1:, 1:].reshape(-1, 4) / 32767.5 - 1
+    for beavers in (True, False):
+        true = cube_actions(exact, beavers=beavers)
+        seen = cube_actions(stored.astype(np.float32), table, beavers=beavers)
+        turned = (true.double_margin >= 0) != (seen.double_margin >= 0)
+        assert not (turned & ~true.tie_double & ~seen.close_double).any()
+
+
 def test_ties_are_claimed_only_where_they_are_proved():
     table = exact_two_sided()
     near = 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt.analysis import rank_all_rolls, rank_many, rank_plays
-from bgfmt.analysis.advisor import Advisor
+from bgfmt import met
+from bgfmt.analysis import Advisor, rank_all_rolls, rank_many, rank_plays
 from bgfmt.analysis.bulk import results_of
+from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -298,3 +299,35 @@ def test_contact_is_named_and_who_answers_it() -> None:
         advisor.cube(GameState())
     assert "contact" in str(caught.value)
     assert "GNU Backgammon and eXtreme Gammon" in str(caught.value)
+
+
+def test_equal_plays_by_exact_numbers_are_a_tie_and_not_close() -> None:
+    """What error there is cannot turn a tie that is calculated; that of a table's rounding can."""
+    text = "2,1,0,1,1/0,1,1,2,1"
+    for away in ("3-5", None, "40-2"):
+        state = state_of(text, Question(away=away, extend_met=away == "40-2")).rolled((6, 3))
+        advisor = Advisor([], met=met.load(extend=True))
+        plays = advisor.plays(state).plays
+        assert [play.loss for play in plays[:2]] == [0, 0], away
+        assert not any(play.close for play in plays), away
+    rounded = Advisor(stored_two_sided(), calculate="nothing").plays(
+        state_of("2,1,0,1/0,1,1,2").rolled((6, 3))
+    )
+    assert rounded.best is not None
+    assert rounded.best.close
+
+
+def test_equal_cube_actions_by_exact_numbers_are_a_tie_and_not_close() -> None:
+    """The double is the last turn of this game: it is worth as much as rolling on with a dead cube."""
+    tied = [
+        action
+        for away in ((2, 2), (3, 3), (2, 4), (4, 4))
+        for text in ("1/1", "0 0 0 0 0 1/1", "2/1", "4/2", "2 2/2")
+        if (action := Advisor([]).cube(GameState.of(Position.parse(text), away=away)).match) is not None
+        and (action.doubling == "optional" or action.response == "either")
+    ]
+    assert tied
+    for action in tied:
+        assert not action.close
+        assert action.sure
+        assert "exactly the same" in action.certainty

@@ -82,11 +82,18 @@ def test_by_jacobys_rule_a_double_is_weighed_by_its_beaver(table, beavers):
         doubles = min(taken, 1) >= action.no_double
         assert action.action.startswith("Double" if doubles else "No double"), (us, them)
         assert action.no_double <= 1
-        if action.no_double < action.double_take:
-            assert action.double_margin == min(taken, 1) - action.no_double
+        assert action.double_margin == min(taken, 1) - action.no_double
         seen.add(action.action)
     assert ("Double, beaver" in seen) == (beavers is not False)
     assert "No double, beaver" in seen or beavers is False
+
+
+def test_chequers_borne_off_are_counted_from_those_of_the_game(ask):
+    for line in (f'cube h1.bd "{RACE}"', f'play h1.bd "{RACE}" 21', f'judge h1.bd "{RACE}" --double'):
+        code, out, _ = ask(line)
+        assert code == 0
+        assert out.count("   0 off") == 2
+        assert "14 off" not in out
 
 
 def test_the_game_named_is_the_game_answered(ask):

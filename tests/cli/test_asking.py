@@ -407,3 +407,18 @@ def test_where_no_cube_is_in_use_no_double_is_shown(ask):
     assert out.rstrip().endswith("\nNo cube is in use")
     data = json.loads(ask("cube XGID=-BCBB----------------abbc-:3:1:1:00:0:0:0:0:3 --json")[1])
     assert data["owned_cube"]["no_double"] == data["cubeless"]
+
+
+def test_a_beaver_has_its_row(capsys, golden):
+    table = str(golden / "gnubg" / "ts_06x04.bd")
+    position = "0 0 0 0 0 4 / 2 2"
+    assert run(["cube", table, position, "--cube", "centered"]) == 0
+    out = capsys.readouterr().out
+    assert "  double, beaver    -3.7777\n" in out
+    assert "doubling costs 2.8333, taking gains 2.8889, beavering 1.8889 more" in out
+    assert run(["cube", table, position, "--no-beavers"]) == 0
+    assert "beaver  " not in capsys.readouterr().out
+    assert run(["cube", table, position, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["centered_cube"]
+    assert found["double_beaver"] == 2 * found["double_take"]
+    assert found["double_margin"] == found["double_beaver"] - found["no_double"]

@@ -94,7 +94,20 @@ def test_a_cube_action(capsys: pytest.CaptureFixture[str]) -> None:
         (["2 2 / 4"], ["No double:     ", "Double/Take:   ", "Best Cube action: Double / "]),
         (["0 1 0 0 1 / 0 1 1", "--away", "3-5"], ["No Double=+0.3422, Double=", ", MET: Kazaross-XG2"]),
         (["0 1 0 0 1 / 0 1 1", "--cube", "opponent"], ["Cubeful Equities:\n       No double:     "]),
-        (["0 0 0 0 0 2 / 0 0 2", "--beavers"], ["Double/Beaver: -0.3374 (-0.2337)", "No double / Beaver"]),
+        (["0 0 0 0 0 2 / 0 0 2", "--beavers"], ["Double/Beaver: -0.6749 (-0.5711)", "No double / Beaver"]),
+        # eXtreme Gammon 1.21 prints -2.667 for this position
+        (
+            ["XGID=-D----------------------b-:0:0:1:00:0:0:3:0:10"],
+            ["Double/Beaver: -2.666", " (-2.0000)", "make the double decision right: 54.5%"],
+        ),
+        (
+            ["XGID=-D----------------------b-:0:0:1:00:0:0:0:0:10"],
+            ["Double/Take:   -1.3333 (-0.6667)", "make the double decision right: 28.6%"],
+        ),
+        (
+            ["XGID=-D----------------------b-:1:1:1:00:0:0:3:0:10"],
+            ["Redouble/Beaver: -2.666", "Redouble/Pass:   +1.0000"],
+        ),
     ],
 )  # fmt: skip
 def test_words_of_cube_actions(

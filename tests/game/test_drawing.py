@@ -23,4 +23,5 @@ def test_every_chequer_is_drawn(position: Position) -> None:
         stacks = [*side.counts, side.bar]
         assert body.count(letter) == sum(count if count <= 5 else 4 for count in stacks)
         assert f"{15 - side.chequers} off" in text
+        assert f"{3 - side.chequers} off" in drawing.draw(position, 3) or side.chequers > 3
     assert drawing.draw_side(position.us).count("X") == position.us.chequers - position.us.bar

@@ -161,6 +161,10 @@ def said(asked: GameState) -> Answer:
     return out | {"away": f"{asked.away[0]}-{asked.away[1]}", "crawford": asked.crawford, "extend_met": True}
 
 
+#: the replies to a double
+REPLIES = ("double_take", "double_pass", "double_beaver")
+
+
 def roll(asked: GameState) -> str:
     assert asked.dice is not None
     return f"{max(asked.dice)}{min(asked.dice)}"
@@ -168,12 +172,15 @@ def roll(asked: GameState) -> str:
 
 def told(cube: Any, play: Any) -> Answer:
     """What the JSON of a cube and of plays says."""
-    out: Answer = {"doubles": None, "takes": None, "no_double": None, "play": None}
+    out: Answer = {"doubles": None, "takes": None, "no_double": None, "double": None, "play": None}
     if cube:
         where = cube["cube"]
         worth = cube["emg"] if "emg" in cube else cube if where == "opponent" else cube[f"{where}_cube"]
-        worth = worth["opponent" if worth is cube else "no_double"]
-        out |= {"doubles": cube["doubles"], "takes": cube["takes"], "no_double": round(worth, 9)}
+        out |= {"doubles": cube["doubles"], "takes": cube["takes"]}
+        out["no_double"] = round(worth["opponent" if worth is cube else "no_double"], 9)
+        if worth is not cube and worth.get("double_take") is not None:
+            replies = [worth[name] for name in REPLIES if worth.get(name) is not None]
+            out["double"] = round(min(replies), 9)
     if play:
         out["play"] = play["plays"][0]["result"] if play["plays"] else None
     return out
@@ -181,10 +188,12 @@ def told(cube: Any, play: Any) -> Answer:
 
 def through(advisor: Advisor, asked: GameState) -> Answer:
     """What the adviser says, also of the best play without a cube."""
-    out: Answer = dict.fromkeys(("doubles", "takes", "no_double", "play", "bare"))
+    out: Answer = dict.fromkeys(("doubles", "takes", "no_double", "double", "play", "bare"))
     try:
         action = advisor.cube(asked)
         out |= {"doubles": action.doubles, "takes": action.takes, "no_double": round(action.no_double, 9)}
+        if action.may_double:
+            out["double"] = round(action.double, 9)
     except NotCoveredError:
         pass
     for name, measure in (("play", None), ("bare", "cubeless" if asked.money else None)):
@@ -365,13 +374,16 @@ def annotate(world: World) -> list[Answer | None]:
         if not asked.may_double or (expected["doubles"] is not None and not _live(world, asked)):
             return out
         did = "double" if expected["doubles"] else "no double"
-        answered = "take" if expected["takes"] else "pass"
+        known = expected["doubles"] is not None
+        beaver = known and asked.money and world.advisor.cube(asked).beavers
+        answered = "beaver" if beaver else "take" if expected["takes"] else "pass"
         doubled = judged(asked.before_roll(), did, asked.turn)
         taken = judged(replace(asked, dice=None, doubled=True), answered, 1 - asked.turn)
         return out | {
+            "double": doubled and doubled.cube and round(doubled.cube.double, 9),
             "doubles": doubled
             and (did == "double") == ((doubled.loss or 0.0) <= ERROR or did == "no double"),
-            "takes": taken and (answered == "take") == ((taken.loss or 0.0) <= ERROR or answered == "pass"),
+            "takes": taken and (answered != "pass") == ((taken.loss or 0.0) <= ERROR or answered == "pass"),
         }
 
     return [ask(*pair) for pair in zip(world.states, world.expected, strict=True)]

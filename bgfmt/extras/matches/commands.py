@@ -204,6 +204,7 @@ def judge(
     state = state_of(said.position, question)
     decision = _play(state, roll, played) if played is not None else _cube(state, roll, did[0])
     with asking.adviser(said, question, limit, described, part) as advisor:
+        decision = replace(decision, state=advisor.with_chequers(decision.state))
         judgement = judged(decision, advisor)
         if did and judgement.method == "exact":
             judgement = replace(judgement, insight=insight(state, advisor))
@@ -262,7 +263,7 @@ def _lines(judgement: Judgement) -> list[str]:
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = asking.title(state)
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""
-    lines = [asking.board_of(state.position), "", f"{more or 'money play'}{dice}", ""]
+    lines = [asking.board_of(state), "", f"{more or 'money play'}{dice}", ""]
     lines.append(text.verdict(judgement))
     width = max(len(judgement.did), len(judgement.best))
     choices = {"done": (judgement.did, judgement.equity, judgement.mwc)}

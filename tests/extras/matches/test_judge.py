@@ -47,6 +47,27 @@ def test_a_wrong_double(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Wrong: no double is best, double loses 15.809 % of the chance to win the match, 1.471 EMG." in out
 
 
+def test_a_double_that_is_beavered_costs_what_the_beaver_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    position = "0 0 0 0 0 4 / 2 2"
+    found = solve_money(Position(Side(0, 0, 0, 0, 0, 4), Side(2, 2)))
+    rolling = found.equity("centered")
+    opponent = found.equity("opponent")
+    double = asked(capsys, position, "--double", "--beavers")
+    assert double["equity"] == pytest.approx(4 * opponent, abs=1e-9)
+    assert double["equity_lost"] == pytest.approx(rolling - 4 * opponent, abs=1e-9)
+    assert (
+        double["advice"] == "No double, beaver; doubling costs 2.833, taking costs 1.889, passing costs 4.778"
+    )
+    take = asked(capsys, position, "--take", "--beavers")
+    assert take["best"] == "beaver"
+    assert take["equity_lost"] == pytest.approx(-2 * opponent, abs=1e-9)
+    beaver = asked(capsys, position, "--beaver")
+    assert (beaver["best"], beaver["equity_lost"]) == ("beaver", 0)
+    plain = asked(capsys, position, "--double", "--no-beavers")
+    assert plain["equity_lost"] == pytest.approx(rolling - 2 * opponent, abs=1e-9)
+    assert asked(capsys, position, "--take", "--no-beavers")["verdict"] == "right"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("away", ["2-4", "5-3", "1-3", "7-7"])
 @pytest.mark.parametrize("played", ["5/2 1/off", "5/1", "4/1 1/off", "4/1 5/4", "4/off"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import HYPERGAMMON, PLAYED, RankedPlay, RankedPlays, Source
@@ -33,6 +33,36 @@ CLOSE = {"gnubg": 0.16, "xg": 0.2}  # a double that would cost no less is no dec
 CLASSES = {"gnubg": {"very bad": 0.16, "bad": 0.08, "doubtful": 0.04}, "xg": {"blunder": 0.08, "error": 0.02}}
 Verdict = Literal["forced", "right", "close", "error", "approximate", "illegal"]
 Method = Literal["exact", "estimated", "play-outs"]
+
+
+class CubeNumbers(NamedTuple):
+    """The equities of a cube decision to the side on roll; `beaver` is None where none may be made."""
+
+    rolling: float
+    taken: float
+    passed: float
+    beaver: float | None = None
+
+    @property
+    def double(self) -> float:
+        """Return the equity of doubling against the best reply."""
+        replied = min(self.taken, self.passed)
+        return replied if self.beaver is None else min(replied, self.beaver)
+
+    def choices(self, doubling: bool, total: float = 0.0) -> dict[str, float]:
+        """Return what each choice is worth to the player who decides.
+
+        Parameters
+        ----------
+        doubling : whether the side on roll decides, else the side that replies.
+        total : what both sides have together, 0 of equity and 1 of match winning chances.
+        """
+        if doubling:
+            return {"double": self.double, "no double": self.rolling}
+        replies = {"take": self.taken, "pass": self.passed}
+        if self.beaver is not None:
+            replies["beaver"] = self.beaver
+        return {name: total - value for name, value in replies.items()}
 
 
 @dataclass(frozen=True)
@@ -63,7 +93,7 @@ class Judgement:
         are estimated or played out. Where no bound of their error is known, either, the verdict is "approximate",
         and no error. max_error : how far `equity` and `mwc` may err, None where it is not known.
     ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
-    cube : of a cube decision the equities of no double, double and take, double and pass to the side on roll.
+    cube : of a cube decision the equities of its choices to the side on roll.
     file, insight : what the file's own analysis says; what lies behind a wrong cube decision with exact numbers.
     ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
     cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
@@ -89,7 +119,7 @@ class Judgement:
     gammons: str = "none"
     note: str = ""
     ends: tuple[float, float] | None = None
-    cube: tuple[float, float, float] | None = None
+    cube: CubeNumbers | None = None
     action: str = ""
     file: FileAnalysis | None = None
     luck: float | None = None
@@ -163,18 +193,18 @@ class Judgement:
             return False
         if self.decision.kind != "no double" or self.cube is None or self.loss:
             return True
-        rolling, taken, passed = self.cube
-        return rolling - min(taken, passed) < CLOSE[program]
+        return self.cube.rolling - self.cube.double < CLOSE[program]
 
     @property
     def advice(self) -> str:
         """Of a cube decision what was right and what else costs: "No double, take; doubling costs 0.703"."""
         if self.cube is None:
             return ""
-        rolling, taken, passed = self.cube
-        lost, spared = rolling - min(taken, passed), passed - taken
+        lost = self.cube.rolling - self.cube.double
         words = [f"{'doubling' if lost > 0 else 'not doubling'} costs {abs(lost):.3f}"] * (abs(lost) > ERROR)
-        words += [f"{'passing' if spared > 0 else 'taking'} costs {abs(spared):.3f}"] * (abs(spared) > ERROR)
+        for name, value in (("taking", self.cube.taken), ("passing", self.cube.passed)):
+            cost = value - self.cube.double
+            words += [f"{name} costs {cost:.3f}"] * (cost > ERROR)
         return "; ".join(filter(None, (self.action, ", ".join(words))))
 
     def class_of(self, program: str) -> str | None:
@@ -383,24 +413,22 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
     action = advisor.cube(state if doubling else replace(state, doubled=True))
     decided, note, error = action.match, "", None if action.error is None else {"equity": action.error}
     if decided is None:
-        numbers = action.no_double, action.double_take, action.double_pass
+        numbers = CubeNumbers(action.no_double, action.double_take, action.double_pass, action.double_beaver)
+        if did == "beaver" and numbers.beaver is None:  # made though none is played
+            numbers = numbers._replace(beaver=2 * numbers.taken)
         sure = action.sure_double if doubling else action.sure_take
-        if did == "take" and action.beavers:
-            note = "a beaver, where they are played, would gain more"
     else:
         mwc, note = _chances(state, decided, advisor)
         emg = decided.score.emg
-        numbers = emg(mwc[0]), emg(mwc[1]), emg(mwc[2])
+        numbers = CubeNumbers(emg(mwc.rolling), emg(mwc.taken), emg(mwc.passed))
         error = error and error | {"mwc": decided.mwc_error}
-    worth = _choices(numbers, doubling)
-    if did == "beaver":
-        worth["beaver"] = -2 * action.double_take
+    worth = numbers.choices(doubling)
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
     more = _origin(state, action, advisor, on_roll=doubling)
     more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
     if decided is not None:
-        chances = _choices(mwc, doubling, 1.0)
+        chances = mwc.choices(doubling, 1.0)
         one, other = chances.values()
         sure = abs(one - other) > 2 * decided.mwc_error
         more |= {"mwc": chances[did], "best_mwc": chances[best], "loss_mwc": chances[best] - chances[did]}
@@ -422,37 +450,25 @@ def _cube_of_file(
     if opinion.mwc and ends is not None and ends[0] != ends[1]:
         lost, won = ends if doubling else (1 - ends[1], 1 - ends[0])
         rolling, taken = (2 * (chance - lost) / (won - lost) - 1 for chance in (rolling, taken))
-    theirs = _choices((rolling, taken, 1.0), doubling)
+    beaver = 2 * taken if decision.state.money and decision.state.beavers is not False else None
+    theirs = CubeNumbers(rolling, taken, 1.0, beaver).choices(doubling)
     best = max(theirs, key=lambda name: theirs[name])
-    did = "take" if decision.kind == "beaver" else decision.kind
+    did = decision.kind
     cost = max(worth.values()) - worth[best]
     return FileAnalysis(
-        opinion.engine, opinion.cube_level, best, theirs[best], theirs[did], cost, sure and cost > ERROR
+        opinion.engine, opinion.cube_level, best, theirs[best], theirs.get(did), cost, sure and cost > ERROR
     )
 
 
-def _choices(numbers: tuple[float, float, float], doubling: bool, whole: float = 0.0) -> dict[str, float]:
-    """What each choice is worth to who decides, from what the side on roll has of no double, a take and a pass.
-
-    whole : what both sides have together, 0 of equity and 1 of chances.
-    """
-    rolling, taken, passed = numbers
-    if doubling:
-        return {"double": min(taken, passed), "no double": rolling}
-    return {"take": whole - taken, "pass": whole - passed}
-
-
-def _chances(
-    state: GameState, decided: MatchCube, advisor: Advisor
-) -> tuple[tuple[float, float, float], str]:
-    """The chances of the side on roll at a score: no double, double and take, double and pass; and a note."""
+def _chances(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[CubeNumbers, str]:
+    """Return the match winning chances of the side on roll for each choice, and a note."""
     mwc = decided.mwc
     if mwc.double_take is not None and mwc.double_pass is not None:
-        return (mwc.no_double, mwc.double_take, mwc.double_pass), ""
+        return CubeNumbers(mwc.no_double, mwc.double_take, mwc.double_pass), ""
     # doubled all the same: with a dead cube, which the other side may then turn
     note = "; ".join(decided.notes[:1]).rstrip(".").lower()
     value, owner = 2 * state.cube_value, 1 - state.turn
     turned = advisor.cube(replace(state, doubled=False, cube_value=value, cube_owner=owner, crawford=False))
     assert turned.match is not None
     passed = decided.score.after(0, state.cube_value)
-    return (mwc.no_double, turned.match.mwc.no_double, passed), note
+    return CubeNumbers(mwc.no_double, turned.match.mwc.no_double, passed), note

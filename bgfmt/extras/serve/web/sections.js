@@ -92,13 +92,17 @@ export function drawCube(state, probe, reason) {
   if (!action) return redraw(body("action"), none("the table holds cubeless equities only"), el("p", {}, `Cubeless ${equity(cube.cubeless)}`), from(cube));
   const word = state.cube === "owned" ? "redouble" : "double";
   const own = word === "double" ? "Double" : "Redouble";
-  const rows = [[`No ${word}`, action.no_double]];
-  if (state.cube !== "opponent") rows.push([`${own}, take`, action.double_take], [`${own}, pass`, action.double_pass]);
-  const there = rows.filter(([, value]) => typeof value === "number");
-  const at = ["no_double", "double_take", "double_pass"];
-  const line = ([name, value], k) => {
+  const choices = [[`No ${word}`, "no_double"]];
+  if (state.cube !== "opponent") {
+    choices.push([`${own}, take`, "double_take"]);
+    if (action.beavers) choices.push([`${own}, beaver`, "double_beaver"]);
+    choices.push([`${own}, pass`, "double_pass"]);
+  }
+  const there = choices.filter(([, key]) => typeof action[key] === "number");
+  const line = ([name, key]) => {
+    const value = action[key];
     const best = Math.abs(value - action.best) < 1e-12;
-    const chance = action.mwc ? [percent(action.mwc[at[k]])] : [];
+    const chance = action.mwc ? [percent(action.mwc[key])] : [];
     return { best, cells: [name, ...chance, equity(value), best ? "best" : equity(value - action.best)] };
   };
   const heads = action.mwc ? ["", "MWC", "EMG", "difference"] : null;
@@ -185,6 +189,8 @@ function extremes({ rolls, measure }) {
   const values = ranked.map(({ plays: [best] }) => best.value);
   if (Math.max(...values) - Math.min(...values) <= EQUAL) return el("p", { class: "soft" }, "All rolls are equal.");
   const said = (some) => some.map(({ roll, plays: [best] }) => `${dashed(roll)} ${worth(best.value, measure)}`).join(", ");
+  const [best, worst] = [ranked[0], ranked.at(-1)].map(({ plays: [{ value }] }) => value);
+  if (Math.abs(best - worst) < 1e-12) return el("p", { class: "soft" }, "All rolls are worth the same.");
   return el("p", { class: "soft" }, `Best rolls: ${said(ranked.slice(0, 3))}. Worst rolls: ${said(ranked.slice(-3).reverse())}.`);
 }
 
@@ -217,8 +223,13 @@ export function drawScores(state, { cells, scores, met, ...answer }) {
 }
 
 /** Market losers and take points; the best and the worst rolls stand beside all rolls. */
-export function drawBehind({ insight }) {
-  if (!insight) return redraw(body("behind"), none("market losers and take points are told where the numbers are exact; that takes thousands of them, too many to read of a large compressed table"));
+export function drawBehind({ insight, approximate }) {
+  if (!insight) {
+    const why = approximate
+      ? "this position is estimated; market losers and take points need exact numbers"
+      : "market losers and take points need the numbers of positions that no table covers and that are not calculated";
+    return redraw(body("behind"), none(why));
+  }
   const rows = [
     ["Market losers", insight.market_losers], ["They win, without a cube", insight.win],
     ["Their take point, dead cube", insight.take_point], ["Their take point, live cube", insight.live_take_point],
