@@ -36,8 +36,9 @@ class Now:
 class MoneyPrices:
     """Losses from a two-sided table."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, *, beavers: bool = True) -> None:
         self.table = table
+        self.beavers = beavers
         self.points, self.chequers = table.points, table.chequers
 
     def equities(self, position: Position) -> list[float]:
@@ -46,14 +47,15 @@ class MoneyPrices:
 
     def cube(self, position: Position, now: Now) -> dict[str, float]:
         _, owned, centered, opponent = self.equities(position)
-        rolling, taken = (owned if now.lies == "owned" else centered), 2 * opponent
-        doubled = min(1.0, taken)
+        rolling = owned if now.lies == "owned" else centered
+        taken = 2 * opponent
+        doubled = min(1.0, taken, 2 * taken if self.beavers else taken)
         best = max(rolling, doubled)
         return {
             "double": best - doubled,
             "no double": best - rolling,
-            "take": max(0.0, taken - 1),
-            "pass": max(0.0, 1 - taken),
+            "take": taken - doubled,
+            "pass": 1 - doubled,
         }
 
     def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
@@ -188,7 +190,10 @@ class Maker:
 
     def mat(self, games: int) -> str:
         """A .mat text of `games` games, or until the match is won."""
-        out = [' ; [EventDate "2026.11.21"]'.strip(), "", f" {self.length} point match", ""]
+        out = ['; [EventDate "2026.11.21"]']
+        if not getattr(self.prices, "beavers", True):
+            out.append('; [Beaver "Off"]')
+        out += ["", f" {self.length} point match", ""]
         scores = [0, 0]
         crawford_seen = False
         for number in range(games):

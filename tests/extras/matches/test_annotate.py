@@ -252,7 +252,9 @@ def test_set_up_position_by_hand(
     assert kinds == [(1, "double"), (0, "take"), (1, "play"), (0, "double"), (1, "beaver")]
     one = judge_cube([table], "centered", position=position, settle=True)
     assert report.judgements[0].loss == pytest.approx(one.best - one.double)
-    assert report.judgements[1].loss == pytest.approx(max(0.0, -one.take_margin))
+    assert one.beavers
+    assert report.judgements[1].best == "beaver"
+    assert report.judgements[1].loss == pytest.approx(-one.double_take)
     assert report.judgements[2].loss == pytest.approx(worst.loss)
     assert report.judgements[2].best == ranked[0].notation
     assert report.judgements[3].decision.cube == "owned"

@@ -81,7 +81,7 @@ def test_sums_are_those_of_the_decisions(report: MatchReport) -> None:
                 for one in cubes
                 if one.decision.kind != "no double"
                 or one.loss
-                or (one.cube is not None and one.cube[0] - min(one.cube[1:]) < near)
+                or (one.cube is not None and one.cube.rolling - one.cube.double < near)
             ]
             assert rate == pytest.approx(factor * lost / (len(plays) + len(close)))
         wrong = {kind: [one for one in own if one.error and one.did == kind] for kind in ("take", "pass")}
@@ -194,14 +194,18 @@ def statistics(program: str, folder: Path, name: str) -> dict[str, list[list[flo
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "length"), [(RICH, 0), (3, 7)])
 def test_gnubg_counts_our_records(oracle: Any, tmp_path: Path, table: Any, seed: int, length: int) -> None:
-    """gnubg's statistics of the .sgf that we write are our sums: errors, rates, counts and luck."""
-    prices = MatchPrices() if length else MoneyPrices(table)
+    """gnubg's statistics of the .sgf that we write are our sums: errors, rates, counts and luck.
+
+    Without beavers: gnubg's statistics count a double that is beavered as one that is taken.
+    """
+    prices = MatchPrices() if length else MoneyPrices(table, beavers=False)
     (tmp_path / "in.mat").write_text(Maker(prices, seed, length).mat(2))
     with Judge([table], records=True) as judge:
         done = annotate_file(tmp_path / "in.mat", judge)
         (tmp_path / "out.sgf").write_bytes(done.sgf())
         again = annotate_file(tmp_path / "out.sgf", judge)
-        assert again.sgf() == again.data
+        if length:  # an .sgf does not say whether beavers are played
+            assert again.sgf() == again.data
         assert all(one.file is None for one in again.reports[0].judgements)
     (report,) = done.reports
     rows = statistics(oracle("gnubg"), tmp_path, "out.sgf")
