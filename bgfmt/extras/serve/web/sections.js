@@ -189,8 +189,6 @@ function extremes({ rolls, measure }) {
   const values = ranked.map(({ plays: [best] }) => best.value);
   if (Math.max(...values) - Math.min(...values) <= EQUAL) return el("p", { class: "soft" }, "All rolls are equal.");
   const said = (some) => some.map(({ roll, plays: [best] }) => `${dashed(roll)} ${worth(best.value, measure)}`).join(", ");
-  const [best, worst] = [ranked[0], ranked.at(-1)].map(({ plays: [{ value }] }) => value);
-  if (Math.abs(best - worst) < 1e-12) return el("p", { class: "soft" }, "All rolls are worth the same.");
   return el("p", { class: "soft" }, `Best rolls: ${said(ranked.slice(0, 3))}. Worst rolls: ${said(ranked.slice(-3).reverse())}.`);
 }
 
