@@ -122,7 +122,7 @@ MET = ("met", "met_player", "extend_met")
 #: which question takes which of them; the routes of HTTP have these names
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "lookup": ("position", "table"),
-    "race": ("position", "table"),
+    "race": ("position", "table", "settle"),
     "cube": ("position", "table", *STATE, *MET, "scores", "insight", "settle", "oracle"),
     "play": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),
     "probe": ("position", "table", "roll", *STATE, *MET, "measure", "top", "settle", "oracle"),

@@ -40,6 +40,7 @@ Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
 NOT_KNOWN = (None, None, None)  # the chances, where gammons are counted
 KEPT = 6  # calculated answers kept, as the cube and the play of one turn are asked one after the other
+KEPT_BYTES = 64 << 20  # that these take at most
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,15 @@ class Limits:
 
     close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
     chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
-    match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side; none are calculated
-    unless they are asked for. small : where more than the others, for up to eight chequers a side on six points.
+    match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side (10,000 boards, a quarter
+    of a second); 0 for none. small : where more than the others, for up to eight chequers a side on six points.
     """
 
     close: int = 12_000_000
     alone: int = 4_000_000
     beside: int = 400_000
     match: int = 400_000_000
-    rolls: int = 0
+    rolls: int = 4_000_000
     small: int = 0
 
     @classmethod
@@ -88,6 +89,70 @@ class Worths:
     usual: float | None = None
 
 
+class Results:
+    """The last results of calculations and estimates, which do not depend on tables; several `Sources` may share one.
+
+    games_bytes : most memory that `games` keeps, None for its own bound.
+    """
+
+    def __init__(self, games_bytes: int | None = None) -> None:
+        self._games_bytes = games_bytes
+        self._kept: dict[tuple[Any, ...], Any] = {}
+        self._lock = Lock()
+
+    @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator of races, for one question at a time."""
+        from bgfmt.analysis.chains import Estimator
+
+        return Estimator()
+
+    @cached_property
+    def games(self) -> Games:
+        """The last calculations, which answer for what comes up later in their games."""
+        from bgfmt.analysis.ondemand import KEPT_BYTES, Games
+
+        return Games(self._games_bytes or KEPT_BYTES)
+
+    def refused(self, asked: Position | Side) -> TooMuchWorkError | None:
+        """Return why a position or a side was last not calculated, None where it was or is not kept."""
+        with self._lock:
+            kept = [one for key, one in self._kept.items() if key[0] == asked]
+        return next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
+
+    def once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
+        """Return a result kept under a key, else that of `solve`; None where it takes too much work or is refused."""
+        with self._lock:
+            known = key in self._kept
+            found = self._kept.get(key)
+        if not known:
+            try:
+                found = solve()
+            except TooMuchWorkError as error:
+                found = error
+            except (NotCoveredError, SolverError):
+                found = None
+            with self._lock:
+                self._keep(key, found)
+        return None if isinstance(found, TooMuchWorkError) else found
+
+    def _keep(self, key: tuple[Any, ...], found: Any) -> None:
+        """Keep a result, whatever its size, and of the others the newest."""
+        self._kept[key] = found
+        while len(self._kept) > 1 and (
+            len(self._kept) > KEPT or sum(map(_size, self._kept.values())) > KEPT_BYTES
+        ):
+            del self._kept[next(iter(self._kept))]
+
+
+def _size(found: Any) -> int:
+    """Return the bytes of the arrays of a result."""
+    family = getattr(found, "ours", None)
+    arrays = [getattr(found, "after", None)]
+    arrays += [getattr(family, name, None) for name in ("counts", "plies", "ends", "results")]
+    return sum(array.nbytes for array in arrays if array is not None)
+
+
 class Sources:
     """The tables of a library, what may be calculated beside them, and seconds of play-outs for one decision."""
 
@@ -101,9 +166,8 @@ class Sources:
     ) -> None:
         self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
         self.limits = Limits.of(limit)
-        self._kept: dict[Any, Any] = {}
+        self.results = Results()
         self._last: tuple[tuple[Position, bool], PositionEquities] | None = None
-        self._lock = Lock()
 
     @property
     def tables(self) -> list[Table]:
@@ -117,9 +181,7 @@ class Sources:
 
     def explained(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
         """The reason, and the limit where calculating was too much."""
-        with self._lock:
-            kept = [one for key, one in self._kept.items() if key[0] == asked]
-        beyond = next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
+        beyond = self.results.refused(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     # -- hypergammon --------------------------------------------------------------------------------------
@@ -271,7 +333,7 @@ class Sources:
 
             return solve_side(side, limit=self.limits.rolls)
 
-        return self._once((side,), solve)
+        return self.results.once((side, self.limits.rolls), solve)
 
     def chances(self, position: Position) -> races.TwoSidedEstimate:
         """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
@@ -311,7 +373,7 @@ class Sources:
             from bgfmt.analysis.ondemand import columns_for
             from bgfmt.analysis.solving import no_farther
 
-            found = self.games.find(position, terms)
+            found = self.results.games.find(position, terms)
             if found is not None:
                 return found
             # no fewer pairs of boards can be met
@@ -320,9 +382,9 @@ class Sources:
             )
             if least > limit:
                 raise TooMuchWorkError(f"{position}", least, limit)
-            return self.games.solve(position, terms, limit, self.progress)
+            return self.results.games.solve(position, terms, limit, self.progress)
 
-        return self._once((position, terms, limit), solve)
+        return self.results.once((position, terms, limit), solve)
 
     def may_estimate(self, position: Position) -> bool:
         """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
@@ -333,14 +395,14 @@ class Sources:
         """A race estimated, None where it may not be."""
         if not self.may_estimate(position):
             return None
-        return self._once((position, terms, "estimate"), lambda: self.estimate(position, terms))
+        return self.results.once((position, terms, "estimate"), lambda: self.estimate(position, terms))
 
     def estimate(self, position: Position, terms: Terms) -> Solved:
         """A race estimated: the errors are equities for money, chances at a score."""
         from bgfmt.analysis.ondemand import columns_for
 
         lose, win = (-1.0, 1.0) if isinstance(terms, bool) else terms.ends
-        return self.estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
+        return self.results.estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
 
     def played(self, state: GameState, terms: Terms, sure: Callable[[Solved], bool]) -> Solved | None:
         """A race whose estimate leaves the cube action open, played out until it is sure.
@@ -356,7 +418,7 @@ class Sources:
 
             return settle(solved, terms, sure, self.oracle)
 
-        return self._once((state.position, terms, state.owner, "play-outs"), play)
+        return self.results.once((state.position, terms, state.owner, "play-outs"), play)
 
     def plays_played(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
         """A race whose estimate leaves the play of a roll open, played out where that is asked for."""
@@ -368,38 +430,7 @@ class Sources:
 
             return settle_plays(solved, terms, dice, column, self.oracle)
 
-        return self._once((solved.position, terms, dice, column), play) or solved
-
-    @cached_property
-    def estimator(self) -> Estimator:
-        """The estimator of races, for one question at a time."""
-        from bgfmt.analysis.chains import Estimator
-
-        return Estimator()
-
-    @cached_property
-    def games(self) -> Games:
-        """The last calculations, which answer for what comes up later in their games."""
-        from bgfmt.analysis.ondemand import Games
-
-        return Games()
-
-    def _once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
-        """The calculated answer, from those kept where it is among them; None where it is beyond the limit."""
-        with self._lock:
-            known, found = key in self._kept, self._kept.get(key)
-        if not known:
-            try:
-                found = solve()
-            except TooMuchWorkError as error:
-                found = error
-            except (NotCoveredError, SolverError):
-                found = None
-            with self._lock:
-                while len(self._kept) >= KEPT:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[key] = found
-        return None if isinstance(found, TooMuchWorkError) else found
+        return self.results.once((solved.position, terms, dice, column), play) or solved
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:

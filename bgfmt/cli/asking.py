@@ -15,7 +15,7 @@ import click
 from bgfmt import formats, met
 from bgfmt.analysis import choose, library
 from bgfmt.analysis.advisor import Advisor, Outside
-from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
+from bgfmt.analysis.answers import CALCULATION, PLAYED, SideRace, SourcedAnswer
 from bgfmt.analysis.questions import (
     COUNTS,
     MET,
@@ -25,6 +25,7 @@ from bgfmt.analysis.questions import (
     PlayAnswer,
     Question,
     ScoresAnswer,
+    TwoRaces,
     one_or_two,
 )
 from bgfmt.analysis.shapes import Plain, options
@@ -34,6 +35,7 @@ from bgfmt.cli.options import as_option, each_line, echo_json, part_option, seve
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import draw, draw_side
+from bgfmt.game.identifiers import parse
 from bgfmt.game.state import GameState
 from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
@@ -234,7 +236,7 @@ def adviser(
     Of many questions none may keep the others waiting for long.
     """
     question = replace(question, met_player=question.met_player or 0)
-    beside = replace(ASKED, beside=Limits.beside, rolls=0) if said.paths else ASKED
+    beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED
     usual = Limits() if said.many else beside
     with opened(said.paths, described, part) as tables, terminal.Progress("calculating", " pairs") as bar:
         yield engine_adviser(tables, question, limit, usual=usual, progress=bar)
@@ -367,6 +369,29 @@ def asides(
     if isinstance(answer, MatchCubeAnswer):
         return lines + _left_aside(advisor, answer.action.table, state, CHANCES)
     return lines + _left_aside(advisor, answer.equities.table, state, "both sides' cubeful equities")
+
+
+def race_asides(advisor: Advisor, text: str, answer: SideRace | TwoRaces, named: object) -> list[str]:
+    """Return what a race ignores of an identifier, and why tables that were `named` are not used, a line each."""
+    lines = []
+    try:
+        state = parse(text)
+    except ValueError:
+        state = None
+    if state is not None:
+        turned = state.cube_value > 1 or state.cube_owner is not None
+        parts = [("dice", state.dice), ("cube", turned), ("score", state.length)]
+        if ignored := " and ".join(name for name, there in parts if there):
+            lines.append(f"a race is of the chequers; it does not look at {ignored} of the identifier")
+    races = [answer.on_roll, answer.other_side] if isinstance(answer, TwoRaces) else [answer]
+    library = advisor.library
+    names = {library.name(table): table for table in library.tables}
+    unanswered = [race.side for race in races if race.table not in names]
+    if named and unanswered:
+        for name, table in names.items():
+            reason = choose.not_covered([table], *unanswered, wanted="the rolls of one side")
+            lines.append(f"{name} is left aside: {reason}")
+    return lines
 
 
 def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str) -> list[str]:

@@ -10,7 +10,6 @@ from bgfmt.analysis import questions
 from bgfmt.analysis.answers import SideRace, within
 from bgfmt.cli import asking, options, terminal
 from bgfmt.errors import NotCoveredError
-from bgfmt.game.identifiers import parse
 
 
 @click.command()
@@ -22,6 +21,9 @@ from bgfmt.game.identifiers import parse
 @options.json_option
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
+
+    Outside the home board what takes too long to calculate comes from the one-sided table of ten points, and beyond
+    it is estimated. With --no-settle the databases alone answer.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With two sides,
@@ -37,8 +39,9 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
         if said.many:
             return asking.one_by_one(lambda text: questions.race(advisor, questions.one_or_two(text)))
         asked = questions.one_or_two(said.position)
-        _ignored(said.position)
         answer = questions.race(advisor, asked)
+        for line in asking.race_asides(advisor, said.position, answer, said.paths):
+            asking.note(line)
         if plot:
             _plot(plot, answer)
         if as_json:
@@ -46,19 +49,6 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
         else:
             terminal.say("\n".join([asking.board_of(asked), *_lines(answer)]))
     return 0
-
-
-def _ignored(text: str) -> None:
-    """Say what of an identifier a race does not look at."""
-    try:
-        state = parse(text)
-    except ValueError:
-        return
-    turned = state.cube_value > 1 or state.cube_owner is not None
-    left = [("dice", state.dice), ("cube", turned), ("score", state.length)]
-    named = [name for name, there in left if there]
-    if named:
-        asking.note(f"a race is of the chequers; it does not look at {' and '.join(named)} of the identifier")
 
 
 def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:

@@ -275,6 +275,24 @@ def test_positions_by_identifier(ask):
     assert ask(f"race gnubg_os0.bd {alone}")[1] == ask("race gnubg_os0.bd 0 2 2 2 0 4")[1]
 
 
+@pytest.mark.parametrize("words", ["race -", "race - --settle", "race gnubg_os0.bd -", "race gnubg_ts0.bd -"])
+def test_a_race_of_standard_input_is_that_of_the_argument(ask, monkeypatch, words):
+    lines = ["2 1 0 1 1 1 1", "0,0,0,0,0,0,3/0,0,0,0,0,0,3", "0 0 0 0 0 0 0 0 0 0 0 3 / 1"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    code, out, _ = ask(f"{words} --json")
+    assert code == 0
+    for line, text in zip(lines, out.splitlines(), strict=True):
+        alone = ask(f"{words.partition(' -')[0]} --json '{line}'")[1]
+        assert json.loads(text) == json.loads(alone)
+
+
+def test_a_table_that_does_not_answer_a_race_is_named(ask):
+    code, out, err = ask("race gnubg_os0.bd 0 0 0 0 0 0 1")
+    assert code == 0
+    assert "calculated exactly" in out
+    assert "gnubg_os0.bd is left aside: 0 0 0 0 0 0 1 has a chequer on point 7" in err
+
+
 @pytest.mark.slow
 def test_an_xgid_without_its_word_is_no_option(ask):
     identifier = "-BCBB----------------abbc-:0:0:1:00:0:0:0:0:10"
@@ -307,8 +325,8 @@ def test_play(ask):
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("race gnubg_os0.bd 0 0 0 0 0 0 1", 1, "point 7"),
-        ("race gnubg_ts0.bd 0 0 0 0 0 1", 1, "two-sided"),
+        ("race gnubg_os0.bd 0 0 0 0 0 0 1 --no-settle", 1, "point 7"),
+        ("race gnubg_ts0.bd 0 0 0 0 0 1 --no-settle", 1, "two-sided"),
         ('cube gnubg_ts0.bd "7 / 1" --no-settle', 1, "7 chequers"),
         ('cube gnubg_ts0.bd "1 / 0 0 0 0 0 0 1" --no-settle', 1, "point 7"),
         ('cube gnubg_ts0.bd "0 1 / 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1"', 1, "passed"),

@@ -17,10 +17,12 @@ from bgfmt import jit
 from bgfmt import met as mets
 from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
+from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question
+from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
-from bgfmt.cli.asking import DICE, asides
+from bgfmt.analysis.sources import Results
+from bgfmt.cli.asking import DICE, asides, race_asides
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
@@ -33,6 +35,8 @@ from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 
 MATCH_LIMIT = 24_000_000  # pairs times states of the cube calculated for one question at a match score
+MAX_ADVISERS = 64  # kept, one for each table, match equity table and limit that questions name
+GAMES_BYTES = 64 << 20  # of calculations kept for what comes up later in their games
 COLUMNS = 4  # states of the cube that a calculation for money takes for each pair
 T = TypeVar("T")
 Of = Callable[[Advisor], T]
@@ -60,6 +64,9 @@ class Answers:
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
+        self._results = Results(
+            GAMES_BYTES
+        )  # one for all advisers, so that memory does not grow with their number
 
     def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
         """The answer of a route, and whether it is settled: False where another calculation kept it from that.
@@ -73,14 +80,16 @@ class Answers:
                 return self.lookup(asked), True
             answer, settled = getattr(self, route)(asked)
             found = answer.as_dict()
-            if route != "race" and (aside := self._aside(asked, answer)):
+            if aside := self._aside(asked, answer):
                 found["notes"] = [*found.get("notes", ()), *aside]
             return found, settled
         except BgfmtError as error:
             raise refusal_of(error) from None
 
     def _aside(self, asked: Question, answer: Any) -> list[str]:
-        """What of the question was not looked at, and why the table named does not answer."""
+        """Return what of the question is ignored, and why the table named does not answer, a line each."""
+        if isinstance(answer, (SideRace, TwoRaces)):
+            return race_asides(self._adviser(asked), asked.position, answer, asked.table)
         parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
         adviser = self._adviser(asked)
         lines = [asides(adviser, part, asked, asked.table, str) for part in parts if part is not None]
@@ -105,7 +114,7 @@ class Answers:
         return {"table": holding.name, "max_error": holding.max_error, "answers": answers}
 
     def race(self, asked: Question) -> tuple[Plain, bool]:
-        """Rolls, effective pips and wastage of one side or two."""
+        """Return the rolls, effective pips and wastage of one side or two; and whether that is settled."""
         about = questions.one_or_two(asked.position)
         return self.calculated(asked, lambda adviser: questions.race(adviser, about))
 
@@ -268,21 +277,27 @@ class Answers:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
         oracle = float(calculate and asked.oracle is True)
         key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit, oracle)
-        if key not in self._advisers:
-            if asked.met is not None and asked.met not in mets.names():
-                raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
-            met = None
-            if asked.met or asked.extend_met:
-                met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
-            self._advisers[key] = Advisor(
-                Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
-                met=met,
-                met_player=asked.met_player or 0,
-                calculate="all" if calculate else "nothing",
-                limit=limit,
-                oracle=oracle,
-            )
-        return self._advisers[key]
+        found = self._advisers.get(key)
+        if found is not None:
+            return found
+        if asked.met is not None and asked.met not in mets.names():
+            raise Refusal("bad_parameter", f"met is one of {', '.join(mets.names())}", "met")
+        met = None
+        if asked.met or asked.extend_met:
+            met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
+        adviser = Advisor(
+            Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
+            met=met,
+            met_player=asked.met_player or 0,
+            calculate="all" if calculate else "nothing",
+            limit=limit,
+            oracle=oracle,
+        )
+        adviser.sources.results = self._results
+        while len(self._advisers) >= MAX_ADVISERS:
+            self._advisers.pop(next(iter(self._advisers)), None)
+        self._advisers[key] = adviser
+        return adviser
 
     # -- tables, and positions in text -------------------------------------------------------------------
 

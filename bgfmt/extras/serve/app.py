@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -26,16 +27,19 @@ from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
-from bgfmt.extras.serve.work import OneAtATime, Workers, compiling
+from bgfmt.extras.serve.work import NeedsCalculationError, OneAtATime, Workers, compiling
 from bgfmt.storage import system
 
-QUICK = ("lookup", "race")  # answered at once; the others in a thread
+QUICK = ("lookup", "race", "cube")  # read a row or two of a table; others more, in a thread
+SMALL_BYTES = 16 << 10  # of a body that needs no thread to be read or packed
+FEW_ITEMS = 20  # of a request that is no large one
 PIECE = 256 << 10
 PACKED_FROM = 1024  # bytes that are worth packing
 RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 BINARY = ("table", "column", "rows")
 NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
 Ask = Callable[[Request], Awaitable[Response]]
+T = TypeVar("T")
 
 
 class Service:
@@ -46,7 +50,8 @@ class Service:
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
         one = OneAtATime(settings.calculation, self.metrics.calculated)
         self.answers = Answers(holdings, settings.settle, one)
-        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening)
+        told = self.metrics.calculated
+        self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening, told)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
         self._stamp = f"{__version__} {tables} {settings.settle}"
@@ -84,10 +89,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
-            if route in QUICK and self._near and not self.answers.compiling:
-                answer, settled = self.answers.answer(route, asked)
-            else:
-                answer, settled = await self.workers.run(self.answers.answer, route, asked)
+            answer, settled = await self._answered(route, asked)
         except Refusal as refusal:
             self.metrics.asked(f"/v1/{route}", 1, refusal.code == "not_covered")
             raise
@@ -96,6 +98,18 @@ class Service:
             return {"asked": text} | answer, settled
         answer["question"]["position"] = text
         return answer, settled
+
+    async def _answered(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
+        if self._at_once(route, asked):
+            with contextlib.suppress(NeedsCalculationError):
+                return self.workers.at_once(self.answers.answer, route, asked)
+        return await self.workers.answer(self.answers.answer, route, asked)
+
+    def _at_once(self, route: str, asked: Question) -> bool:
+        """Return whether the tables answer in so little time that it needs no thread: a millisecond or two."""
+        if not self._near or self.answers.compiling or asked.insight or asked.scores is not None:
+            return False
+        return route in QUICK or (route == "play" and (asked.roll or "").lower() != "all")
 
     async def bulk(self, route: str, request: Request) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -109,21 +123,34 @@ class Service:
         common = question(from_query(request.scope["query_string"], known))
         data = await bulk.body_of(request, self.settings.max_body)
         body = await self.many(route, data, common, lines)
-        return await self.workers.run(_packed, request, body, kind, NOT_KEPT)
+        return await self._in_bulk(len(body), _packed, request, body, kind, NOT_KEPT)
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
         """The answers to a body of many questions, as lines of JSON or one object."""
         most = self.settings.max_rows
-        items, common = await self.workers.run(bulk.items_of, route, data, common, lines, most)
+        items, common = await self._in_bulk(len(data), bulk.items_of, route, data, common, lines, most)
         if common.table is not None:
             self.answers.named(common.table)
         answers = bulk.answer_all(self.answers, route, items, common)
+        lane = self.workers.quick if len(items) <= FEW_ITEMS else self.workers.bulk
+        if bulk.calculates(items, common):
+            lane = self.workers.calculations
+        at_once = len(items) == 1 and lane is self.workers.quick and self._at_once(route, common)
         parts: list[bytes] = []
         while len(parts) < len(items):
-            part, missing = await self.workers.run(bulk.part_of, answers)
+            if at_once:
+                part, missing = bulk.part_of(answers)
+            else:
+                part, missing = await self.workers.run(bulk.part_of, answers, lane=lane)
             self.metrics.asked(f"/v1/{route}", len(part), missing)
             parts += part
         return b"".join(one + b"\n" for one in parts) if lines else b'{"results":[' + b",".join(parts) + b"]}"
+
+    async def _in_bulk(self, size: int, job: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of work on so many bytes, which is done in a thread if they are many."""
+        if size <= SMALL_BYTES:
+            return job(*arguments)
+        return await self.workers.run(job, *arguments, lane=self.workers.bulk)
 
     async def _binary(self, request: Request) -> Response:
         given = from_query(request.scope["query_string"], BINARY)
@@ -136,7 +163,9 @@ class Service:
         table, column = self.answers.named(given["table"]).table, given.get("column")
         numbers = given.get("rows") == "numbers"
         data = await bulk.body_of(request, self.settings.max_body)
-        rows = await self.workers.run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
+        lane = self.workers.quick if len(data) <= SMALL_BYTES else self.workers.bulk
+        run = partial(self.workers.run, lane=lane)
+        rows = await run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
         self.metrics.asked("/v1/lookup", rows.rows, rows.not_covered)
         headers = {
             "Content-Length": str(rows.rows * len(rows.columns) * 4),
@@ -145,7 +174,7 @@ class Service:
             "Bgfmt-Columns": ",".join(rows.columns),
             "Bgfmt-Not-Covered": str(rows.not_covered),
         }
-        return StreamingResponse(rows.blocks(self.workers.run), 200, headers, media_type=BYTES)
+        return StreamingResponse(rows.blocks(run), 200, headers, media_type=BYTES)
 
     # -- everything else ---------------------------------------------------------------------------------
 
@@ -172,7 +201,7 @@ class Service:
             given = from_query(request.scope["query_string"], known)
 
             async def found() -> tuple[Any, bool]:
-                value, settled = await self.workers.run(answer, self.answers, given)
+                value, settled = await self.workers.answer(answer, self.answers, given)
                 self.metrics.asked(route, 1)
                 return value, settled
 

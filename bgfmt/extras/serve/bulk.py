@@ -131,6 +131,12 @@ def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) 
     return [parsed(line, row) for row, line in enumerate(items)] if lines else items, common
 
 
+def calculates(items: list[Any], common: Question) -> bool:
+    """Return whether any of the items asks for a calculation."""
+    wanted = (item.get("settle") for item in items if isinstance(item, dict))
+    return bool(common.settle) or any(settle in (True, "true") for settle in wanted)
+
+
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
     """An answer or an error for each item, in order."""
     if common.settle is None:

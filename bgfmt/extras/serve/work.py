@@ -1,4 +1,9 @@
-"""Work that would keep others waiting: in threads, which clients share, and one exact calculation at a time."""
+"""Work that would keep others waiting: in threads, which clients share, and one exact calculation at a time.
+
+There are three lanes of threads. A question first runs in the quick one, by the tables alone; where that does not
+answer it, the whole question runs again in the lane of calculations, which has one thread. The many parts of a bulk
+request leave one of the quick threads free. So what is short waits for short work only.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,10 @@ import ipaddress
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from enum import Enum
 from typing import Any, TypeVar
 
 from bgfmt.extras.serve.refusals import RETRY, Refusal
@@ -25,8 +31,33 @@ PATIENCE = 1.0  # seconds to wait for the one calculation under way
 CALCULATION = 30  # seconds of calculation a minute for a client that is not on this machine
 
 
+class Turn(Enum):
+    """What becomes of a question that takes a calculation: it is done, put off, or refused as busy."""
+
+    CALCULATE = 0
+    PUT_OFF = 1
+    REFUSE = 2
+
+
+TURN: ContextVar[Turn] = ContextVar("turn", default=Turn.CALCULATE)
+
+
+@contextlib.contextmanager
+def in_turn(turn: Turn) -> Iterator[None]:
+    """Set what becomes of calculations."""
+    before = TURN.set(turn)
+    try:
+        yield
+    finally:
+        TURN.reset(before)
+
+
+class NeedsCalculationError(Exception):
+    """Raised in `Turn.PUT_OFF` by a question that the tables alone do not answer."""
+
+
 def client_of(address: str) -> str:
-    """Whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
+    """Return whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
     with contextlib.suppress(ValueError):
         number = ipaddress.ip_address(address)
         if number.version == 6 and not number.is_loopback:
@@ -34,31 +65,71 @@ def client_of(address: str) -> str:
     return address
 
 
+class Lane:
+    """Threads for one sort of work; a client has at most `share` of them, and the next goes to who waits longest."""
+
+    def __init__(self, threads: int, share: int) -> None:
+        self.share = share
+        self._threads = asyncio.Semaphore(threads)
+        self._shares: dict[str, asyncio.Semaphore] = {}
+        self._present: Counter[str] = Counter()
+
+    @contextlib.asynccontextmanager
+    async def thread(self, client: str, patience: float | None) -> AsyncIterator[None]:
+        """Hold a thread; TimeoutError where none is free for so long, counted from when the client may have one."""
+        self._present[client] += 1
+        try:
+            async with self._shares.setdefault(client, asyncio.Semaphore(self.share)):
+                async with asyncio.timeout(patience):
+                    await self._threads.acquire()
+                try:
+                    yield
+                finally:
+                    self._threads.release()
+        finally:
+            self._present[client] -= 1
+            if not self._present[client]:
+                del self._present[client]
+                del self._shares[client]
+
+
 class Workers:
     """Threads for work of more than a millisecond or so.
 
-    A client has at most `share` of them (None: all but one), and of the questions that may have one each free thread
-    goes to the one that has waited longest. Beyond `waiting` more questions of a client: Refusal "busy"; while
-    `compiling()` a question that takes longer than `LONGEST` is Refusal "compiling".
+    A client has at most `share` of them for short work (None: all but one). Beyond `waiting` more questions of a
+    client: Refusal "busy"; while `compiling()` a question that takes longer than `LONGEST` is Refusal "compiling".
+    `told` gets "busy" for a calculation that found no thread.
     """
 
-    def __init__(self, share: int | None, waiting: int, compiling: Callable[[], bool]) -> None:
+    def __init__(
+        self, share: int | None, waiting: int, compiling: Callable[[], bool], told: Told = lambda *_: None
+    ) -> None:
         threads = system.cores()
-        self.share, self.waiting, self.compiling = share or max(1, threads - 1), waiting, compiling
+        self.share = share or max(1, threads - 1)
+        self.waiting = waiting
+        self.compiling = compiling
+        self.told = told
+        self.quick = Lane(threads, self.share)
+        self.bulk = Lane(max(1, threads - 1), self.share)
+        self.calculations = Lane(1, 1)
         self._pool = ThreadPoolExecutor(threads + SPARE, thread_name_prefix="bgfmt")
-        self._threads = asyncio.Semaphore(threads)
-        self._shares: dict[str, asyncio.Semaphore] = {}
         self.under_way: Counter[str] = Counter()  # the questions of each client, those that wait among them
 
-    async def run(self, job: Callable[..., T], *arguments: Any) -> T:
-        """The result of `job(*arguments)`, done in a thread."""
-        client, loop = CLIENT.get(), asyncio.get_running_loop()
+    async def run(
+        self, job: Callable[..., T], *arguments: Any, lane: Lane | None = None, patience: float | None = None
+    ) -> T:
+        """Return the result of `job(*arguments)`, run in a thread of a lane, by default the quick one.
+
+        TimeoutError where the lane has no thread for so long as `patience`, in seconds.
+        """
+        client = CLIENT.get()
         if self.under_way[client] >= self.share + self.waiting:
             full = f"more than {self.waiting} questions of yours are waiting (--waiting)"
             raise Refusal("busy", full, headers=RETRY)
         self.under_way[client] += 1
         try:
-            async with self._shares.setdefault(client, asyncio.Semaphore(self.share)), self._threads:
+            async with (lane or self.quick).thread(client, patience):
+                loop = asyncio.get_running_loop()
                 result = loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
                 if self.compiling():
                     await asyncio.wait({result}, timeout=LONGEST)
@@ -69,16 +140,36 @@ class Workers:
         finally:
             self.under_way[client] -= 1
             if not self.under_way[client]:
-                del self.under_way[client], self._shares[client]
+                del self.under_way[client]
+
+    async def answer(self, job: Callable[..., T], *arguments: Any) -> T:
+        """Return the answer of a job that may calculate; where no thread is free for that, by the tables alone."""
+        with contextlib.suppress(NeedsCalculationError), in_turn(Turn.PUT_OFF):
+            return await self.run(job, *arguments)
+        with contextlib.suppress(TimeoutError):
+            return await self.run(job, *arguments, lane=self.calculations, patience=PATIENCE)
+        self.told("busy", 0.0)
+        with in_turn(Turn.REFUSE):
+            return await self.run(job, *arguments)
+
+    def at_once(self, job: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of a job in this thread; NeedsCalculationError where it takes a calculation."""
+        with in_turn(Turn.PUT_OFF):
+            return job(*arguments)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def compiling() -> Refusal:
-    """What answers is being compiled."""
+    """Return the refusal of a question while what answers it is being compiled."""
     text = "what answers this is being compiled, for some seconds, once on this machine: ask again"
     return Refusal("compiling", text, headers=RETRY)
+
+
+def busy() -> Refusal:
+    """Return the refusal of a question while another is calculated."""
+    return Refusal("busy", "another calculation is under way", headers=RETRY)
 
 
 class OneAtATime:
@@ -89,7 +180,8 @@ class OneAtATime:
     """
 
     def __init__(self, seconds: int | None = None, told: Told = lambda *_: None) -> None:
-        self.seconds, self.told = seconds, told
+        self.seconds = seconds
+        self.told = told
         #: of each client: until when what it has calculated takes up its minute
         self._taken: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -97,7 +189,7 @@ class OneAtATime:
         self._ready.set()
 
     def prepare(self, compiling: Callable[[], Any]) -> None:
-        """Do this in a thread; until it is done there is no calculation."""
+        """Run this in a thread; until it is done there is no calculation."""
         self._ready.clear()
 
         def run() -> None:
@@ -113,8 +205,11 @@ class OneAtATime:
         return not self._ready.is_set()
 
     def do(self, exact: Callable[[], T]) -> T:
-        """The result of a calculation; Refusal "compiling" or "busy" where it cannot be done now."""
+        """Return the result of a calculation; Refusal "compiling" or "busy" where it cannot be done now."""
         client = CLIENT.get()
+        turn = TURN.get()
+        if turn is Turn.REFUSE:
+            raise busy()
         if not self._ready.wait(LONGEST):
             self.told("compiling", 0.0)
             raise compiling()
@@ -122,15 +217,18 @@ class OneAtATime:
             self.told("share", 0.0)
             used = "your share of calculation is used up for now (--calculation)"
             raise Refusal("busy", used, headers=(("Retry-After", str(int(wait) + 1)),))
+        if turn is Turn.PUT_OFF:
+            raise NeedsCalculationError
         if not self._lock.acquire(timeout=PATIENCE):
             self.told("busy", 0.0)
-            raise Refusal("busy", "another calculation is under way", headers=RETRY)
+            raise busy()
         begun = time.monotonic()
         try:
             return exact()
         finally:
             now = time.monotonic()
-            seconds, taken = now - begun, max(self._taken.pop(client, 0.0), now)
+            seconds = now - begun
+            taken = max(self._taken.pop(client, 0.0), now)
             self._taken[client] = taken + seconds * 60 / (self.seconds or CALCULATION)
             while len(self._taken) > 10_000:
                 del self._taken[next(iter(self._taken))]
@@ -138,7 +236,7 @@ class OneAtATime:
             self._lock.release()
 
     def _too_much(self, client: str) -> float:
-        """Seconds until a client may calculate again."""
+        """Return the seconds until a client may calculate again."""
         limit = self.seconds
         if limit is None:
             with contextlib.suppress(ValueError):

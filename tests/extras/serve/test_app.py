@@ -74,6 +74,9 @@ def held_to(document: Any, path: str, value: Any) -> None:
         ("play", ["0 2 2 2 0 4", "31", "--measure", "off:5"], {"roll": "31", "measure": "off:5"}),
         ("race", ["0 2 2 2 0 4"], {}),
         ("race", [TEXT], {}),
+        ("race", ["0,0,0,0,0,0,3/0,0,0,0,0,0,3"], {}),
+        ("race", ["2 1 0 1 1 1 1"], {}),
+        ("race", ["1 2 / 0 0 0 0 0 0 0 0 0 0 0 1"], {}),
     ],
 )
 def test_answers_are_those_of_the_commands(
@@ -95,6 +98,23 @@ def test_answers_are_those_of_the_commands(
         if query
         else client.json(f"/v1/{route}/{path}") == found
     )
+
+
+def test_a_race_that_no_table_covers_says_why(client: Client) -> None:
+    far = "0,0,0,0,0,0,3"
+    client.error(f"/v1/race?position={far}&settle=false", 404, "not_covered", "position")
+    found = client.json("/v1/race", position=far, table=OS.name)
+    assert found["notes"] == [
+        f"{OS.name} is left aside: {far.replace(',', ' ')} has a chequer on point 7, "
+        "the table covers points 1 to 6"
+    ]
+    rolled = "XGID=-BCBB----------------abbc-:0:0:1:61:0:0:0:0:10"
+    assert client.json("/v1/race", position=rolled)["notes"] == [
+        "a race is of the chequers; it does not look at dice of the identifier"
+    ]
+    for settle, answered in ((True, True), (False, False)):
+        _, _, data = client.post("/v1/race", {"positions": [far], "settle": settle})
+        assert ("error" not in json.loads(data)["results"][0]) == answered
 
 
 def test_lookups(client: Client, document: Any, capsys: pytest.CaptureFixture[str]) -> None:

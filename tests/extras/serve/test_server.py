@@ -363,6 +363,77 @@ def test_clients_take_turns() -> None:
     workers.close()
 
 
+def test_short_work_does_not_wait_for_calculations() -> None:
+    """Sixteen calculations of one client and of others are under way or wait; none holds a quick thread."""
+    from bgfmt.extras.serve.work import CLIENT, TURN, NeedsCalculationError, Turn, Workers
+
+    go = threading.Event()
+    workers = Workers(1, 40, lambda: False)
+
+    def calculation() -> str:
+        if TURN.get() is Turn.PUT_OFF:
+            raise NeedsCalculationError
+        if TURN.get() is Turn.REFUSE:
+            return "of the tables"
+        assert go.wait(100)
+        return "calculated"
+
+    async def calculate(who: str) -> str:
+        CLIENT.set(who)
+        return await workers.answer(calculation)
+
+    async def small(who: str) -> str:
+        CLIENT.set(who)
+        return await workers.run(lambda: "short")
+
+    async def all_of_them() -> tuple[list[str], list[str]]:
+        large = [asyncio.create_task(calculate(who)) for who in "abcdefgh" * 2]
+        await asyncio.sleep(0.05)
+        short = [await small(who) for who in "abz"]
+        others = [await one for one in large[1:8]]
+        assert not large[0].done()
+        go.set()
+        return short, [await large[0], *others]
+
+    short, (first, *others) = asyncio.run(all_of_them())
+    assert short == ["short"] * 3
+    assert first == "calculated"
+    assert others == ["of the tables"] * 7
+    workers.close()
+
+
+def test_a_large_request_leaves_a_thread_free() -> None:
+    from bgfmt.extras.serve.work import Workers
+
+    go = threading.Event()
+    workers = Workers(None, 40, lambda: False)
+
+    async def all_of_them() -> str:
+        parts = [asyncio.create_task(workers.run(go.wait, 100, lane=workers.bulk)) for _ in range(40)]
+        await asyncio.sleep(0.05)
+        short = await workers.run(lambda: "short")
+        go.set()
+        await asyncio.gather(*parts)
+        return short
+
+    assert asyncio.run(all_of_them()) == "short"
+    workers.close()
+
+
+def test_results_are_kept_once_and_bounded() -> None:
+    """Advisers for other tables, scores and limits keep none of their own."""
+    from bgfmt.extras.serve.answers import MAX_ADVISERS
+
+    with Holdings.open([f"t{k}={TS}" for k in range(MAX_ADVISERS + 5)]) as holdings:
+        answers = Answers(holdings)
+        for held in holdings:
+            answers.answer("lookup", Question(position=TEXT, table=held.name))
+            answers.answer("cube", Question(position=TEXT, table=held.name, settle=False))
+        advisers = list(answers._advisers.values())
+        assert len(advisers) == MAX_ADVISERS
+        assert len({id(one.sources.results) for one in advisers}) == 1
+
+
 def test_a_client_has_a_share_of_calculation(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgfmt.extras.serve.work import CLIENT, OneAtATime, client_of
 
