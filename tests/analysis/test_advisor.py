@@ -314,9 +314,11 @@ def test_many_positions_from_standard_input(verb: str) -> None:
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1
     assert [a["asked"].removesuffix(tail) for a in answers] == [line for line in lines if line]
-    assert ["error" in a for a in answers] == [False, True, True]
+    refused = verb != "race"  # which describes each side by itself, in contact too
+    assert ["error" in a for a in answers] == [False, True, refused]
     assert answers[0]["table"] in ("ts_06x04.bd", "os_p06.bd")
-    assert answers[2]["error"]["kind"] in ("NotCoveredError", "TooMuchWorkError")
+    if refused:
+        assert answers[2]["error"]["kind"] in ("NotCoveredError", "TooMuchWorkError")
 
 
 @pytest.mark.slow
