@@ -20,9 +20,12 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from bgfmt import __version__
+from bgfmt.analysis import questions
 from bgfmt.analysis.questions import MET, STATE
 from bgfmt.analysis.shapes import Schema, options, schema_of, shapes
 from bgfmt.cli.verify import RUNGS
+from bgfmt.errors import PositionError
+from bgfmt.extras.serve import mcp_answers
 
 ABOUT = (
     "Exact answers about backgammon bearoffs and races. A position is two sides, the one on roll first, as counts "
@@ -30,6 +33,7 @@ ABOUT = (
     "Equities are points for a cube at 1."
 )
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 8000}
+UNSENDABLE = re.compile("[\0\ud800-\udfff]")  # what no command line holds: NUL, halves of surrogate pairs
 FILE = TEXT | {"description": "The path of a file."}
 MORE: dict[str, Schema] = {
     "file": FILE,
@@ -48,7 +52,7 @@ MORE: dict[str, Schema] = {
 
 @dataclass(frozen=True)
 class Command:
-    """A tool: what it says of itself, its options, those that it needs, the shapes of its answer.
+    """A tool: what it says of itself, its options, those that it needs, the shapes or the schema of its answer.
 
     words : the command line: databases (DB), options by their name, and words as they stand.
     """
@@ -57,7 +61,7 @@ class Command:
     words: str
     takes: Sequence[str]
     needs: Sequence[str] = ("position",)
-    answers: Sequence[str] = ()
+    answers: Sequence[str] | Schema = ()
 
     def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
         """The words of the command line; what is no argument becomes an option."""
@@ -85,7 +89,10 @@ def _switch(name: str, value: Any) -> str:
 
 ASKED = ("position", *STATE, *MET, "settle", "oracle")
 TOOLS = {
-    "look_up": Command("What a table says of a position.", "lookup -- file position", ("position", "file")),
+    "look_up": Command(
+        "What a table says of a position.",
+        "lookup -- file position", ("position", "file"), answers=mcp_answers.LOOK_UP,
+    ),
     "race": Command(
         "When a side, or each of two, bears off: mean rolls, EPC, wastage, chances.",
         "race -- DB position", ("position",), answers=("SideRace", "TwoRaces"),
@@ -104,15 +111,15 @@ TOOLS = {
     ),
     "judge": Command(
         "Whether a play or a cube decision that somebody has made was right, and what it cost.",
-        "judge -- DB position", (*ASKED, "roll", "played", "did"),
+        "judge -- DB position", (*ASKED, "roll", "played", "did"), answers=mcp_answers.JUDGE,
     ),
     "verify": Command(
         "Whether a bearoff database is right: every byte, every entry.",
-        "verify -- file", ("file", "until"), ("file",),
+        "verify -- file", ("file", "until"), ("file",), mcp_answers.VERIFY,
     ),
     "convert_plan": Command(
         "What a database would lose in another format; nothing is written.",
-        "convert --plan -- file planned", ("file", "to"), ("file", "to"),
+        "convert --plan -- file planned", ("file", "to"), ("file", "to"), mcp_answers.CONVERT_PLAN,
     ),
 }  # fmt: skip
 
@@ -126,13 +133,15 @@ def tool(name: str, command: Command) -> types.Tool:
         name=name,
         description=command.about,
         input_schema=taken,
-        output_schema=_answer(command.answers) if command.answers else None,
+        output_schema=_answer(command.answers),
         annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
     )
 
 
-def _answer(names: Sequence[str]) -> Schema:
-    """The schema of an answer of one of these shapes, with all that they refer to."""
+def _answer(names: Sequence[str] | Schema) -> Schema:
+    """Return the schema of an answer of one of these shapes, with all that they refer to; or this schema."""
+    if isinstance(names, dict):
+        return names
     known: dict[str, Schema] = {}
     waiting = list(names)
     for name in waiting:  # grows while it is walked
@@ -153,6 +162,10 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     worst = jsonschema.Draft202012Validator(tool(name, command).input_schema)
     for error in worst.iter_errors(arguments):
         return _refused(f"{'.'.join(map(str, error.path)) or name}: {error.message}")
+    try:
+        check_texts(arguments)
+    except PositionError as error:
+        return _refused(str(error))
     line = command.line(databases, arguments)
     done = await anyio.run_process(
         [sys.executable, "-m", "bgfmt", *line], stdin=DEVNULL, stdout=PIPE, stderr=PIPE, check=False
@@ -169,6 +182,19 @@ async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -
     texts = json.dumps(answer, ensure_ascii=False), *(line for line in said if line.startswith("bgfmt: "))
     content: Any = [types.TextContent(type="text", text=text) for text in texts]
     return types.CallToolResult(content=content, structured_content=answer)
+
+
+def check_texts(arguments: dict[str, Any]) -> None:
+    """Raise PositionError for a text that no command line holds, and for a position that is none.
+
+    A command line takes `-` for standard input, and the name of a file or an address for a database.
+    """
+    for name, value in arguments.items():
+        if isinstance(value, str) and UNSENDABLE.search(value):
+            raise PositionError(f"{name} has a character that no text has: {value[:40]!a}")
+    position = arguments.get("position")
+    if position is not None and not position.startswith("#"):
+        questions.one_or_two(position)
 
 
 def _refused(message: str) -> types.CallToolResult:

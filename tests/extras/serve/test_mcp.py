@@ -14,6 +14,7 @@ from tests.conftest import GOLDEN
 
 pytest.importorskip("mcp")
 import anyio
+import jsonschema
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 TS, OS = str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")
@@ -43,6 +44,12 @@ REFUSED = [
     ("verify", {"file": "none.bd"}, "none.bd: No such file or directory"),
     ("play", {"position": HERE, "roll": "21", "nonsense": 1}, "'nonsense' was unexpected"),
     ("dance", {}, "there is no tool 'dance'"),
+    ("race", {"position": "-"}, "'-': two sides are"),
+    ("cube", {"position": TS}, "no position in"),
+    ("look_up", {"position": "-"}, "'-': two sides are"),
+    ("play", {"position": "https://example.org/", "roll": "21"}, "no position in"),
+    ("race", {"position": "1 \0"}, "position has a character that no text has"),
+    ("judge", {"position": HERE, "roll": "21", "played": "5\0/2"}, "played has a character that no text has"),
 ]
 
 
@@ -71,6 +78,9 @@ def test_tools_have_schemas(answers: Any) -> None:
         "$defs"
     ].keys()
     assert "PlayAnswer" not in tools["cube"].output_schema["$defs"]
+    for tool in tools.values():
+        jsonschema.Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.output_schema["type"] == "object"
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools.values())
 
 
