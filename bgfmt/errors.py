@@ -33,8 +33,12 @@ through untouched.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+#: How a command ends when mapped pages of the file of this name are gone; None leaves the process to SIGBUS.
+end_lost: Callable[[str], None] | None = None
 
 
 def shown(data: object, most: int = 16) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 
-from bgfmt import __version__
+from bgfmt import __version__, errors
 from bgfmt.cli import options
 from bgfmt.cli.terminal import say, telling_of_compiling
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
@@ -80,6 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     # NumPy's warnings, of values in a damaged file that are not numbers
     warnings.simplefilter("ignore", RuntimeWarning)
     sys.unraisablehook = _interrupt_again
+    errors.end_lost = _end_lost
     try:
         code = run(arguments)
     except KeyboardInterrupt:  # a second one, while the first was reported
@@ -91,6 +92,13 @@ def main(arguments: list[str] | None = None) -> None:
         os._exit(code)  # Python itself may end by the signal, without an exit code
     gc.freeze()  # Python's exit need not search the objects of Numba and NumPy for what it could free
     sys.exit(code)
+
+
+def _end_lost(name: str) -> None:
+    """End the process after a mapped file was cut short; nothing but system calls is safe here."""
+    text = f"bgfmt: {name or 'a mapped file'}: cut short, or its disk failed, while it was read\n"
+    os.write(2, text.encode(errors="backslashreplace"))
+    os._exit(2)
 
 
 def _interrupt_again(what: sys.UnraisableHookArgs) -> None:

@@ -238,7 +238,11 @@ def adviser(
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED
     usual = Limits() if said.many else beside
-    with opened(said.paths, described, part) as tables, terminal.Progress("calculating", " pairs") as bar:
+    guard = said.many  # questions may come for hours
+    with (
+        opened(said.paths, described, part, guard=guard) as tables,
+        terminal.Progress("calculating", " pairs") as bar,
+    ):
         yield engine_adviser(tables, question, limit, usual=usual, progress=bar)
 
 

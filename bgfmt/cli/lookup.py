@@ -39,9 +39,10 @@ def lookup(
         positions = (" ".join(positions),)  # counts typed without quotes
     answers: list[dict[str, Any]] = []
     uncovered = 0
-    with bgfmt.open(file, part=part or 0, format=described) as db:
+    many = positions == ("-",)
+    with bgfmt.open(file, part=part or 0, format=described, guard=many) as db:
         source = options.origin(db)
-        if positions == ("-",):
+        if many:
             return options.each_line(
                 lambda text: [
                     {"asked": text} | ({"player": who} if who else {}) | db.lookup(asked).as_dict() | source

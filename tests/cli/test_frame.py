@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bgfmt.cli import run
+from bgfmt.storage import RangeSource
 from tests.conftest import GOLDEN
 
 TS = str(GOLDEN / "gnubg/ts_06x02.bd")
@@ -62,6 +65,53 @@ def _bgfmt(command: str, **environment: str) -> subprocess.CompletedProcess[str]
         timeout=800,
         check=False,
     )
+
+
+def test_a_table_cut_short_while_questions_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer names the file, and the next question is answered as far as the file goes."""
+    path = tmp_path / "cut.bd"
+    path.write_bytes(Path(TS).read_bytes())
+
+    class Asking:
+        def __iter__(self) -> Iterator[str]:
+            yield "#700\n"
+            os.truncate(path, 2000)
+            yield "#701\n"
+            yield "#1\n"
+
+    monkeypatch.setattr(sys, "stdin", Asking())
+    monkeypatch.setattr(RangeSource, "at_once", 0)  # as of a large table
+    assert run(["lookup", str(path), "-"]) == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[0]["position_number"] == 700
+    assert rows[1]["error"]["kind"] == "TruncatedError"
+    assert rows[1]["error"]["message"].startswith(f"{path}: cut short at byte ")
+    assert rows[2]["position_number"] == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="no signal of lost pages")
+def test_a_mapped_file_cut_short_ends_the_command_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "cut.bd"
+    path.write_bytes(Path(TS).read_bytes())
+    code = """
+import os, sys
+import bgfmt, bgfmt.cli
+
+def work(path, **_):
+    with bgfmt.open(path) as db:
+        os.truncate(path, 0)
+        db.lookup(db.table.asked(700))
+
+bgfmt.verify = work
+bgfmt.cli.main(["verify", sys.argv[1]])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"bgfmt: {path}: cut short, or its disk failed, while it was read\n"
 
 
 def test_closed_standard_output() -> None:

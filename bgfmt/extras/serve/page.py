@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 
 from bgfmt import jit
 from bgfmt.cli.terminal import Progress
-from bgfmt.errors import CapabilityError, OutputExistsError
+from bgfmt.errors import CapabilityError, OutputExistsError, TruncatedError
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
@@ -263,7 +263,7 @@ def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dic
                 while left:
                     piece = file.read(min(COPIED, left))
                     if not piece:
-                        raise OSError("the file became shorter while it was copied")
+                        raise TruncatedError(str(source), size, file.tell())
                     left -= out.write(piece)
                     progress(file.tell(), size)
         file.seek(0)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import Any
 
 from bgfmt.cli.options import plain_value
-from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+from bgfmt.errors import (
+    BgfmtError,
+    FormatError,
+    NetworkError,
+    NotCoveredError,
+    PositionError,
+    SourceChangedError,
+)
 
 CODES = {
     400: "bad_request bad_position bad_parameter bad_body",
@@ -71,4 +79,7 @@ def refusal_of(error: BgfmtError) -> Refusal:
         return Refusal("not_covered", str(error), "position")
     if isinstance(error, PositionError):
         return Refusal("bad_position", str(error), "position")
+    if isinstance(error, FormatError | NetworkError | SourceChangedError):  # of a table, while it was served
+        place, colon, what = str(error).partition(": ")
+        return Refusal("internal", f"{os.path.basename(place)}{colon}{what}")
     raise error

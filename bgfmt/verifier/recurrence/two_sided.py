@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.errors import TruncatedError
 from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, add_best
 from bgfmt.storage import system
@@ -117,6 +118,7 @@ class PairReader:
 
     def __init__(self, rule: PairRule) -> None:
         table, array = rule.table, rule.equities
+        self.name = table.provenance
         self.rows_array, self.dtype = array, rule.dtype.newbyteorder("<")
         self.n, self.columns = rule.n, rule.columns
         self.release = table.release or (lambda: None)
@@ -160,8 +162,10 @@ class PairReader:
 
     def _read(self, out: Array, at: int) -> None:
         view = out.reshape(-1).view(np.uint8).data
-        if system.read_into(self._fd, view, self._offset + at) < len(view):
-            raise OSError("the file became shorter while it was read")
+        begin = self._offset + at
+        there = system.read_into(self._fd, view, begin)
+        if there < len(view):
+            raise TruncatedError(self.name, begin + len(view), begin + there)
 
     def close(self) -> None:
         if self._fd >= 0:

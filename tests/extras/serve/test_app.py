@@ -20,10 +20,11 @@ from starlette.requests import Request
 import bgfmt
 from bgfmt.analysis.questions import Question
 from bgfmt.cli import run
+from bgfmt.errors import TruncatedError
 from bgfmt.extras.serve import bulk
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.holdings import Holdings
-from bgfmt.extras.serve.refusals import Refusal
+from bgfmt.extras.serve.refusals import Refusal, refusal_of
 from bgfmt.tables import TwoSided
 from tests.conftest import GOLDEN
 from tests.support.serving import OS, TEXT, TS, Client, command, served
@@ -627,3 +628,9 @@ def test_a_body_larger_than_what_is_let_go_is_read_where_it_may_be(monkeypatch: 
     with pytest.raises(Refusal, match="at most 9 bytes") as refused:
         asyncio.run(read(len(body) - 1))
     assert refused.value.headers == (("Connection", "close"),)
+
+
+def test_a_table_cut_short_is_an_error_that_names_the_file_without_its_folder() -> None:
+    refusal = refusal_of(TruncatedError("/srv/private/large.bd", 5000, 200))
+    assert (refusal.status, refusal.code) == (500, "internal")
+    assert refusal.message == "large.bd: cut short at byte 200: the file needs 5,000 bytes, found 200"
