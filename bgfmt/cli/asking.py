@@ -154,7 +154,7 @@ def options_of(*names: str) -> Callable[[F], F]:
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
     return several(
-        question_options(*early), limit_options("see docs/ask.md"), question_options(*late), as_option,
+        question_options(*early), limit_options("about ten seconds, see docs/ask.md"), question_options(*late), as_option,
         part_option, gathered("settle", *names),
     )  # fmt: skip
 

@@ -440,3 +440,12 @@ def test_a_beaver_has_its_row(capsys, golden):
     found = json.loads(capsys.readouterr().out)["centered_cube"]
     assert found["double_beaver"] == 2 * found["double_take"]
     assert found["double_margin"] == found["double_beaver"] - found["no_double"]
+
+
+@pytest.mark.parametrize("line", ["cube {}", "play {} 31", "cube {} --away 3-5", "play {} 31 --away 3-5"])
+def test_a_single_question_that_takes_long_is_estimated(capsys, monkeypatch, golden, line):
+    """Half a minute of two cores is more than anybody waits for without having asked for it."""
+    monkeypatch.setenv("BGFMT_DB", str(golden / "gnubg" / "os_p06.bd"))
+    words = shlex.split(line.format('"2 2 2 2 2 2 / 3 3 3 3 2 1"'))
+    assert run([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["source"] == "estimate"
