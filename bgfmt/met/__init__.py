@@ -16,7 +16,7 @@ from bgfmt.met.model import MAX_AWAY, Met
 
 DEFAULT = "Kazaross-XG2"
 SHIPPED = ("Kazaross-XG2", "Rockwell-Kazaross", "Kazaross-Shaw", "g11", "mec26")
-PARAMETERS = ("zadeh",)  # shipped with the others; refused by name, as it holds no values
+PARAMETERS = ("zadeh",)  # shipped with the others, of parameters from which the values are calculated
 MOST_BYTES = 1 << 20
 
 __all__ = ["DEFAULT", "MAX_AWAY", "Met", "load", "names", "read"]
@@ -33,7 +33,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
     name : one of `names()`, in any case, or the path of an XML or `.met` file.
     extend : answer scores beyond the table, up to 64-away, by a normal approximation.
 
-    CapabilityError for a name that is neither; FormatError for a file that holds no explicit table.
+    CapabilityError for a name that is neither; FormatError for a file that holds no table.
     """
     text = os.fspath(name)
     shipped = {table.lower(): table for table in (*SHIPPED, *PARAMETERS)}.get(

@@ -2,8 +2,8 @@
 
 `met` holds `info` (`name`, `description`, `length`), a `pre-crawford-table` of `length` rows of `length` numbers
 `me`, and one or two `post-crawford-table` (attribute `player`: both, 0, 1) of one row, which may be short. Tables of
-parameters (types zadeh and mec) are refused. The document type is never loaded, and a document that declares an
-entity is refused.
+parameters (types zadeh and mec, length -1) are calculated. The document type is never loaded, and a document that
+declares an entity is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from xml.parsers import expat
 
 from bgfmt.errors import CorruptError, FormatError
 from bgfmt.met.model import MAX_AWAY, Met, Row, chance, finished, whole
+from bgfmt.met.parameters import TYPES, WIN_RATE, post_crawford, pre_crawford
 
 DEEPEST = 16
 MOST_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
@@ -91,14 +92,20 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         raise CorruptError(source, root.offset, "element met", f"element {root.tag[:40]}")
     pre = _one(source, root, "pre-crawford-table")
     posts = root.all(POSTS)
-    for table in (pre, *posts):
-        kind = table.attributes.get("type", "explicit").strip()
-        if kind != "explicit":
-            raise FormatError(
-                f"{source}: {table.tag} at byte {table.offset} is of type {kind[:40]!r}, which holds parameters, "
-                "not values; explicit tables are read"
-            )
+    kinds = {table.attributes.get("type", "explicit").strip(): table for table in (pre, *posts)}
     info = _one(source, root, "info")
+    title = next((child.text.strip() for child in info.all("name")), "")
+    for kind, table in kinds.items():
+        if kind not in ("explicit", *TYPES):
+            known = ", ".join(("explicit", *TYPES))
+            raise FormatError(
+                f"{source}: {table.tag} at byte {table.offset} is of type {kind[:40]!r}, which is none of {known}"
+            )
+    if set(kinds) != {"explicit"}:
+        if len(kinds) > 1:
+            raise CorruptError(source, pre.offset, "tables of one type", " and ".join(sorted(kinds)))
+        post = _calculated_posts(source, root, posts, next(iter(kinds)))
+        return finished(source, short, title, pre_crawford(), post, extend=extend)
     stated = _one(source, info, "length")
     length = whole(source, stated.offset, stated.text.strip(), "a length")
     rows = pre.all("row")
@@ -108,8 +115,25 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
     for row, numbers in zip(rows, values, strict=True):
         if len(numbers) != length:
             raise CorruptError(source, row.offset, f"a row of {length} numbers", len(numbers))
-    title = next((child.text.strip() for child in info.all("name")), "")
     return finished(source, short, title, values, _posts(source, root, posts, length), extend=extend)
+
+
+def _calculated_posts(source: str, root: Element, posts: list[Element], kind: str) -> tuple[Row, Row]:
+    """Return both players' rows after the Crawford game, calculated from parameters as gnubg 1.07 does."""
+    rows = [post_crawford(kind, {}), post_crawford(kind, {})]
+    for table in posts:
+        player = table.attributes.get("player", "both").strip()
+        if player not in ("both", "0", "1"):
+            raise CorruptError(source, table.offset, "player both, 0 or 1", repr(player[:40]))
+        given = {}
+        for each in _one(source, table, "parameters").all("parameter"):
+            given[each.attributes.get("name", "").strip()] = chance(source, each.offset, each.text.strip())
+        if given.get("win-rate", WIN_RATE) != WIN_RATE:
+            raise FormatError(
+                f"{source}: {table.tag} at byte {table.offset} has a win-rate that is not {WIN_RATE}"
+            )
+        rows[player == "1"] = post_crawford(kind, given)
+    return rows[0], rows[1]
 
 
 def _posts(source: str, root: Element, posts: list[Element], length: int) -> tuple[Row, Row]:

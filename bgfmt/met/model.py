@@ -113,8 +113,7 @@ class Met:
     def _pre(self, first: int, second: int) -> float:
         if max(first, second) <= self.length:
             return self.pre[first - 1][second - 1]
-        spread = (deviation(first) ** 2 + deviation(second) ** 2) / 2 * (first + second)
-        return math.erfc(-(second - first) / math.sqrt(2 * spread)) / 2
+        return normal(first, second)
 
     def _post(self, player: int, away: int) -> float:
         row = self.post[player]
@@ -124,6 +123,12 @@ class Met:
 def deviation(away: int) -> float:
     """Deviation per point of a player who needs this many, for the normal formula."""
     return DEVIATIONS[away - 1] if away <= len(DEVIATIONS) else LAST_DEVIATION
+
+
+def normal(mine: int, other: int) -> float:
+    """Return the win probability of who needs `mine` points against `other`, by the normal formula."""
+    variance = (deviation(mine) ** 2 + deviation(other) ** 2) / 2 * (mine + other)
+    return math.erfc(-(other - mine) / math.sqrt(2 * variance)) / 2
 
 
 def completed(row: tuple[float, ...], length: int) -> tuple[float, ...]:

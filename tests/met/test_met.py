@@ -131,16 +131,51 @@ def test_beyond_the_table() -> None:
     assert extended.digest == plain.digest
 
 
-@pytest.mark.parametrize("name", ["zadeh", "ZADEH.xml"])
-def test_parameters_are_refused(name: str) -> None:
-    with pytest.raises(FormatError, match="'zadeh', which holds parameters, not values"):
-        met.load(name)
+MEC = b"""<met><info><name>mec</name><length>-1</length></info>
+<pre-crawford-table type="mec"><parameters/></pre-crawford-table>
+<post-crawford-table type="mec" player="both"><parameters>
+<parameter name="gammon-rate">0.26</parameter><parameter name="win-rate">0.5</parameter>
+<parameter name="free-drop-2-away">0.015</parameter><parameter name="free-drop-4-away">0.004</parameter>
+</parameters></post-crawford-table></met>"""
 
 
-def test_mec_is_refused() -> None:
-    data = XG2.replace(b'pre-crawford-table type="explicit"', b'pre-crawford-table type="mec"')
-    with pytest.raises(FormatError, match="'mec', which holds parameters, not values"):
-        met.read(data)
+@pytest.mark.parametrize("kind", ["zadeh", "mec"])
+def test_tables_of_parameters_are_those_of_gnubg(kind: str) -> None:
+    """gnubg 1.07 shows six digits; the normal formula is within 7e-8 of its own."""
+    table = met.load("zadeh") if kind == "zadeh" else met.read(MEC)
+    seen = 0
+    for line in (FIXTURES / "gnubg-met-parameters.tsv").read_text().splitlines()[1:]:
+        of, name, *numbers = line.split("\t")
+        if of == kind:
+            row = table.pre[int(name[3:]) - 1] if name.startswith("pre") else table.post[int(name[-1])]
+            for ours, theirs in zip(row, numbers, strict=False):
+                assert abs(100 * ours - float(theirs)) < 6e-5
+                seen += 1
+    assert seen > 700
+    assert table.length == 64
+
+
+def test_tables_of_parameters_are_even_only_if_both_players_are_set() -> None:
+    assert met.load("zadeh").even
+    assert not met.read(MEC).even
+    again = MEC[: MEC.index(b"<post")] + MEC[MEC.index(b"<post") : -6].replace(b"both", b"0")
+    again += MEC[MEC.index(b"<post") : -6].replace(b"both", b"1") + b"</met>"
+    assert met.read(again).even
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b'type="mec"', b'type="other"', "'other', which is none of explicit, zadeh, mec"),
+        (b'pre-crawford-table type="mec"', b'pre-crawford-table type="zadeh"', "tables of one type"),
+        (b'win-rate">0.5', b'win-rate">0.6', "win-rate"),
+        (b'win-rate">0.5', b'win-rate">x', "a number from 0 to 1"),
+        (b'player="both"', b'player="2"', "player both, 0 or 1"),
+    ],
+)
+def test_bad_parameters_are_refused(old: bytes, new: bytes, reason: str) -> None:
+    with pytest.raises(FormatError, match=reason):
+        met.read(MEC.replace(old, new))
 
 
 HEAD = (

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError, shown
+from bgfmt.extras.matches import elsewhere
 from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
 from bgfmt.files.database import foreign
 from bgfmt.game.drawing import printable
@@ -42,7 +43,9 @@ READERS = tuple(sorted(_READERS.points, key=lambda name: (name == "mat", name)))
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
-    """The reader that recognises the bytes; UnknownFormatError where none does."""
+    """The reader that recognises the bytes; UnknownFormatError where none does, or where the form is another's."""
+    if form := elsewhere.named(data):
+        raise UnknownFormatError(f"{name}: {form}", READERS)
     found = next((one for one in map(_READERS.get, READERS) if one is not None and one.recognise(data)), None)
     if found is not None:
         return found
