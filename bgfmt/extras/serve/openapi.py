@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import QUESTIONS
+from bgfmt.analysis.questions import MOST_SCORE, QUESTIONS
 from bgfmt.analysis.shapes import MOST_TEXT, Schema, options, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
@@ -59,7 +59,7 @@ _TABLE |= {"max_error": _SOURCED["max_error"], "fingerprint": {**TEXT, "pattern"
 _TABLE |= dict.fromkeys(("sha256", "url"), or_null(TEXT))
 _ERROR: Schema = {"status": WHOLE, "code": {**TEXT, "enum": list(STATUSES)}, "message": TEXT}
 _CUBE = shape({"double": TRUTH, "accept": TRUTH})
-_EQUITY = shape({"cubeless": NUMBER, "centered": NUMBER})
+_EQUITY = shape(dict.fromkeys(("cubeless", "centered", "best"), NUMBER))
 _STEPS = array(shape({"from": WHOLE, "to": WHOLE}))
 SCHEMAS: dict[str, Schema] = {name: schema_of(one) for name, one in shapes().items()} | {
     "Error": shape({"error": shape(_ERROR, {"parameter": TEXT, "row": WHOLE})}),
@@ -187,7 +187,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     asset = _responses({}, 404, about="The file")
     add("/assets/{hash}/{name}", "A file of the page", asset, {**named, "name": "hash"}, named)
     point = {**WHOLE, "minimum": -15, "maximum": 15}
-    board = {name: {**WHOLE, "enum": [0, 1]} for name in ("x_away", "o_away")}
+    board = {name: {**WHOLE, "minimum": 0, "maximum": MOST_SCORE} for name in ("x_away", "o_away")}
     board |= dict.fromkeys((f"p{k}" for k in range(26)), point)
     counts = [
         {"name": name, "in": "query", "schema": schema} | _example(name) for name, schema in board.items()

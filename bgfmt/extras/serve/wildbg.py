@@ -1,7 +1,9 @@
 """Two routes in the shape of wildbg's HTTP service, which bots speak: `/eval` and `/move`.
 
 A position is p0..p25: p1 to p24 from the mover's ace point up, positive the mover's chequers, negative the other
-side's, p0 the other side's bar (0 or negative), p25 the mover's; absent means 0, and the rest is off.
+side's, p0 the other side's bar (0 or negative), p25 the mover's; absent means 0, and the rest is off. x_away and
+o_away are the points that the mover and the other side need, both 0 for money; a side that needs one is past the
+Crawford game.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import ESTIMATE, PositionEquities, RankedPlay, Source
-from bgfmt.analysis.questions import MatchCubeAnswer, Question
+from bgfmt.analysis.questions import MOST_SCORE, MatchCubeAnswer, Question
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.refusals import Refusal
@@ -25,31 +27,45 @@ POINTS = tuple(f"p{k}" for k in range(26))
 AWAY = ("x_away", "o_away")
 EVAL = (*AWAY, *POINTS)
 MOVE = ("die1", "die2", *EVAL)
+ONE_POINT = (1, 1)
 ASKED = Question()
 Chances = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """`/eval`: the action of `/v1/cube` with a centered cube, the mover's chances, its equities without a cube and
-    with the right action; whether it is settled."""
+    """Return the answer of `/eval` and whether it is settled.
+
+    `cube` is the action of `/v1/cube` with a centered cube, `probabilities` are the mover's in a game without a cube.
+    Of `equity`, `cubeless` is without a cube, `centered` of rolling without doubling as in `/v1/cube`, `best` with
+    the right action; at a score these two are equities of a game at this score (EMG).
+    """
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube(ASKED, state)
     action: Any = answer.action  # type: ignore[attr-defined]
-    if isinstance(answer, MatchCubeAnswer):
-        chances = _named(action.match.mwc.no_double, 0.0, 0.0)
-        equity = dict.fromkeys(("cubeless", "centered"), 2 * chances["win"] - 1)
+    if state.away == ONE_POINT:
+        chances = _named(action.mwc.no_double, 0.0, 0.0)
+        equity = dict.fromkeys(("cubeless", "centered", "best"), 2 * chances["win"] - 1)
+    elif isinstance(answer, MatchCubeAnswer):
+        chances, sure = answers.calculated(
+            ASKED, lambda adviser: _chances(adviser, state, adviser.equities(state))
+        )
+        settled = settled and sure
+        cubeless = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
+        equity = {"cubeless": cubeless, "centered": action.emg.no_double, "best": action.emg.best}
     else:
         equities: Any = answer.equities  # type: ignore[attr-defined]
         chances, sure = answers.calculated(ASKED, lambda adviser: _chances(adviser, state, equities))
         settled = settled and sure
-        equity = {"cubeless": equities.cubeless, "centered": action.best}
+        equity = {"cubeless": equities.cubeless, "centered": equities.centered, "best": action.best}
     cube = {"double": action.doubles, "accept": action.takes}
     return {"cube": cube, "equity": equity, "probabilities": chances}, settled
 
 
 def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """`/move`: all plays, best first as `/v1/play` ranks them without a cube, with the mover's chances after each;
-    whether that is settled."""
+    """Return the answer of `/move` and whether it is settled: all plays, with the mover's probabilities after each.
+
+    The best comes first, as `/v1/play` ranks them without a cube, at a score with a centered one.
+    """
     dice = _whole(given.get("die1"), "die1", 1, 6), _whole(given.get("die2"), "die2", 1, 6)
     state = GameState.of(_position(given), dice, away=_away(given))
 
@@ -67,15 +83,15 @@ def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], b
 
 
 def _after(adviser: Advisor, state: GameState, play: RankedPlay, source: Source) -> Chances:
-    """The chances of the side that has played; at one point these are those to win the match."""
+    """Return the probabilities of the side that has played; at one point each win is that of the match."""
     result = play.result
     assert isinstance(result, Position)
-    if play.mwc is not None:
+    if play.mwc is not None and state.away == ONE_POINT:
         return _named(play.mwc, 0.0, 0.0)
     if not result.us.chequers:
-        return _named(1.0, float(result.them.chequers == MAX_CHEQUERS and state.money), 0.0)
+        return _named(1.0, float(result.them.chequers == MAX_CHEQUERS), 0.0)
     after = GameState.of(result.swapped(), away=state.away)
-    if source == ESTIMATE and play.value is not None:
+    if source == ESTIMATE and play.value is not None and state.money:
         other = _estimated(adviser, after.position, -play.value)
     else:
         other = _chances(adviser, after, adviser.equities(after))
@@ -126,10 +142,13 @@ def _position(given: Mapping[str, str]) -> Position:
 
 
 def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
-    away = tuple(_whole(given.get(name, "0"), name, 0, 64) for name in AWAY)
-    if away not in ((0, 0), (1, 1)):
-        raise Refusal("bad_parameter", "x_away and o_away are both 0 (money) or both 1 (one point)", "x_away")
-    return (1, 1) if away == (1, 1) else None
+    """Return what both sides need, None for money."""
+    mine, other = (_whole(given.get(name, "0"), name, 0, MOST_SCORE) for name in AWAY)
+    if not mine and not other:
+        return None
+    if not mine or not other:
+        raise Refusal("bad_parameter", "x_away and o_away are both 0 (money) or both at least 1", "x_away")
+    return mine, other
 
 
 def _whole(text: str | None, name: str, least: int, most: int) -> int:

@@ -587,9 +587,13 @@ def test_wildbg(client: Client, document: Any) -> None:
     assert found["cube"] == {"double": True, "accept": True}
     assert found["probabilities"]["win"] == pytest.approx(0.6711223, abs=1e-6)
     cube = client.json("/v1/cube", position="0 1 0 0 1 / 0 1 1", beavers="false")
-    assert found["equity"] == {"cubeless": cube["cubeless"], "centered": cube["centered_cube"]["best"]}
+    assert found["equity"] == {
+        "cubeless": cube["cubeless"],
+        "centered": cube["centered"],
+        "best": cube["centered_cube"]["best"],
+    }
     assert client.json("/eval", p2=1, p5=1, p23=-1, p22=-1, x_away=1, o_away=1)["equity"] == pytest.approx(
-        dict.fromkeys(("cubeless", "centered"), cube["cubeless"]), abs=1e-4
+        dict.fromkeys(("cubeless", "centered", "best"), cube["cubeless"]), abs=1e-4
     )
     moves = client.json("/move", die1=6, die2=1, p2=1, p5=1, p23=-1, p22=-1)
     held_to(document, "/move", moves)
@@ -609,8 +613,28 @@ def test_wildbg(client: Client, document: Any) -> None:
     said = json.loads(data)
     assert (status, said["error"]["code"]) == (400, "bad_parameter")
     assert said["message"] == said["error"]["message"]
-    assert client.get("/eval?p1=1&p24=-1&x_away=3&o_away=2")[0] == 400
+    assert client.get("/eval?p1=1&p24=-1&x_away=3")[0] == 400
     assert client.get("/move?p1=1&p24=-1")[0] == 400
+
+
+@pytest.mark.parametrize(("mine", "other"), [(1, 1), (1, 4), (2, 2), (3, 5), (7, 1), (15, 11)])
+def test_wildbg_at_a_score(client: Client, document: Any, mine: int, other: int) -> None:
+    points = {"p2": 1, "p5": 1, "p23": -1, "p22": -1, "x_away": mine, "o_away": other}
+    text = "0 1 0 0 1 / 0 1 1"
+    found = client.json("/eval", **points)
+    held_to(document, "/eval", found)
+    cube = client.json("/v1/cube", position=text, away=f"{mine}-{other}")
+    assert found["cube"] == {"double": cube["doubles"], "accept": cube["takes"]}
+    assert found["equity"]["centered"] == pytest.approx(cube["emg"]["no_double"], abs=1e-12)
+    assert found["equity"]["best"] == pytest.approx(cube["emg"]["best"], abs=1e-12)
+    assert found["probabilities"]["win"] == pytest.approx(0.6711223, abs=5e-5)
+    moves = client.json("/move", die1=2, die2=1, **points)["moves"]
+    plays = client.json("/v1/play", position=text, roll="21", away=f"{mine}-{other}")["plays"]
+    assert len(moves) == len(plays)
+    if (mine, other) == (1, 1):
+        wins = [one["probabilities"]["win"] for one in moves]
+        assert wins == pytest.approx([one["mwc"] for one in plays], abs=1e-12)
+    assert all(0 < one["probabilities"]["win"] < 1 for one in moves)
 
 
 def test_a_body_larger_than_what_is_let_go_is_read_where_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
