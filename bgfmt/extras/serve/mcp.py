@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE
 from typing import Any
@@ -35,6 +35,7 @@ ABOUT = (
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 8000}
 UNSENDABLE = re.compile("[\0\ud800-\udfff]")  # what no command line holds: NUL, halves of surrogate pairs
 FILE = TEXT | {"description": "The path of a file."}
+SURROGATE = re.compile("[\ud800-\udfff]")
 MORE: dict[str, Schema] = {
     "file": FILE,
     "played": TEXT | {"description": "The play that was made, such as `6/5 6/off`."},
@@ -216,7 +217,48 @@ def serve(databases: Sequence[str]) -> None:
     )
 
     async def main() -> None:
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        with (
+            open(0, encoding="utf-8", errors="replace", closefd=False) as standard_input,
+            open(1, "w", encoding="utf-8", closefd=False) as standard_output,
+        ):
+            sink = anyio.wrap_file(standard_output)
+            lines: Any = _messages(anyio.wrap_file(standard_input), sink)
+            async with stdio_server(lines, sink) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
 
     anyio.run(main)
+
+
+async def _messages(source: anyio.AsyncFile[str], sink: anyio.AsyncFile[str]) -> AsyncIterator[str]:
+    """Yield the lines that are messages; the SDK drops others without an answer, so they are answered here."""
+    async for received in source:
+        line = replace_surrogates(received)
+        try:
+            types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            if line.strip():
+                await sink.write(json.dumps(invalid_message(line)) + "\n")
+                await sink.flush()
+        else:
+            yield line
+
+
+def replace_surrogates(line: str) -> str:
+    """Return a line of JSON with U+FFFD for each lone surrogate, which no text may have; other lines as they are."""
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return line
+    mended = SURROGATE.sub("\ufffd", text)
+    return line if mended == text else mended + "\n"
+
+
+def invalid_message(line: str) -> dict[str, Any]:
+    """Return the JSON-RPC error for a line that is no message: -32700 without JSON, else -32600 with its id."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}
+    number = value.get("id") if isinstance(value, dict) else None
+    number = number if isinstance(number, (int, str)) else None
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": -32600, "message": "no message of JSON-RPC"}}

@@ -112,6 +112,57 @@ def test_a_refusal_is_one_line(answers: Any, number: int) -> None:
     assert "\n" not in answer.content[0].text
 
 
+#: lines that are no sound request, the code of a JSON-RPC error or None for a tool's error, and what is said
+ODD_LINES = [
+    (
+        r'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cube","arguments":{"position":"\ud800"}}}',
+        None,
+    ),
+    (
+        r'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cube","arguments":{"position":"\u0000"}}}',
+        None,
+    ),
+    (r'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}', None),
+    (
+        r'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"cube","arguments":{"\udc00":"\u0000"}}}',
+        None,
+    ),
+    ('{"id":7}', -32600),
+    ("[" * 100_000, -32700),
+    ("{", -32700),
+]
+
+
+def test_every_line_is_answered() -> None:
+    """Lone surrogates and what is no message were dropped without an answer, NUL was a traceback."""
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+    }  # fmt: skip
+    begin = json.dumps(hello) + '\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    with subprocess.Popen(
+        [sys.executable, "-m", "bgfmt", "mcp"], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(begin)
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        for line, code in ODD_LINES:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            if code is None:
+                assert answer["id"] == 7
+                assert answer["result"]["isError"], answer
+            else:
+                assert answer["error"]["code"] == code
+        process.stdin.close()
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_a_database_that_is_none_ends_it_at_once() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bgfmt", "mcp", "none.bd"],
