@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-import json
 import os
 import sys
 import time
@@ -28,6 +27,7 @@ from bgfmt.extras.exam.sets import Array, Question
 from bgfmt.extras.matches.plays import moved, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
+from bgfmt.storage.foreign import load_json, open_text
 from bgfmt.tables.registry import doors
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
@@ -190,15 +190,15 @@ def _python(place: str, name: str) -> Any:
 
 
 def from_file(path: str) -> Candidate:
-    """Answers of a file, line k that of question k; of JSON lines `answer`, and `number` where they have it."""
-    with open(path, encoding="utf-8", errors="replace") as file:
+    """Return the answers of a file, line k that of question k; of JSON lines `answer`, and `number` if given."""
+    with open_text(path) as file:
         lines = file.read().splitlines()
     held = {}
     try:
         for k, line in enumerate(lines):
-            row = json.loads(line) if line.startswith("{") else {"answer": line.strip()}
+            row = load_json(line) if line.startswith("{") else {"answer": line.strip()}
             held[int(row.get("number", k))] = row["answer"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
     made = Candidate(lambda question: held.get(question.number))
     made.most = max(held, default=0)
@@ -235,7 +235,7 @@ def _numbers(said: Any) -> tuple[float, float]:
         said = said.split()
     try:
         equity, win = map(float, [*(said if isinstance(said, (list, tuple)) else [said]), np.nan][:2])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Failure(ILLEGAL, f"{printable(said, 60)} is no number") from None
     if not np.isfinite(equity):
         raise Failure(ILLEGAL, f"{equity} is no equity")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -16,7 +14,8 @@ import numpy as np
 
 from bgfmt import met
 from bgfmt.analysis.ondemand import solve_match, solve_money
-from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
+from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+from bgfmt.extras.exam.label_files import CHANCES, MATCH, MAX_TEXT, Row, columns_of, read
 from bgfmt.extras.exam.making import SMALL, small
 from bgfmt.game.board import MAX_CHEQUERS, MAX_POINTS, Position, Side
 from bgfmt.game.drawing import many, printable
@@ -25,31 +24,13 @@ from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 from bgfmt.tables import EQUITY_COLUMNS
 
-#: what a column is about -> its names, small letters and digits alone
-NAMES = {
-    "position": "position pos id positionid xgid gnubgid board",
-    "win": "win pwin w winchance wins chance",
-    "lose": "lose plose l losechance loss",
-    "win_gammon": "wingammon wing gammon pwingammon wg gammonwin",
-    "win_backgammon": "winbackgammon winbg backgammon wbg",
-    "lose_gammon": "losegammon loseg plosegammon lg gammonloss",
-    "lose_backgammon": "losebackgammon losebg lbg",
-    "cubeless": "cubeless equity eq cubelessequity value",
-    "owned": "owned ownedcube", "centered": "centered cubeful cubefulequity centeredcube nodoubleequity",
-    "opponent": "opponent opponentcube", "no_double": "nodouble nd", "double_take": "doubletake dt", "mwc": "mwc",
-    "error": "error",
-}  # fmt: skip
-CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 SIGNS = (2, 1, 1, -1, -1)  # of the chances in an equity
-MONEY = ("win", *EQUITY_COLUMNS)  # what is known for money
-MATCH = ("no_double", "double_take", "mwc")
 OTHER_OWNER = {"owned": "opponent", "opponent": "owned"}  # how the other side calls the same cube
 TOLERANCE = 0.002
 SLACK = 1e-6  # by which chances may break the rules of sums
 SHOWN = 5
 LIMIT = 400_000
 DECIDING = attrgetter("position", "away", "crawford", "cube_value", "owner")  # what a label is of
-Row = dict[str, Any]
 Counts = tuple[int, ...]
 Numbering = Callable[[Counts], Counts]
 
@@ -81,65 +62,6 @@ class Report:
     compared: int
     columns: dict[str, str]
     findings: list[Finding]
-
-
-def read(path: str) -> list[Row]:
-    """The rows of a .csv, .jsonl (.json, .ndjson) or .parquet file; FormatError where it is none."""
-    if path.endswith((".parquet", ".pq")):
-        from bgfmt.tables.flat import pyarrow
-
-        pyarrow()
-        from pyarrow import parquet
-    try:
-        if path.endswith((".parquet", ".pq")):
-            return list(parquet.read_table(path).to_pylist())
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            if path.endswith((".jsonl", ".json", ".ndjson")):
-                rows = [json.loads(line) for line in file if line.strip()]
-            else:
-                first = file.readline()
-                file.seek(0)
-                table = csv.DictReader(file, delimiter=max(",;\t", key=first.count), strict=True)
-                rows = list(table)
-                names = [name for name in table.fieldnames or () if name]
-                if len(names) > len(set(names)):
-                    raise ValueError("two columns have one name")
-                long = next((k for k, row in enumerate(rows, 1) if any(row.get(None) or ())), 0)
-                if long:
-                    raise ValueError(f"row {long} has more values than there are columns")
-    except (ValueError, csv.Error) as error:
-        raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise FormatError(f"{path}: no labels, not a row with names of columns")
-    if "position" not in rows[0] and "us_1" in rows[0]:  # as tables of bgfmt have it
-        for row in rows:
-            sides = (
-                [str(row[name]) for name in row if str(name).startswith(side)] for side in ("us_", "them_")
-            )
-            row["position"] = " / ".join(map(" ".join, sides))
-    return rows
-
-
-def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
-    """What each known column is called in the file; `mapped` says it for some. FormatError without positions."""
-    given = {name: None for row in rows for name in row if isinstance(name, str)}
-    for role, name in mapped.items():
-        if role not in NAMES:
-            raise FormatError(f"{role}={name}: no such column is known (there are: {', '.join(NAMES)})")
-        if name not in given:
-            raise FormatError(f"{role}={name}: no column {name!r}")
-    found = dict(mapped)
-    for name in given:
-        plain = "".join(c for c in name.lower() if c.isalnum())
-        role = next((role for role, names in NAMES.items() if plain in names.split()), "")
-        if role and name not in mapped.values():
-            found.setdefault(role, name)
-    if "position" not in found:
-        there = ", ".join(map(repr, given))
-        raise FormatError(f"no column of positions among {there}; name it: --column position=NAME")
-    if not set(found) & {*CHANCES, *MONEY, *MATCH}:
-        raise FormatError("no column of chances or equities is known; name them: --column win=NAME")
-    return found
 
 
 # -- what is true ---------------------------------------------------------------------------------------------
@@ -353,7 +275,7 @@ class _Check:
         if row.get(self.columns.get("error", "")):
             return None
         try:
-            state = parse(str(row.get(self.columns["position"]))).before_roll()
+            state = parse(str(row.get(self.columns["position"]))[: MAX_TEXT + 1]).before_roll()
             if not all(side.chequers for side in state.sides):
                 raise PositionError(f"{state.position}: the game is over")
             return state
@@ -369,7 +291,7 @@ class _Check:
             return None
         try:
             number = float(said)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             causes = {"%": "in per cent", ",": "a decimal comma"}
             cause = next((words for sign, words in causes.items() if sign in str(said)), "")
             self.note(k, f"{role} is no number", cause, f"{name} is {printable(said, 40)!r}")
@@ -384,7 +306,7 @@ class _Check:
         the rows state."""
         try:
             errors = [float(self.rows[k].get(f"{self.columns[role]}_error") or 0) for k in rows]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return self.tolerance
         return max(self.tolerance, 5 * math.hypot(*errors))
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import zipfile
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from bgfmt import storage
@@ -23,6 +26,8 @@ from bgfmt.errors import FormatError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
+from bgfmt.storage.foreign import load_json
+from bgfmt.storage.source import open_regular
 
 Array = NDArray[Any]
 KINDS = ("play", "double", "take", "equity")
@@ -32,6 +37,10 @@ OWNERS = ("centered", "owned", "opponent", "none")
 MISTAKES = ("sides exchanged", "score exchanged", "sides and score exchanged", "score ignored")
 WORTHS = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}  # numbers of a question, of a play at least
 VERSION = 1
+MAX_MEMBERS = 64  # arrays of an archive
+MAX_UNPACKED = 64 << 20  # bytes that any archive may unpack to
+MAX_RATIO = 60  # bytes more for each byte of the archive; sets that ship have 4 to 10
+MAX_AWAY = 64  # points to go
 LICENCE = "CC0-1.0"
 TEXTS = ("name", "purpose", "licence", "origin", "met")
 LISTS = ("starts", "results", "worths")
@@ -245,32 +254,114 @@ def joined(parts: list[Exam], **changes: Any) -> Exam:
 
 
 def load(path: str, name: str = "") -> Exam:
-    """The set in a file; FormatError, in one line, where there is none or it is damaged."""
+    """Return the set in a file; FormatError, in one line, if there is none or it is damaged."""
     name = name or path
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as held:
-            arrays = dict(held)
-        told = json.loads(bytes(arrays.pop("facts")))
+        with open(open_regular(path), "rb") as file, zipfile.ZipFile(file) as archive:
+            arrays = _members(archive, os.fstat(file.fileno()).st_size)
+        told = load_json(arrays.pop("facts").tobytes())
         starts, results, worths = (arrays.pop(key) for key in LISTS)
         digest, version, _, strata = (told.pop(key) for key in ("digest", "version", "points", "strata"))
-        rows = rows_of(len(arrays["kind"]), arrays["us"].shape[1], **arrays)
+        count, points = arrays["us"].shape
+        wanted = fields(points)
+        for key in wanted.names or ():
+            if (arrays[key].dtype, arrays[key].shape) != (wanted[key].base, (count, *wanted[key].shape)):
+                raise ValueError(f"{key} of another shape or type")
+        if [one.dtype.str for one in (starts, results, worths)] != ["<i8", "<i8", "<f8"]:
+            raise ValueError("lists of other types")
+        rows = rows_of(count, points, **arrays)
         made = Exam(rows, starts, results, worths, tuple(strata), **told)
-    except (KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile) as error:
+    except FormatError:
+        raise
+    except OSError as error:
+        if error.filename is not None:  # of the file itself; zipfile and bz2 raise others for damage
+            raise
+        raise FormatError(f"{name}: no set of questions (OSError)") from None
+    except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
         raise FormatError(f"{name}: no set of questions ({type(error).__name__})") from None
     if version != VERSION:
         raise FormatError(f"{name}: a set of questions of another version of bgfmt")
-    problem = _odd(made)
+    problem = _problem(made)
     if problem or made.digest != digest:
         raise FormatError(f"{name}: a damaged set of questions ({problem or 'its digest is another'})")
     return made
 
 
-def _odd(exam: Exam) -> str:
-    """Which list cannot be."""
-    starts, flat = exam.starts, len(exam.worths)
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
+    """Return the arrays of an archive of `size` bytes by name; ValueError for what could unpack to much more."""
+    infos = archive.infolist()
+    whole = sum(info.file_size for info in infos)
+    if len(infos) > MAX_MEMBERS or whole > MAX_UNPACKED + MAX_RATIO * size:
+        raise ValueError("too large once unpacked")
+    arrays = {}
+    for info in infos:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("another compression")
+        with archive.open(info) as member:
+            npy.read_magic(member)
+            shape, _, dtype = npy.read_array_header_1_0(member)
+            if dtype.hasobject or prod(shape) * dtype.itemsize != info.file_size - member.tell():
+                raise ValueError("an array of another size")
+            data = member.read(info.file_size)
+        arrays[info.filename.removesuffix(".npy")] = np.frombuffer(data, dtype).reshape(shape)
+    return arrays
+
+
+def _problem(exam: Exam) -> str:
+    """Return the name of a column or list that cannot be, empty if all can."""
+    starts = exam.starts
+    flat = len(exam.worths)
     if starts.shape != (len(exam) + 1,) or starts[0] or starts[-1] != flat or (np.diff(starts) < 0).any():
         return "starts"
-    many, least = np.diff(starts), np.array([*WORTHS.values(), 0])[np.minimum(exam.kind, 4)]
-    if (many < least).any() or (many != least)[exam.kind != PLAY].any():
+    if exam.kind.max(initial=0) > EQUITY:
+        return "kind"
+    if not 1 <= exam.points <= board.MAX_POINTS:
+        return "us"
+    many = np.diff(starts)
+    least = np.array(list(WORTHS.values()))[exam.kind]
+    if exam.worths.shape != (flat,) or (many < least).any() or (many != least)[exam.kind != PLAY].any():
         return "worths"
-    return "results" if exam.results.shape != (flat,) or exam.kind.max(initial=0) > EQUITY else ""
+    if np.isinf(exam.worths).any() or np.isnan(exam.worths[_needed(exam)]).any():
+        return "worths"
+    boards = board.count(exam.points, board.MAX_CHEQUERS)
+    if (
+        exam.results.shape != (flat,)
+        or exam.results.min(initial=0) < 0
+        or exam.results.max(initial=0) >= boards
+    ):
+        return "results"
+    return next((name for name, sound in _sound_columns(exam).items() if not sound), "")
+
+
+def _needed(exam: Exam) -> Array:
+    """Return (worths,) bool: worths that are never not a number, all but those of beavers and win probabilities."""
+    kinds = np.repeat(exam.kind, np.diff(exam.starts))
+    places = np.arange(len(kinds)) - np.repeat(exam.starts[:-1], np.diff(exam.starts))
+    optional: Array = (np.isin(kinds, (DOUBLE, TAKE)) & (places == 3)) | ((kinds == EQUITY) & (places == 1))
+    return ~optional
+
+
+def _sound_columns(exam: Exam) -> dict[str, bool]:
+    """Return by column whether every number of it can be."""
+    sound = {}
+    for name in ("us", "them"):
+        side = getattr(exam, name)
+        sums = side.sum(axis=1, dtype=int)
+        sound[name] = bool((side >= 0).all() and (sums >= 1).all() and (sums <= board.MAX_CHEQUERS).all())
+    rolled = (exam.dice >= 1).all(axis=1) & (exam.dice <= 6).all(axis=1)
+    unrolled = (exam.dice == 0).all(axis=1)
+    match = (exam.away >= 1).all(axis=1) & (exam.away <= MAX_AWAY).all(axis=1)
+    money = (exam.away == 0).all(axis=1)
+    texts = (*(getattr(exam, name) for name in TEXTS), *exam.strata)
+    return sound | {
+        "dice": bool(np.where(exam.kind == PLAY, rolled, unrolled).all()),
+        "away": bool((match | money).all()),
+        "owner": bool((exam.owner < len(OWNERS)).all()),
+        "cube": bool(((exam.cube >= 1) & (exam.cube & (exam.cube - 1) == 0)).all()),
+        "stratum": bool((exam.stratum < len(exam.strata)).all()),
+        "crawford": bool((exam.crawford <= 1).all() and (exam.beavers <= 1).all()),
+        "weight": bool((np.isfinite(exam.weight) & (exam.weight > 0)).all()),
+        "error": bool((np.isfinite(exam.error) & (exam.error >= 0)).all()),
+        "ends": bool(np.isfinite(exam.ends).all()),
+        "texts": all(isinstance(text, str) for text in texts),
+    }

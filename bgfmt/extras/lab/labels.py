@@ -24,6 +24,7 @@ from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
+from bgfmt.storage.foreign import load_json_rows
 from bgfmt.storage.rows import RowFile
 from bgfmt.tables.flat import pyarrow
 
@@ -53,7 +54,10 @@ def read(lines: Iterable[str], *, separated: bool) -> list[str]:
     """
     if not separated:
         return [line.strip() for line in lines if line.strip()]
-    head, *rows = [row for row in csv.reader(lines) if row] or [["position"]]
+    try:
+        head, *rows = [row for row in csv.reader(lines) if row] or [["position"]]
+    except csv.Error as error:
+        raise FormatError(f"no positions separated by commas ({error})") from None
     if "position" not in head:
         try:
             GameState.parse(head[0])
@@ -95,6 +99,21 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
     return out
 
 
+def is_kept_label(row: Any, texts: list[str]) -> bool:
+    """Return True for a line of a part file that holds a label of these positions: its place, and its columns."""
+    if not isinstance(row, list) or len(row) != 2:
+        return False
+    place, label = row
+    if type(place) is not int or not 0 <= place < len(texts):
+        return False
+    if not isinstance(label, dict) or label.get("position") != texts[place] or not label.keys() <= set(COLUMNS):
+        return False
+    texts_sound = all(isinstance(label[name], str) for name in ("source", "error") if name in label)
+    numbers = [value for name, value in label.items() if name not in ("position", "source", "error")]
+    finite = all(type(value) in (int, float) and abs(value) < float("inf") for value in numbers)
+    return texts_sound and finite and type(label.get("play_outs", 0)) is int and len(label) > 1
+
+
 def label_all(
     texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False, resume: bool = False,
     progress: Progress | None = None,
@@ -111,7 +130,8 @@ def label_all(
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
     file = RowFile(part, names, anew=force and not resume)
-    labels: dict[int, Label] = dict(map(json.loads, file.rows))
+    kept = load_json_rows(file.rows)
+    labels: dict[int, Label] = {row[0]: row[1] for row in kept if is_kept_label(row, texts)}
     if progress is not None:
         progress(len(labels), len(texts))
     own = threading.local()

@@ -26,6 +26,7 @@ from bgfmt.extras.lab.articles import systems
 from bgfmt.game import orders
 from bgfmt.game.board import Side
 from bgfmt.solver.machine import thread_count
+from bgfmt.storage.foreign import open_text
 
 _GAMES = "games length position seed dice cube output force quiet"
 #: the modes, and which options they look at
@@ -243,7 +244,7 @@ def label(
             f"{file}: positions are read a line each, or from a .csv with a column `position`"
         )
     with ExitStack() as stack:
-        lines = stack.enter_context(click.open_file(file, encoding="utf-8", errors="replace"))
+        lines = stack.enter_context(click.open_file("-", errors="replace") if file == "-" else open_text(file))
         texts = labels.read(lines, separated=file.endswith(".csv"))
         progress = stack.enter_context(Progress("labelling", " positions", always=True, quiet=quiet))
         error = 0.001 if error is None and seconds is None else error

@@ -1,0 +1,170 @@
+"""Files of labels: rows of .csv, .jsonl and .parquet, and what their columns are about."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bgfmt.errors import FormatError
+from bgfmt.formats.parquet import import_parquet
+from bgfmt.game.drawing import printable
+from bgfmt.storage.foreign import load_json, open_text
+from bgfmt.storage.source import open_regular
+from bgfmt.tables import EQUITY_COLUMNS
+
+#: what a column is about -> its names, small letters and digits alone
+NAMES = {
+    "position": "position pos id positionid xgid gnubgid board",
+    "win": "win pwin w winchance wins chance",
+    "lose": "lose plose l losechance loss",
+    "win_gammon": "wingammon wing gammon pwingammon wg gammonwin",
+    "win_backgammon": "winbackgammon winbg backgammon wbg",
+    "lose_gammon": "losegammon loseg plosegammon lg gammonloss",
+    "lose_backgammon": "losebackgammon losebg lbg",
+    "cubeless": "cubeless equity eq cubelessequity value",
+    "owned": "owned ownedcube", "centered": "centered cubeful cubefulequity centeredcube nodoubleequity",
+    "opponent": "opponent opponentcube", "no_double": "nodouble nd", "double_take": "doubletake dt", "mwc": "mwc",
+    "error": "error",
+}  # fmt: skip
+CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+MONEY = ("win", *EQUITY_COLUMNS)  # what is known for money
+MATCH = ("no_double", "double_take", "mwc")
+MAX_COLUMNS = 1_000
+MAX_TEXT = 8_000  # characters of a value
+ROWS_A_BYTE = 2  # rows of a Parquet file for each of its bytes, beside `FREE_ROWS`
+FREE_ROWS = 10_000
+MAX_UNPACKED = 64 << 20  # bytes of any Parquet file once unpacked
+MAX_RATIO = 60  # bytes more for each of the file
+BATCH = 4_096  # rows of a Parquet file at a time
+Row = dict[str, Any]
+
+
+def read(path: str) -> list[Row]:
+    """Return the rows of a .csv, .jsonl (.json, .ndjson) or .parquet file; FormatError if it is none.
+
+    Values are texts, numbers or None; nested ones are shown as text. OSError for what is no regular file.
+    """
+    try:
+        if path.endswith((".parquet", ".pq")):
+            rows = list(_parquet_rows(path))
+        elif path.endswith((".jsonl", ".json", ".ndjson")):
+            rows = list(_json_rows(path))
+        else:
+            rows = _csv_rows(path)
+    except (ValueError, csv.Error) as error:
+        raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
+    if not rows:
+        raise FormatError(f"{path}: no labels, not a row with names of columns")
+    if "position" not in rows[0] and "us_1" in rows[0]:  # as tables of bgfmt have it
+        for row in rows:
+            sides = ([str(row[name]) for name in row if name.startswith(side)] for side in ("us_", "them_"))
+            row["position"] = " / ".join(map(" ".join, sides))
+    return rows
+
+
+def _csv_rows(path: str) -> list[Row]:
+    with open_text(path, encoding="utf-8-sig") as file:
+        first = file.readline()
+        file.seek(0)
+        table = csv.DictReader(file, delimiter=max(",;\t", key=first.count), strict=True)
+        names = [name for name in table.fieldnames or () if name]
+        if len(table.fieldnames or ()) > MAX_COLUMNS:
+            raise ValueError(f"more than {MAX_COLUMNS:,} columns")
+        if len(names) > len(set(names)):
+            raise ValueError("two columns have one name")
+        rows = []
+        for number, row in enumerate(table, 1):
+            if any(row.pop(None, None) or ()):  # type: ignore[call-overload]
+                raise ValueError(f"row {number} has more values than there are columns")
+            rows.append(row)
+    return rows
+
+
+def _json_rows(path: str) -> Iterator[Row]:
+    with open_text(path, encoding="utf-8-sig") as file:
+        for line in file:
+            if not line.strip():
+                continue
+            row = load_json(line)
+            if not isinstance(row, dict):
+                raise ValueError("a line that is no object")
+            if len(row) > MAX_COLUMNS:
+                raise ValueError(f"more than {MAX_COLUMNS:,} columns")
+            yield {name: _scalar(value) for name, value in row.items()}
+
+
+def _scalar(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, (list, dict)) else value
+
+
+def _parquet_rows(path: str) -> Iterator[Row]:
+    """Yield the rows of columns of texts and numbers; ValueError if they unpack to far more than the file's size."""
+    parquet, pyarrow = import_parquet()
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            fields = parquet.ParquetFile(file).schema_arrow
+            texts = [field.name for field in fields if str(field.type) in ("string", "large_string")]
+            held = parquet.ParquetFile(file, read_dictionary=texts)
+            meta = held.metadata
+            unpacked = sum(meta.row_group(k).total_byte_size for k in range(meta.num_row_groups))
+            if meta.num_rows > FREE_ROWS + ROWS_A_BYTE * size or unpacked > MAX_UNPACKED + MAX_RATIO * size:
+                raise ValueError(f"{meta.num_rows:,} rows of {unpacked:,} bytes in a file of {size:,} bytes")
+            numbers = [field.name for field in fields if _is_number(field.type, pyarrow.types)]
+            if len(texts) + len(numbers) > MAX_COLUMNS or len(set(fields.names)) < len(fields.names):
+                raise ValueError(f"more than {MAX_COLUMNS:,} columns, or two of one name")
+            count = 0
+            for batch in held.iter_batches(BATCH, columns=texts + numbers):
+                count += batch.num_rows
+                if count > meta.num_rows or any(map(_has_long_text, batch.columns)):
+                    raise ValueError(
+                        f"more rows than it says, or a text of more than {MAX_TEXT:,} characters"
+                    )
+                yield from batch.to_pylist()
+        except ValueError:  # pyarrow's are of this kind too
+            raise
+        except Exception as error:  # it raises errors of many kinds for damaged files
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+
+
+def _is_number(kind: Any, types: Any) -> bool:
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)
+    )
+
+
+def _has_long_text(column: Any) -> bool:
+    """Return True if the dictionary of a column of texts has one of more than `MAX_TEXT` bytes."""
+    dictionary = getattr(column, "dictionary", None)
+    if dictionary is None or not len(dictionary):
+        return False
+    width = np.int64 if str(dictionary.type) == "large_string" else np.int32
+    ends = np.frombuffer(dictionary.buffers()[1], width)
+    return bool(np.diff(ends).max() > MAX_TEXT)
+
+
+def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
+    """Return the name of each known column in the file; `mapped` has some. FormatError without positions."""
+    given = {name: None for row in rows for name in row if isinstance(name, str)}
+    for role, name in mapped.items():
+        if role not in NAMES:
+            raise FormatError(f"{role}={name}: no such column is known (there are: {', '.join(NAMES)})")
+        if name not in given:
+            raise FormatError(f"{role}={name}: no column {name!r}")
+    found = dict(mapped)
+    for name in given:
+        plain = "".join(c for c in name.lower() if c.isalnum())
+        role = next((role for role, names in NAMES.items() if plain in names.split()), "")
+        if role and name not in mapped.values():
+            found.setdefault(role, name)
+    if "position" not in found:
+        there = printable(", ".join(map(repr, given)), 400)
+        raise FormatError(f"no column of positions among {there}; name it: --column position=NAME")
+    if not set(found) & {*CHANCES, *MONEY, *MATCH}:
+        raise FormatError("no column of chances or equities is known; name them: --column win=NAME")
+    return found

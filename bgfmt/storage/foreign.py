@@ -1,0 +1,41 @@
+"""Text and JSON of other programs: read from regular files alone, with errors of one kind for whatever is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from io import TextIOWrapper
+from typing import Any
+
+from bgfmt.storage.source import open_regular
+from bgfmt.storage.system import PathLike
+
+LONG_INTEGER = 18  # digits of a JSON integer, beyond which it is read as a float
+
+
+def open_text(path: PathLike, *, encoding: str = "utf-8", errors: str = "replace") -> TextIOWrapper:
+    """Open a regular file as text with its line ends; OSError at once for a FIFO, a device or a folder."""
+    return open(open_regular(path), encoding=encoding, errors=errors, newline="")
+
+
+def load_json(text: str | bytes) -> Any:
+    """Return the value of JSON text; ValueError for what is none, also for values nested too deeply.
+
+    Integers of more than 18 digits become floats, possibly infinite, so that every number fits into a float.
+    """
+    try:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("values nested too deeply") from None
+
+
+def load_json_rows(lines: Iterable[str]) -> Iterator[Any]:
+    """Yield the values of lines of JSON, without those of lines that are none."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield load_json(line)
+
+
+def _integer(text: str) -> int | float:
+    return int(text) if len(text) <= LONG_INTEGER else float(text)
