@@ -265,7 +265,7 @@ def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int
         layers, nexts, chosen, ends, results_, np.empty((room, points), np.int8), numbers, np.empty(room),
         np.empty((room, rolls), np.float32), gains, small, np.empty((room, 2), np.float32),
         np.empty((room, NEAR), np.int64), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
-        keys, places,
+        keys, places, np.empty(room, np.float32), np.zeros((MOST_LAYERS, rolls), np.float32),
     )  # fmt: skip
 
 

@@ -10,14 +10,16 @@ from bgfmt.analysis.kernels import _plays, _slot, _unrank
 from bgfmt.game.kernels_results import _number
 from bgfmt.jit import njit
 
-HOME = 6
+HOME, FAR_HOME = 6, 18  # points of the own home board, and those before the other side's
+PIPS = 49 / 6  # of a roll
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
 MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
-SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, of different gains
+SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, too far to share
+GAMMON = np.float32(25.0)  # distance of two boards for each gammon more that one of them loses
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
 NONE, ONE, INFINITE = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
 SPREAD = 0.36  # variance of a roll that chequers beyond the table take, where their mean rolls are known
@@ -56,6 +58,8 @@ class Boards(NamedTuple):
     apart: Any
     keys: Any
     places: Any
+    risks: Any
+    finished: Any
 
 
 @njit()
@@ -215,7 +219,7 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
             if counts[k]:
                 chequers += counts[k]
                 highest = k
-        gains[x] = 1 if chequers < MAX_CHEQUERS else 3 if highest >= 18 else 2
+        gains[x] = 1 if chequers < MAX_CHEQUERS else 3 if highest >= FAR_HOME else 2
         small[x] = -1
         if highest < HOME and home[HOME - 1, chequers] < few:
             number = _table_number(counts, HOME, home, scratch)
@@ -285,6 +289,49 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 
 
 @njit()
+def _finish(t: int, space: Any, other: Any) -> None:
+    """Fill in `finished` after t rolls: the probabilities that the other side is off within so many rolls."""
+    row = space.finished[t]
+    row[:] = ONE
+    shares, within = other.shares, other.within
+    for x in range(other.layers[t], other.layers[t + 1]):
+        share = shares[x, 0]
+        if share > NONE and other.numbers[x]:
+            for k in range(row.size):
+                row[k] -= share * (ONE - within[x, k])
+
+
+@njit()
+def _risk(t: int, space: Any, finished: Any) -> bool:
+    """Fill in `risks` of the boards after t rolls; returns whether any board has one.
+
+    finished : the row of `Boards.finished`. A side loses a gammon if the other is off before its chequers are home
+    and one of them is off, which takes about a roll for 49/6 pips, and one more; a backgammon likewise.
+    """
+    gains, boards, risks = space.gains, space.boards, space.risks
+    found = False
+    for x in range(space.layers[t], space.layers[t + 1]):
+        risks[x] = NONE
+        if gains[x] > 1 and finished[finished.size - 1] > NONE:
+            home = out = 0
+            for k in range(HOME, boards.shape[1]):
+                home += boards[x, k] * (k + 1 - HOME)
+                out += boards[x, k] * max(k + 1 - FAR_HOME, 0)
+            risks[x] = _at(finished, 1 + home / PIPS)
+            if gains[x] > 2:
+                risks[x] += _at(finished, out / PIPS)
+            found |= risks[x] > NONE
+    return found
+
+
+@njit()
+def _at(row: Any, rolls: float) -> Any:
+    """The value of a row between two whole numbers of rolls."""
+    low = min(int(rolls), row.size - 2)
+    return row[low] + np.float32(min(rolls - low, 1.0)) * (row[low + 1] - row[low])
+
+
+@njit()
 def _exact(t: int, space: Any) -> bool:
     """Whether all boards found after t rolls are in the exact table."""
     return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
@@ -315,6 +362,8 @@ def race(
         for side in range(2):
             if not _grow(t, few, terms, tables, kept if t else root, spaces[side], room):
                 return np.empty(0, np.int64)
+        for side in range(2):
+            _finish(t + 1, spaces[side], spaces[1 - side])
             _choose(t + 1, most if t else most_first, spaces[side])
         t += 1
         if not whole and _exact(t, ours) and _exact(t, theirs):
@@ -425,19 +474,19 @@ def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
 
 @njit()
 def _meet(
-    c: int, row: int, within: Any, gain: int, gains: Any, begin: int, columns: Any, low: int, distance: Any,
-    least: Any, near: Any,
+    c: int, row: int, within: Any, risk: Any, risks: Any, columns: Any, low: int, distance: Any, least: Any, near: Any,
 ) -> None:  # fmt: skip
     """Take board `row` as number c of those that the boards of a layer may be near to: distance, squared, to each;
-    least, near (NEAR, n): the least distances so far and the numbers."""
+    risk, risks: its own and those of the layer, empty where all are 0; least, near (NEAR, n): the least distances so
+    far and the numbers."""
     for x in range(distance.size):
         distance[x] = NONE
     for k in range(columns.shape[0]):
         chance = within[row, low + k]
         for x in range(distance.size):
             distance[x] += (columns[k, x] - chance) * (columns[k, x] - chance)
-    for x in range(min(distance.size, gains.size - begin)):
-        distance[x] += APART * np.float32(abs(gains[begin + x] - gain))
+    for x in range(risks.size):
+        distance[x] += GAMMON * GAMMON * (risks[x] - risk) * (risks[x] - risk)
     for x in range(distance.size):
         d, i = distance[x], np.int32(c)
         for y in range(NEAR):
@@ -499,7 +548,8 @@ def _choose(t: int, most: int, space: Any) -> None:
     """Choose at most `most` boards of the layer after t rolls to play on; every other lies between some of them."""
     begin, end, first = space.layers[t], space.layers[t + 1], space.nexts[t]
     n, chosen, numbers, means, within = end - begin, space.chosen, space.numbers, space.means, space.within
-    gains, shares, beside, weights = space.gains, space.shares, space.near, space.weights
+    shares, beside, weights = space.shares, space.near, space.weights
+    risks = space.risks[begin : end if _risk(t, space, space.finished[t]) else begin]
     columns, low = _turned(space, t, space, chosen[first:first])
     least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
@@ -515,7 +565,7 @@ def _choose(t: int, most: int, space: Any) -> None:
     many: Any = np.int64(0)
     while best >= 0 and many < most:
         chosen[first + many] = best
-        _meet(many, best, within, gains[best], gains, begin, columns, low, distance, least, near)
+        _meet(many, best, within, space.risks[best], risks, columns, low, distance, least, near)
         for c in range(many + 1):
             apart[c, many] = apart[many, c] = distance[chosen[first + c] - begin]
         many += 1
@@ -553,14 +603,18 @@ def _between(t: int, chain: Any, space: Any) -> None:
     many, n = chain.nexts[t + 1] - first, end - begin
     if not many:
         return
-    numbers, gains, beside, weights = space.numbers, space.gains, space.near, space.weights
-    chosen, within, theirs, apart = chain.chosen, chain.within, chain.gains, chain.apart
+    numbers, beside, weights = space.numbers, space.near, space.weights
+    chosen, within, theirs, apart = chain.chosen, chain.within, chain.risks, chain.apart
+    risky = _risk(t, space, chain.finished[t])
+    for c in range(many):
+        risky |= theirs[chosen[first + c]] > NONE
+    risks = space.risks[begin : end if risky else begin]
     columns, low = _turned(space, t, chain, chain.chosen[first : first + many])
     least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
     for c in range(many):
         x = chosen[first + c]
-        _meet(c, x, within, theirs[x], gains, begin, columns, low, distance, least, near)
+        _meet(c, x, within, theirs[x], risks, columns, low, distance, least, near)
     _share(begin, n, least, near, apart, first, weights)
     for x in range(n):
         if numbers[begin + x]:
