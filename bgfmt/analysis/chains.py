@@ -66,11 +66,19 @@ class Effort:
 #: for one question, about 5 ms; for many, about 1 ms each
 CAREFUL, QUICK = Effort(), Effort(12, 12, 0.05, 0.05, 6)
 #: errors that 95 % and 99.9 % of estimates keep, in equities: with both sides within the tables, and beyond
-ERRORS = {True: (0.0055, 0.012), False: (0.012, 0.04)}
+ERRORS = {True: (0.0055, 0.016), False: (0.012, 0.04)}
+#: the same where a side loses as many gammons as this: neither plays for them beyond the first roll
+GAMMON_ERRORS = (0.03, 0.08)
+MANY_GAMMONS = 0.01
 
 
-def errors(position: Position) -> tuple[float, float]:
-    """The errors of equities that 95 % and 99.9 % of estimates of races such as this one keep."""
+def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
+    """Return the errors of equities that 95 % and 99.9 % of estimates of races such as this one keep.
+
+    gammons : about how many a game has, see `_gammons`.
+    """
+    if gammons >= MANY_GAMMONS:
+        return GAMMON_ERRORS
     return ERRORS[max(position.us.highest, position.them.highest) <= FAR]
 
 
@@ -90,16 +98,17 @@ class Estimator:
         unit : what a point is worth in the unit that errors are wanted in.
         """
         with self._lock:
-            race = self.race(position, columns)
+            race = self.race(position, columns, ahead=True)
             ours = race.chains[0]
             found = int(ours.layers[2])
             after = np.zeros((found, len(columns)))
             on_roll = race.solve(after[1:])
+            gammons = max(map(_gammons, race.chains))
             parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
         if not position.gammons:
             on_roll, after = _single(on_roll, columns), _single(after, columns)
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
-        usual, most = (unit * error for error in errors(position))
+        usual, most = (unit * error for error in errors(position, gammons))
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
     def values(self, us: Array, them: Array, columns: Columns) -> Array:
@@ -124,8 +133,14 @@ class Estimator:
         gammons = (both.sum(axis=2) == MAX_CHEQUERS).any(axis=1)
         return np.where(gammons[:, None], out, _single(out, columns))
 
-    def race(self, position: Position, columns: Columns, whole: bool = False) -> ChainGame:
-        """The chains of both sides, `whole` or as far as values are not exact, and the game that they play."""
+    def race(
+        self, position: Position, columns: Columns, whole: bool = False, ahead: bool = False
+    ) -> ChainGame:
+        """Return the chains of both sides and the game that they play.
+
+        whole : to the end, else as far as values are not exact. ahead : with the distributions of far boards after
+        the first roll by another roll, which `solve` needs for its plays.
+        """
         from bgfmt.analysis import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
@@ -133,7 +148,7 @@ class Estimator:
         points = HOME if farthest <= HOME else max(farthest, last)
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
         game, spaces, rules = self._prepared(points, columns)
-        starts = kernels.race(boards, 3 * len(columns), whole, *rules, spaces)
+        starts = kernels.race(boards, 3 * len(columns), whole, ahead, *rules, spaces)
         _check_room(starts.size, position)
         return ChainGame(spaces, starts, rules[2:5], game)
 
@@ -151,6 +166,12 @@ class Estimator:
             self._spaces[points] = space(*room), space(*room)
         rules = effort.boards, effort.first, self._game.few, *self._kept[points]
         return self._game, self._spaces[points], rules
+
+
+def _gammons(side: Boards) -> float:
+    """Return about how many gammons and backgammons a side of a race loses, by its boards after a roll."""
+    first = slice(int(side.layers[1]), int(side.layers[2]))
+    return float(side.shares[first, 0] @ side.risks[first])
 
 
 def _check_room(found: int, race: object) -> None:

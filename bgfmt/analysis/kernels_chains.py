@@ -20,6 +20,7 @@ LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
 SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, too far to share
 GAMMON = np.float32(25.0)  # distance of two boards for each gammon more that one of them loses
+RARE = np.float32(1e-5)  # a probability of being off that is rounding, or as good as none
 STIFF = np.float32(0.1)  # how evenly the boards beside share a board
 NONE, ONE, INFINITE = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
 SPREAD = 0.36  # variance of a roll that chequers beyond the table take, where their mean rolls are known
@@ -299,6 +300,9 @@ def _finish(t: int, space: Any, other: Any) -> None:
         if share > NONE and other.numbers[x]:
             for k in range(row.size):
                 row[k] -= share * (ONE - within[x, k])
+    for k in range(row.size):
+        if row[k] < RARE:
+            row[k] = NONE
 
 
 @njit()
@@ -312,8 +316,9 @@ def _risk(t: int, space: Any, finished: Any) -> bool:
     found = False
     for x in range(space.layers[t], space.layers[t + 1]):
         risks[x] = NONE
-        if gains[x] > 1 and finished[finished.size - 1] > NONE:
-            home = out = 0
+        if gains[x] > 1:
+            home = 0
+            out = 0
             for k in range(HOME, boards.shape[1]):
                 home += boards[x, k] * (k + 1 - HOME)
                 out += boards[x, k] * max(k + 1 - FAR_HOME, 0)
@@ -332,6 +337,41 @@ def _at(row: Any, rolls: float) -> Any:
 
 
 @njit()
+def _look_ahead(t: int, few: int, terms: Any, tables: Any, kept: Any, space: Any, room: Any) -> None:
+    """Correct the distributions of boards after t rolls that have chequers beyond the tables' points.
+
+    Those of `_distributions` come from pips and miss up to a tenth of a roll. Here they follow from the boards of the
+    fewest mean rolls after each of the 21 rolls, which have fewer chequers there.
+    """
+    end = space.layers[t + 1]
+    boards = space.boards
+    numbers = space.numbers
+    within = space.within
+    if end + 21 > numbers.size:
+        return
+    ends = kept[2]
+    those = kept[3]
+    counts = np.empty(boards.shape[1], np.int64)
+    row = np.empty(within.shape[1], np.float32)
+    for x in range(space.layers[t], end):
+        if not boards[x, tables[1].shape[0] :].any():
+            continue
+        for k in range(counts.size):
+            counts[k] = boards[x, k]
+        slot = _expand(numbers[x], counts, terms, tables, kept, room)
+        for roll in range(21):  # in the room behind the boards found
+            numbers[end + roll] = those[ends[slot, roll]]
+        _describe(end, end + 21, few, terms, tables, space, room[0])
+        row[:] = NONE
+        for roll in range(21):
+            part = np.float32(1 / 36 if roll in DOUBLES else 1 / 18)
+            for k in range(1, row.size):
+                row[k] += part * within[end + roll, k - 1]
+        for k in range(row.size):
+            within[x, k] = ONE if row[k] > ONE - RARE else row[k]
+
+
+@njit()
 def _exact(t: int, space: Any) -> bool:
     """Whether all boards found after t rolls are in the exact table."""
     return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
@@ -339,14 +379,15 @@ def _exact(t: int, space: Any) -> bool:
 
 @njit()
 def race(
-    boards: Any, lanes: int, whole: bool, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any,
-    kept: Any, spaces: Any,
+    boards: Any, lanes: int, whole: bool, ahead: bool, most: int, most_first: int, few: int, terms: Any, tables: Any,
+    root: Any, kept: Any, spaces: Any,
 ) -> Any:  # fmt: skip
     """The chains of both sides of a race (2, points): what its rolls make of a side that plays for few rolls.
 
     Of the boards after roll t at most `most` are played on (`most_first` after the first): those whose distributions
     differ most, weighted by how often they come up. The chains end where a side is off or, unless they are wanted
-    `whole`, where all boards have exact values. few : boards of the exact table. tables : of `_distributions`.
+    `whole`, where all boards have exact values. ahead : look ahead from the boards of the first roll of the side on
+    roll, see `_look_ahead`. few : boards of the exact table. tables : of `_distributions`.
     root, kept : of `_expand`, for the first roll and others. spaces : `Boards` of the sides, filled.
 
     Returns where the numbers of each half roll begin, `lanes` for each pair of boards, see `kernels_game.solve`;
@@ -362,6 +403,8 @@ def race(
         for side in range(2):
             if not _grow(t, few, terms, tables, kept if t else root, spaces[side], room):
                 return np.empty(0, np.int64)
+        if ahead and not t:
+            _look_ahead(1, few, terms, tables, kept, ours, room)
         for side in range(2):
             _finish(t + 1, spaces[side], spaces[1 - side])
             _choose(t + 1, most if t else most_first, spaces[side])
@@ -474,7 +517,8 @@ def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
 
 @njit()
 def _meet(
-    c: int, row: int, within: Any, risk: Any, risks: Any, columns: Any, low: int, distance: Any, least: Any, near: Any,
+    c: int, row: int, within: Any, risk: Any, risks: Any, columns: Any, low: int, distance: Any, least: Any,
+    near: Any,
 ) -> None:  # fmt: skip
     """Take board `row` as number c of those that the boards of a layer may be near to: distance, squared, to each;
     risk, risks: its own and those of the layer, empty where all are 0; least, near (NEAR, n): the least distances so

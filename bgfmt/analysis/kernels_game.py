@@ -327,10 +327,10 @@ def estimates(
     """The values of races before the roll, out (N, K), of boards (N, 2, points), the side on roll first; returns of
     how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
     lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
-    whole: Any = np.bool_(False)  # `race` is compiled once for any value, and again for a constant
+    no: Any = np.bool_(False)  # `race` is compiled once for any value, and again for a constant
     for n in range(len(boards)):
         starts = race(
-            boards[n], 3 * out.shape[1], whole, most, most_first, few, terms, tables, root, kept, spaces
+            boards[n], 3 * out.shape[1], no, no, most, most_first, few, terms, tables, root, kept, spaces
         )
         if starts.size == 0:
             return n

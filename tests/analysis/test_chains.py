@@ -15,7 +15,7 @@ from bgfmt.analysis.ondemand import columns_for, match_answer, solve_match, solv
 from bgfmt.errors import NotCoveredError, PositionError, SolverError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.met.score import Score
+from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver.columns import Columns, for_money
 from bgfmt.tables import TwoSided
 
@@ -155,6 +155,64 @@ def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
 
 
 @pytest.mark.slow
+def long_races(many: int, seed: int) -> list[Position]:
+    """Random races of 12 to 15 chequers a side, most of them at home, with a chequer outside and no contact."""
+    rng = np.random.default_rng(seed)
+    out: list[Position] = []
+    while len(out) < many:
+        sides = []
+        for _ in range(2):
+            outside = int(rng.integers(0, 5))
+            home = rng.multinomial(int(rng.integers(12, 16)) - outside, np.array([1, 2, 2, 2, 2, 4]) / 13)
+            beyond = np.bincount(rng.integers(0, int(rng.integers(1, 7)), outside), minlength=6)
+            sides.append(Side(*home.tolist(), *beyond.tolist()))
+        if max(side.highest for side in sides) > 6:
+            out.append(Position(*sides))
+    return out
+
+
+#: from recorded matches: fifteen chequers against few boards after a roll that have so many left
+FIFTEEN_LEFT = "1 2 3 2 0 5 1 1 / 2 2 2 2 0 5 0 1 0 0 0 1", "0 3 3 0 3 6 / 0 2 1 2 4 5 0 0 1"
+
+
+def test_plays_are_worth_what_the_positions_after_them_are() -> None:
+    """The best plays of a roll and, asked afresh, the positions that they lead to."""
+    rng = np.random.default_rng(4)
+    rules = for_money()
+    centered = rules.states.index(CubeState(1, NOBODY))
+    cases = [(Position.parse(text), roll) for text in FIFTEEN_LEFT for roll in (0, 1)]
+    cases += [(position, int(rng.integers(21))) for position in long_races(24, seed=6)]
+    off = []
+    for position, roll in cases:
+        solved = estimator().solve(position, rules)
+        places = solved.plays(roll)
+        for place in places[np.argsort(-solved.after[places, centered])][:3]:
+            after = Position(position.them, solved.ours.side(int(place)))
+            afresh = rules.turn(1, estimator().solve(after, rules.exchanged()).on_roll)
+            apart = np.abs(solved.after[place] + afresh).max()
+            assert apart <= errors(position)[1], (position, roll, after)
+            off.append(apart / errors(position)[1])
+    assert np.sqrt(np.mean(np.square(off))) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("text", "centered", "standard_error"),
+    [
+        ("0 0 2 2 4 5 1 1 / 0 0 1 2 4 8", 0.2687, 0.0009),
+        ("0 1 2 2 4 5 0 1 / 0 0 2 2 4 6 0 0 1", 0.6232, 0.0008),
+        ("0 0 0 3 2 7 1 2 / 0 0 0 2 5 4 0 0 0 1 1 2", 0.9493, 0.0003),
+        ("1 1 2 1 3 4 2 1 / 0 2 1 3 2 5 0 0 0 0 0 1 0 0 0 1", 0.9378, 0.0002),
+        ("1 2 3 2 0 5 1 1 / 2 2 2 2 0 5 0 1 0 0 0 1", 0.6409, 0.0005),
+    ],
+)
+def test_long_races_are_near_independent_rollouts(text: str, centered: float, standard_error: float) -> None:
+    """Rollouts by another program with its own cube decisions, of races from recorded matches."""
+    position = Position.parse(text)
+    rules = for_money()
+    found = value(position, rules)[rules.states.index(CubeState(1, NOBODY))]
+    assert abs(found - centered) < errors(position)[0] / 2 + 3 * standard_error
+
+
 @pytest.mark.parametrize("jacoby", [False, True])
 def test_gammons_are_counted(jacoby: bool) -> None:
     position = Position(Side(2, 1), Side(10, 5))

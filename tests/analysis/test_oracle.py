@@ -16,6 +16,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
+from bgfmt.solver.columns import for_money
 
 
 def _positions(many: int, chequers: int) -> list[Position]:
@@ -91,6 +92,32 @@ def test_exact_chances_at_a_score_lie_within_the_bounds() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "centered", "standard_error"),
+    [
+        ("0 0 2 2 4 5 1 1 / 0 0 1 2 4 8", 0.2687, 0.0009),
+        ("0 1 2 2 4 5 0 1 / 0 0 2 2 4 6 0 0 1", 0.6232, 0.0008),
+    ],
+)
+def test_rollouts_of_long_races_agree_with_other_rollouts(
+    text: str, centered: float, standard_error: float
+) -> None:
+    """Those of another program with its own cube decisions, and the estimate."""
+    position = Position.parse(text)
+    played = analysis.play_out(position, error=0.001)
+    assert played.centered is not None
+    assert (
+        played.centered.low - 2.58 * standard_error
+        <= centered
+        <= played.centered.high + 2.58 * standard_error
+    )
+    solved = chains.Estimator().solve(position, for_money())
+    for name in ("cubeless", "owned", "centered", "opponent"):
+        rolled_out = getattr(played, name)
+        allowed = solved.usual + rolled_out.high - rolled_out.value
+        assert abs(rolled_out.value - solved.equity(name)) <= allowed, name
+
+
 def test_threads_change_nothing_and_seeds_do() -> None:
     position = Position.parse("1 2 2 3 2 3 / 1 3 3 3 1 2")
     first, second, other = (
