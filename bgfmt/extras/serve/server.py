@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import ipaddress
 import logging
 import math
@@ -34,6 +35,9 @@ from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.game.drawing import many
 from bgfmt.storage import system
 
+M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
+M_ARENA_MAX = -8
+LARGE_ARRAY_BYTES = 256 << 10
 GRACE = 5  # seconds for requests under way once the end is asked for
 MOST_HEAD = 32 << 10
 HEAD_SECONDS = 15.0
@@ -193,6 +197,17 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*LOOPBACK, *allowed) if own else allowed or None
 
 
+def release_freed_memory() -> None:
+    """Have glibc give large arrays back to the system when they are freed, and keep few heaps; elsewhere do nothing.
+
+    By default its threshold grows with the arrays of calculations, and what they leave behind is kept in pieces.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGE_ARRAY_BYTES)
+        mallopt(M_ARENA_MAX, 2)
+
+
 def fork(workers: int) -> tuple[int, list[int]]:
     """Which of the processes this is, from 0, and the ids of those made, which end with this one however it ends."""
     if workers > 1 and not hasattr(os, "fork"):
@@ -223,6 +238,7 @@ def serve(
 
     workers : how many processes answer, this one among them.
     """
+    release_freed_memory()
     system.allow_files(2 * settings.connections + 256)
     listener = listen(host, port)
     worker, others = fork(workers)
