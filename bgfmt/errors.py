@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 #: How a command ends when mapped pages of the file of this name are gone; None leaves the process to SIGBUS.
@@ -259,6 +260,27 @@ class MissingExtraError(BgfmtError, ImportError):
     def __init__(self, message: str, install: str) -> None:
         super().__init__(message)
         self.install = install
+
+
+def install_hint(*extras: str) -> str:
+    """Return the command that installs extras of this package.
+
+    >>> install_hint("large", "numba")
+    "pip install 'bgfmt[large,numba]'"
+    """
+    return f"pip install 'bgfmt[{','.join(dict.fromkeys(extras))}]'"
+
+
+def require(what: str, *needed: tuple[str, str]) -> None:
+    """Raise MissingExtraError, which names all that is missing at once, unless every module can be imported.
+
+    needed : (module, extra of this package that has it).
+    """
+    missing = [pair for pair in needed if find_spec(pair[0]) is None]
+    if missing:
+        names = " and ".join(module.replace("_", "-") for module, _ in missing)
+        install = install_hint(*(name for _, name in missing))
+        raise MissingExtraError(f"{what} needs {names}: {install}", install)
 
 
 def extra(module: str, need: str, install: str) -> Any:

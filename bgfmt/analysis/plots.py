@@ -11,7 +11,7 @@ import numpy as np
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.cube import LABELS, cube_actions
-from bgfmt.errors import CapabilityError, NotCoveredError, extra
+from bgfmt.errors import CapabilityError, NotCoveredError, extra, install_hint
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 
@@ -20,7 +20,7 @@ MOST = 2000  # positions a side in one chart
 
 
 def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
-    how = "drawing needs matplotlib; install it with", "pip install matplotlib"
+    how = "drawing needs matplotlib", install_hint("plot")
     figure = extra("matplotlib.figure", *how).Figure(figsize=size, layout="constrained")
     canvas = extra("matplotlib.backends.backend_agg", *how).FigureCanvasAgg(figure)
     suffix, known = Path(path).suffix.lstrip(".").lower(), canvas.get_supported_filetypes()

@@ -177,7 +177,7 @@ def open_database(
     """Open a database: recognised by its bytes, mapped, nothing decoded.
 
     path : the file; or a folder whose files make one table; or an http or https address, which is read by byte range
-        (the extra `remote`, in a checkout `pip install '.[remote]'`); or an open binary file that can seek.
+        (the extra `remote`); or an open binary file that can seek.
     format : name of the format, to insist on one or where the file does not say; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
     part : which database of a file that holds several, 0 the first.

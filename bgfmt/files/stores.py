@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgfmt.errors import OutputExistsError, ScratchError, SolverError
+from bgfmt import jit
+from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, promised
@@ -31,7 +32,7 @@ from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import WORK_BYTES, Made, Making, TileGrid, grid_of, plays_bytes, room, solve_layers
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
 from bgfmt.storage import PathLike, check_output, create, open_source
-from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, crc32c, is_address
+from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -110,7 +111,7 @@ def fill_store(
 
     layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
-    crc32c(np.empty(0, np.uint8))  # refused where its library is missing, before anything is written
+    require("a solve through a store", ("google_crc32c", "large"), *jit.modules())
     known = _known(solver, path, resume, force)
     count = thread_count(threads)
     if device is not None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra, install_hint
 from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
@@ -178,7 +178,7 @@ def _text(table: Table, settings: Settings) -> bytes:
 
 def import_parquet() -> tuple[Any, Any]:
     """pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
-    how = "Parquet files need pyarrow, which is not installed", "pip install pyarrow"
+    how = "Parquet files need pyarrow, which is not installed", install_hint("parquet")
     return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
 
 

@@ -26,7 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from bgfmt.errors import extra
+from bgfmt.errors import require
+from bgfmt.jit import compiled
 from bgfmt.jit.compiled import Calls
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,10 +114,16 @@ class Kernel:
             return self._dispatcher
 
 
+def modules() -> tuple[tuple[str, str], ...]:
+    """Return what kernels need here, as `bgfmt.errors.require` takes it: nothing where they are compiled."""
+    return () if compiled.exists() else (("numba", "numba"),)
+
+
 @cache
 def import_numba() -> Any:
     """Numba; MissingExtraError, in one line what to install, where it is missing."""
-    numba = extra("numba", "this computation needs numba", "pip install numba")
+    require("this computation", ("numba", "numba"))
+    import numba
     from numba.extending import typeof_impl
 
     @typeof_impl.register(Kernel)

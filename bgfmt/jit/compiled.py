@@ -33,6 +33,11 @@ PIECES = {
 }  # fmt: skip
 
 
+def exists() -> bool:
+    """Return whether there are compiled kernels, as in a wheel."""
+    return (FOLDER / LIST).is_file()
+
+
 def form(value: Any) -> str:
     """The form of an argument: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`), of tuples in
     brackets, after module and class of those with names. TypeError for what no kernel takes."""

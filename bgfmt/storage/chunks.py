@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, TruncatedError, extra
+from bgfmt.errors import CorruptError, TruncatedError, extra, install_hint
 from bgfmt.storage import system
 from bgfmt.storage.source import MemorySource, open_regular
 from bgfmt.storage.system import PathLike
@@ -119,8 +119,9 @@ class Remote(Folder):
     """What an fsspec address names. Its `write` is as whole as the file system's own."""
 
     def __init__(self, address: str) -> None:
-        install = "pip install '.[cluster]' in a checkout of bgfmt"
-        fsspec = extra("fsspec.core", f"{address}: stores with an address need fsspec", install)
+        fsspec = extra(
+            "fsspec.core", f"{address}: stores with an address need fsspec", install_hint("cluster")
+        )
         self.files, self.path = fsspec.url_to_fs(address)
 
     def _name(self, key: str) -> str:
@@ -263,7 +264,7 @@ def has_arrays(path: PathLike) -> bool:
 
 def crc32c(data: Array) -> int:
     """CRC-32C of uint8 values."""
-    crc = extra("google_crc32c", "stores of chunks need google-crc32c", "pip install google-crc32c")
+    crc = extra("google_crc32c", "stores of chunks need google-crc32c", install_hint("large"))
     return int(crc.value(data))
 
 

@@ -32,6 +32,7 @@ from bgfmt.errors import (
     RangeNotSupportedError,
     SourceChangedError,
     extra,
+    install_hint,
 )
 from bgfmt.storage.chunks import Folder
 from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
@@ -341,7 +342,7 @@ class Web:
         self.timeout, self.retries, self.whole_bytes = timeout, retries, whole_bytes
         self.seen: str | None = None  # what tells a replaced file
         self._lock = Lock()
-        self._urllib3 = extra("urllib3", "reading over the network needs urllib3", "pip install urllib3")
+        self._urllib3 = extra("urllib3", "reading over the network needs urllib3", install_hint("remote"))
         self.name, own = shorn(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()

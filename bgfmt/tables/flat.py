@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CapabilityError, extra
+from bgfmt.errors import CapabilityError, extra, install_hint
 from bgfmt.tables.base import Table
 from bgfmt.tables.rows import Array, Rows
 
@@ -135,7 +135,7 @@ def pieces(table: Table, entries: int) -> Iterator[Piece]:
 
 def pyarrow() -> Any:
     """The module; MissingExtraError where it is not installed."""
-    return extra("pyarrow", "Arrow needs pyarrow, which is not installed", "pip install pyarrow")
+    return extra("pyarrow", "Arrow needs pyarrow, which is not installed", install_hint("parquet"))
 
 
 def arrow(table: Table) -> Any:

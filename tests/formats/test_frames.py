@@ -436,7 +436,7 @@ def test_without_pyarrow_one_line_says_so(tmp_path: Path) -> None:
         )
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
-        assert "pip install pyarrow" in done.stderr
+        assert "pip install 'bgfmt[parquet]'" in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["a.parquet"]
 
 
@@ -476,7 +476,7 @@ def test_arrow_copies_nothing_where_numbers_lie_together() -> None:
 
 def test_arrow_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="pip install pyarrow"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'bgfmt\[parquet\]'"):
         bgfmt.arrow(bgfmt.load(TS))
 
 

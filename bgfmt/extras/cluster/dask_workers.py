@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, extra
+from bgfmt.errors import BgfmtError, CapabilityError, ClusterError, extra, install_hint
 from bgfmt.solver.workers import Workers
 
 VERSION: str = import_module("bgfmt").__version__
@@ -51,7 +51,7 @@ class DaskWorkers(Workers):
 
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
         self._wanted = self.count(address) or 0
-        how = "a cluster needs Dask", "pip install '.[cluster]' in a checkout of bgfmt"
+        how = "a cluster needs Dask", install_hint("cluster")
         distributed = extra("distributed", *how)
         dask = extra("dask", *how)
         self.address = address

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.errors import CapabilityError, MissingExtraError
+from bgfmt.errors import CapabilityError, MissingExtraError, install_hint
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
 from bgfmt.solver.stored import Hands, room
@@ -30,7 +30,7 @@ def cuda() -> Any:
         simulated = _simulated()
         there = module.is_available()
     except ImportError:
-        install = "pip install '.[cuda]' in a checkout of bgfmt"
+        install = install_hint("cuda")
         raise MissingExtraError(f"a CUDA device needs numba-cuda: {install}", install) from None
     if not simulated and not there:
         raise CapabilityError("no CUDA device is at hand")

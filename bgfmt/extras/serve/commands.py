@@ -16,7 +16,7 @@ from bgfmt.analysis import library
 from bgfmt.cli import options
 from bgfmt.cli.asking import opened
 from bgfmt.cli.terminal import Progress, say
-from bgfmt.errors import NotCoveredError, extra
+from bgfmt.errors import NotCoveredError, extra, install_hint
 from bgfmt.extras.serve import page
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
@@ -91,7 +91,7 @@ def serve(
       bgfmt serve gnubg_ts0.bd gnubg_os0.bd
     """
     needed = "serving needs starlette, uvicorn and httptools"
-    server = extra("bgfmt.extras.serve.server", needed, "pip install '.[serve]' in a checkout of bgfmt")
+    server = extra("bgfmt.extras.serve.server", needed, install_hint("serve"))
     hosts, files = server.hosts_of(host, tuple(name.lower() for name in allow_host)), list(databases)
     if not files:
         with library.standing() as held:
@@ -167,5 +167,5 @@ def mcp(databases: tuple[str, ...]) -> None:
     """
     with opened(list(databases), None, None):  # what is wrong with them is said at once
         pass
-    install = "pip install '.[mcp]' in a checkout of bgfmt"
+    install = install_hint("mcp")
     extra("bgfmt.extras.serve.mcp", "this needs mcp and anyio", install).serve(databases)

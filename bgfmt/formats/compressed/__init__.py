@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from bgfmt import formats
-from bgfmt.errors import CorruptError
+from bgfmt import formats, jit
+from bgfmt.errors import CorruptError, require
 from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.formats.compressed import layout
@@ -69,6 +69,12 @@ class BgfmtTwoSided(Format[StoredEquities]):
         if len(facts_of(table)) > layout.MOST_FACTS:
             return f"{self.name} holds at most {layout.MOST_FACTS} bytes of facts"
         return table.check()
+
+    def check(self, table: StoredEquities, options: Options) -> None:
+        """As of every format; MissingExtraError where what packing takes is not installed."""
+        super().check(table, options)
+        if as_read(table, Reader) is None:
+            require("compressing a table", ("threadpoolctl", "large"), *jit.modules())
 
     def emit(self, table: StoredEquities, sink: Outlet, options: Options) -> None:
         reader = as_read(table, Reader)

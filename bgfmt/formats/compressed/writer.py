@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import extra
+from bgfmt.errors import extra, install_hint
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
@@ -83,7 +83,7 @@ def _strip(
 
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
-    threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", "pip install threadpoolctl")
+    threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", install_hint("large"))
     edges, groups = shape.edges(), shape.groups
     rows = numbers[edges[g] : edges[g + 1]]
     together = max(AT_ONCE, HELD // (2 * shape.columns * len(rows) ** 2))
