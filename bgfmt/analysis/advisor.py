@@ -9,6 +9,7 @@ answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -60,13 +61,16 @@ class Advisor:
     tables : databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None
     looks for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables. met : the
     match equity table, a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None. met_player : which
-    player of that table, 0 or 1, is on roll, None for the state's own numbers; it matters for uneven tables only.
+    player of that table, 0 or 1, is on roll where a query does not say it, None for the state's own numbers; it
+    matters for uneven tables only.
     calculate : "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
     limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
     where a one-sided table could estimate, more in a match. oracle : seconds of play-outs for a decision that is
     closer than the error of an estimate, 0 for none. outside : what `decide` does where nothing covers the
     position: "refuse" raises NotCoveredError, "rule" goes by `engines.PlainRule`, and an engine is asked. progress
     : called as ``progress(done, total)`` during a calculation.
+
+    An adviser does not change, so that threads may share it.
 
     Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
     the reason of each table, for a question that nothing answers.
@@ -86,8 +90,15 @@ class Advisor:
     ) -> None:
         self.library = Library.of(tables)
         self.sources = Sources(self.library, calculate, limit, progress, oracle)
-        self.met_player, self.outside = met_player, outside
+        self.outside = outside
+        self._met_player = met_player
         self._met = met
+
+    def with_outside(self, outside: Outside) -> Advisor:
+        """Return an adviser of the same sources that does this where nothing covers the position."""
+        other = copy(self)
+        other.outside = outside
+        return other
 
     def __enter__(self) -> Advisor:
         return self
@@ -106,15 +117,24 @@ class Advisor:
             self._met = mets.load(self._met or mets.DEFAULT)
         return self._met
 
-    def score(self, state: GameState) -> Score:
-        """The score of a match, with its cube, as the match equity table knows it."""
+    def player_of(self, state: GameState, met_player: int | None = None) -> int:
+        """Return which player of the match equity table is on roll, `met_player` where that is said."""
+        if met_player is not None:
+            return met_player
+        return state.turn if self._met_player is None else self._met_player
+
+    def score(self, state: GameState, *, met_player: int | None = None) -> Score:
+        """Return the score of a match, with its cube, as the match equity table knows it.
+
+        met_player : which player of an uneven table is on roll; by default as the adviser was made.
+        """
         if state.away is None:
             raise PositionError("there is no score in money play")
         if min(state.away) < 1:
             raise PositionError(f"the match to {state.length} is over")
         if state.crawford and 1 not in state.away:
             raise PositionError("in the Crawford game one side needs one point")
-        player = state.turn if self.met_player is None else self.met_player
+        player = self.player_of(state, met_player)
         if state.crawford:
             return Score(state.away, self.met, crawford=True, player=player)
         owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
@@ -199,8 +219,10 @@ class Advisor:
         """Chances and money equities before the roll, whatever the score, by the first source that has them."""
         return self.sources.equities(_going_on(state))
 
-    def cube(self, state: Asking) -> CubeAction:
-        """Whether to double and what to answer, for the cube as it lies; in a match at the score.
+    def cube(self, state: Asking, *, met_player: int | None = None) -> CubeAction:
+        """Return whether to double and what to answer, for the cube as it lies; in a match at the score.
+
+        met_player : as of `score`.
 
         Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
         What the rounding of a table could turn is calculated, up to the limit; what the error of an estimate could
@@ -213,7 +235,7 @@ class Advisor:
         if not state.money:
             from bgfmt.analysis import at_score
 
-            return at_score.cube(self.sources, state, self.score(state))
+            return at_score.cube(self.sources, state, self.score(state, met_player=met_player))
         found = self.equities(state)
         action = _action(found, state)
         if hyper is not None or action.error is None or action.exact or action.sure:
@@ -232,8 +254,11 @@ class Advisor:
         solved = self.sources.played(state, bool(state.jacoby), sure)
         return None if solved is None else whole(solved)
 
-    def scores(self, state: Asking, upto: int = 7) -> Grid:
-        """The cube actions of a position at all scores up to `upto`-away each, with the cube as it lies."""
+    def scores(self, state: Asking, upto: int = 7, *, met_player: int | None = None) -> Grid:
+        """Return the cube actions at all scores up to `upto`-away each, with the cube as it lies.
+
+        met_player : as of `score`.
+        """
         from bgfmt.analysis.ondemand import scores_grid
 
         state, sources = _going_on(state), self.sources
@@ -242,7 +267,7 @@ class Advisor:
             state.position,
             upto,
             met=self.met,
-            player=state.turn if self.met_player is None else self.met_player,
+            player=self.player_of(state, met_player),
             cube=state.cube_value,
             owner=state.owner,
         )
@@ -255,11 +280,14 @@ class Advisor:
 
     # -- plays -------------------------------------------------------------------------------------------
 
-    def plays(self, state: Asking, *, measure: str | None = None) -> RankedPlays:
+    def plays(
+        self, state: Asking, *, measure: str | None = None, met_player: int | None = None
+    ) -> RankedPlays:
         """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
 
         measure : "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless",
         "mean" or "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
+        met_player : as of `score`.
         """
         state = _going_on(state)
         position = state.position.check()
@@ -276,7 +304,8 @@ class Advisor:
             from bgfmt.analysis import at_score
 
             self.sources.hypergammon(state)  # which answers for money alone
-            ranked = at_score.plays(self.sources, state, self.score(state), plays)
+            score = self.score(state, met_player=met_player)
+            ranked = at_score.plays(self.sources, state, score, plays)
             if ranked is not None:
                 return ranked
             measure = "cubeless"

@@ -66,7 +66,8 @@ class Decider(Protocol):
 class Outside(Protocol):
     """A decider that can be told what to do where no table reaches."""
 
-    outside: Any
+    def with_outside(self, outside: Any) -> Decider:
+        """Return a decider that does this where no table reaches."""
 
 
 class EngineDecider:

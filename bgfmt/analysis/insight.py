@@ -85,52 +85,64 @@ def take_points(score: Score | None, cube: int, side: int = 1) -> tuple[float, f
     return dead, dead * (1 - take_points(score, 2 * cube, 1 - side)[1])
 
 
-def insight(state: GameState, advisor: Advisor) -> Insight | None:
-    """What lies behind the double in a state; None where something of it is not covered."""
-    held, state = advisor.met_player, replace(state.before_roll(), doubled=False)
-    first = 0 if held is None else held ^ state.turn  # the player of the table that player 0 is
+def insight(state: GameState, advisor: Advisor, *, met_player: int | None = None) -> Insight | None:
+    """Return what lies behind the double in a state; None where something of it is not covered.
+
+    met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
+    """
+    state = replace(state.before_roll(), doubled=False)
+    first = advisor.player_of(state, met_player) ^ state.turn  # the player of the table that player 0 is
     try:
         return _insight(state, advisor, first)
     except NotCoveredError:
         return None
-    finally:
-        advisor.met_player = held
 
 
 def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
-    rolls, losing, losers = [], {}, 0.0
-    passed: dict[Position, float] = {}  # the chance that the next double is passed, by the board after a play
+    rolls = []
+    losing = {}
+    losers = 0.0
+    passed: dict[
+        Position, float
+    ] = {}  # the probability that the next double is passed, by the board after a play
     for high, low, weight in ROLLS:
         equity, after = _rolled(state, (high, low), advisor, first)
         rolls.append((f"{high}{low}", equity))
         if after.position not in passed:
-            chance = float(not after.position.them.chequers)
-            for higher, lower, times in ROLLS if not chance else ():
-                answer = _rolled(after, (higher, lower), advisor, first)[1]
-                if answer.position.them.chequers:
-                    advisor.met_player = first ^ answer.turn
-                    chance += times / 36 * (not advisor.cube(answer).takes)
-            passed[after.position] = chance
+            passed[after.position] = _passed(after, advisor, first)
         losers += weight / 36 * passed[after.position]
         if passed[after.position]:
             losing[f"{high}{low}"] = passed[after.position]
-    advisor.met_player = first ^ state.turn
-    score = None if state.money else advisor.score(state)
+    player = first ^ state.turn
+    score = None if state.money else advisor.score(state, met_player=player)
     win = advisor.equities(state).win
-    if win is None:  # gammons are counted: the chance to win a match of one point
+    if win is None:  # gammons are counted: the probability to win a match of one point
         last: dict[str, Any] = dict.fromkeys(("jacoby", "beavers", "cube_owner"))
-        decisive = advisor.cube(replace(state, length=1, scores=(0, 0), cube_value=1, crawford=False, **last))
-        win = None if decisive.match is None else decisive.match.mwc.no_double
+        one_point = replace(state, length=1, scores=(0, 0), cube_value=1, crawford=False, **last)
+        decisive = advisor.cube(one_point, met_player=player).match
+        win = None if decisive is None else decisive.mwc.no_double
     if win is None:
         raise NotCoveredError("the chance to win is not known")
     dead, live = take_points(score, state.cube_value)
     return Insight(1 - win, dead, live, losers, losing, tuple(sorted(rolls, key=lambda roll: -roll[1])))
 
 
+def _passed(after: GameState, advisor: Advisor, first: int) -> float:
+    """Return the probability that the side that has just played doubles next and is passed, or has won."""
+    if not after.position.them.chequers:
+        return 1.0
+    chance = 0.0
+    for high, low, weight in ROLLS:
+        answer = _rolled(after, (high, low), advisor, first)[1]
+        if answer.position.them.chequers:
+            action = advisor.cube(answer, met_player=first ^ answer.turn)
+            chance += weight / 36 * (not action.takes)
+    return chance
+
+
 def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: int) -> tuple[float, GameState]:
-    """The equity of a roll's best play, and the state after it, the other side on roll."""
-    advisor.met_player = first ^ state.turn
-    best = advisor.plays(state.rolled(dice)).best
+    """Return the equity of a roll's best play, and the state after it, the other side on roll."""
+    best = advisor.plays(state.rolled(dice), met_player=first ^ state.turn).best
     if best is None or not isinstance(best.result, Position) or best.value is None:
         raise NotCoveredError("a roll without a play of known worth")
     sides = (best.result.us, best.result.them)

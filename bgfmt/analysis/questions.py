@@ -348,14 +348,20 @@ class PlayAnswer(Plain):
 
 
 def cube(
-    advisor: Advisor, state: GameState, *, scores: int | None = None, insight: bool | None = None
+    advisor: Advisor,
+    state: GameState,
+    *,
+    scores: int | None = None,
+    insight: bool | None = None,
+    met_player: int | None = None,
 ) -> CubeAnswer | MatchCubeAnswer | ScoresAnswer:
     """The cube action of a state, for money also with a centered cube and with the side on roll owning it.
 
     With `scores`: at all scores up to that many points away. With `insight`: what lies behind it, too.
+    met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
     """
     if scores is not None:
-        grid = advisor.scores(state, scores)
+        grid = advisor.scores(state, scores, met_player=met_player)
         return ScoresAnswer(
             state=state,
             grid=grid,
@@ -365,10 +371,11 @@ def cube(
         )
 
     def behind(action: CubeAction) -> Insight | None:
-        return insight_of(state, advisor) if insight and not action.approximate else None
+        wanted = insight and not action.approximate
+        return insight_of(state, advisor, met_player=met_player) if wanted else None
 
     if not state.money:
-        decided = advisor.cube(state).match
+        decided = advisor.cube(state, met_player=met_player).match
         assert decided is not None
         return MatchCubeAnswer(state=state, action=decided, insight=behind(decided))
     state = advisor.with_chequers(state)
@@ -399,12 +406,15 @@ def play(
     rolls: Iterable[Dice],
     measure: str | None = None,
     top: int | None = None,
+    met_player: int | None = None,
 ) -> PlayAnswer:
-    """The plays of each roll, best first, `top` at most of each."""
+    """Return the plays of each roll, best first, `top` at most of each; `met_player` as of `cube`."""
     if isinstance(asked, Side):
         ranked = {dice: advisor.side_plays(asked, dice, measure or "mean") for dice in rolls}
     else:
-        ranked = {dice: advisor.plays(asked.rolled(dice), measure=measure) for dice in rolls}
+        ranked = {
+            dice: advisor.plays(asked.rolled(dice), measure=measure, met_player=met_player) for dice in rolls
+        }
         if any(one.source == HYPERGAMMON for one in ranked.values()):
             asked = advisor.with_chequers(asked)
     several = [

@@ -68,8 +68,8 @@ class Limits:
         return cls(limit, limit, limit, limit, limit)
 
 
-#: for a single question that somebody waits for, about ten seconds of two cores: any nine chequers against nine on six
-#: points
+#: for a single question that somebody waits for, about ten seconds of two cores: any nine chequers against nine on
+#: six points
 ASKED = Limits(alone=100_000_000, beside=100_000_000, match=100_000_000, rolls=400_000_000)
 #: for who answers in the middle of a game: about a second
 PLAYING = Limits(match=24_000_000)

@@ -154,8 +154,8 @@ def options_of(*names: str) -> Callable[[F], F]:
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
     return several(
-        question_options(*early), limit_options("about ten seconds, see docs/ask.md"), question_options(*late), as_option,
-        part_option, gathered("settle", *names),
+        question_options(*early), limit_options("about ten seconds, see docs/ask.md"), question_options(*late),
+        as_option, part_option, gathered("settle", *names),
     )  # fmt: skip
 
 
@@ -362,6 +362,7 @@ def asides(
         lines.append("no insight: it takes a decision at one score that is not estimated")
     if state is None or not named:
         return lines
+    player = asked.met_player
     if isinstance(answer, ScoresAnswer):
         used = map(advisor.library.name, advisor.library.tables)
         return lines + [f"{name} is left aside: the cube at all scores is calculated" for name in used]
@@ -369,10 +370,12 @@ def asides(
         played, wanted = answer.first, "both sides' equities"
         if played.source == "forced":
             return lines
-        return lines + _left_aside(advisor, played.table, state, wanted if not played.met else CHANCES)
+        return lines + _left_aside(
+            advisor, played.table, state, wanted if not played.met else CHANCES, player
+        )
     if isinstance(answer, MatchCubeAnswer):
-        return lines + _left_aside(advisor, answer.action.table, state, CHANCES)
-    return lines + _left_aside(advisor, answer.equities.table, state, "both sides' cubeful equities")
+        return lines + _left_aside(advisor, answer.action.table, state, CHANCES, player)
+    return lines + _left_aside(advisor, answer.equities.table, state, "both sides' cubeful equities", player)
 
 
 def race_asides(advisor: Advisor, text: str, answer: SideRace | TwoRaces, named: object) -> list[str]:
@@ -398,7 +401,9 @@ def race_asides(advisor: Advisor, text: str, answer: SideRace | TwoRaces, named:
     return lines
 
 
-def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: str) -> list[str]:
+def _left_aside(
+    advisor: Advisor, used: str | None, state: GameState, wanted: str, met_player: int | None
+) -> list[str]:
     """Why tables that were named do not answer, a line each.
 
     That is said of all where none of them has been used, and always of a table of another game.
@@ -410,7 +415,7 @@ def _left_aside(advisor: Advisor, used: str | None, state: GameState, wanted: st
         if isinstance(table, MatchScore) and not state.money:
             from bgfmt.analysis import at_score
 
-            reason = at_score.refusal(table, position, advisor.score(state))
+            reason = at_score.refusal(table, position, advisor.score(state, met_player=met_player))
         elif not isinstance(table, HyperSides):
             reason = used is None and choose.not_covered([table], position.us, position.them, wanted=wanted)
         if reason and name != used:

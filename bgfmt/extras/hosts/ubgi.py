@@ -174,7 +174,7 @@ class Engine:
         elif (outside := re.fullmatch("name outside value (rule|refuse)", said)) and isinstance(
             self.advisor, Outside
         ):
-            self.advisor.outside = outside[1]
+            self.advisor = self.advisor.with_outside(outside[1])
         else:
             raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
         return []

@@ -126,7 +126,7 @@ class Answers:
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
         return self.calculated(
             asked,
-            lambda adviser: questions.cube(adviser, state, **asked.own("cube")),
+            lambda adviser: questions.cube(adviser, state, met_player=asked.met_player, **asked.own("cube")),
             lambda answer: grid or (_sure_cube(answer) and not asked.insight),  # it asks hundreds
             match=grid or not state.money,
         )
@@ -139,7 +139,9 @@ class Answers:
         about, rolls = questions.rolls_of(text, asked.roll, asked)
         return self.calculated(
             asked,
-            lambda adviser: questions.play(adviser, about, rolls, **asked.own("play")),
+            lambda adviser: questions.play(
+                adviser, about, rolls, met_player=asked.met_player, **asked.own("play")
+            ),
             lambda answer: not any(one.approximate for one in answer.ranked.values()),
             match=isinstance(about, GameState) and not about.money,
         )
@@ -276,7 +278,7 @@ class Answers:
         if match:
             limit = MATCH_LIMIT if limit is None else min(limit, MATCH_LIMIT)
         oracle = float(calculate and asked.oracle is True)
-        key = (asked.table, asked.met, asked.met_player, asked.extend_met, calculate, limit, oracle)
+        key = (asked.table, asked.met, asked.extend_met, calculate, limit, oracle)
         found = self._advisers.get(key)
         if found is not None:
             return found
@@ -288,7 +290,6 @@ class Answers:
         adviser = Advisor(
             Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
             met=met,
-            met_player=asked.met_player or 0,
             calculate="all" if calculate else "nothing",
             limit=limit,
             oracle=oracle,

@@ -288,57 +288,62 @@ class Judge(AbstractContextManager["Judge"]):
 
     def judge(self, decision: Decision) -> Judgement:
         """The judgement of one decision, as `judge`, and the luck of a roll."""
-        self.advisor.met_player = self.met_player ^ decision.state.turn
-        one = judge(decision, self.advisor)
+        player = self.met_player ^ decision.state.turn
+        one = judge(decision, self.advisor, met_player=player)
         if decision.kind == "play" and one.bounded:
-            one = replace(one, luck=self._luck(one))
+            one = replace(one, luck=self._luck(one, player))
         elif one.error and one.method == "exact":
-            one = replace(one, insight=insight(decision.state, self.advisor))
+            one = replace(one, insight=insight(decision.state, self.advisor, met_player=player))
         if self.records:
-            one = replace(one, **_for_records(one, self.advisor))
+            one = replace(one, **_for_records(one, self.advisor, player))
         return one
 
-    def _luck(self, one: Judgement) -> float | None:
+    def _luck(self, one: Judgement, player: int) -> float | None:
         """The best equity after the roll less that before it, which is the mean of all rolls."""
         state = one.decision.state.before_roll()
         if state.money and not state.cube_in_use:
             mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
         else:
-            mean, known = (action := self.advisor.cube(state)).no_double, action.error is not None
+            mean, known = (
+                (action := self.advisor.cube(state, met_player=player)).no_double,
+                action.error is not None,
+            )
         return one.best_equity - mean if known and one.best_equity is not None else None
 
 
-def judge(decision: Decision, advisor: Advisor) -> Judgement:
-    """The judgement of one decision as an adviser answers it.
+def judge(decision: Decision, advisor: Advisor, *, met_player: int | None = None) -> Judgement:
+    """Return the judgement of one decision as an adviser answers it.
 
+    met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
     NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
     cannot be.
     """
-    return _play(decision, advisor) if decision.kind == "play" else _cube(decision, advisor)
+    by_kind = _play if decision.kind == "play" else _cube
+    return by_kind(decision, advisor, advisor.player_of(decision.state, met_player))
 
 
-def _for_records(one: Judgement, advisor: Advisor) -> dict[str, Any]:
+def _for_records(one: Judgement, advisor: Advisor, player: int) -> dict[str, Any]:
     """The ranking of a judgement, or its equity without a cube."""
     state, played = one.decision.state, one.decision.played
     if one.decision.kind != "play":
         return {"cubeless": advisor.equities(state.before_roll()).cubeless}
     if played is None:
         return {}
-    several = enumerate(advisor.plays(state).plays)
+    several = enumerate(advisor.plays(state, met_player=player).plays)
     best = [play for place, play in several if place < BEST_PLAYS or play.result == played.result]
     without = {play.result: play.value for play in advisor.plays(state, measure="cubeless").plays}
     ranking = [(p.moves, p.value or 0.0, without[p.result] or 0.0) for p in best]
     return {"ranking": tuple(ranking)}
 
 
-def _play(decision: Decision, advisor: Advisor) -> Judgement:
+def _play(decision: Decision, advisor: Advisor, player: int) -> Judgement:
     state = decision.state
-    ranked = advisor.plays(state)
+    ranked = advisor.plays(state, met_player=player)
     best = ranked.best
     if best is None:
         raise NotCoveredError(f"{state.position}: no chequer can move")
     errors = ranked.max_error
-    common: dict[str, Any] = _origin(state, ranked, advisor) | {
+    common: dict[str, Any] = _origin(state, ranked, advisor, player) | {
         "choices": len(ranked.plays),
         "measure": ranked.measure,
         "max_error": errors and {"equity" if key == "value" else key: x for key, x in errors.items()},
@@ -390,13 +395,13 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
 
 
 def _origin(
-    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, *, on_roll: bool = True
+    state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, player: int, *, on_roll: bool = True
 ) -> dict[str, Any]:
     """Where the numbers of an answer come from, what they say of gammons, and the ends of their scale.
 
     on_roll : whether the side on roll decides.
     """
-    ends = None if state.money else advisor.score(state).ends
+    ends = None if state.money else advisor.score(state, met_player=player).ends
     gammons = "ignored" if answer.source == TwoSided.kind else "counted"
     if answer.source != HYPERGAMMON and not state.position.gammons:
         gammons = "none"
@@ -408,9 +413,9 @@ def _origin(
 # -- the cube --------------------------------------------------------------------------------------------
 
 
-def _cube(decision: Decision, advisor: Advisor) -> Judgement:
+def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
     state, did, doubling = decision.state, decision.kind, decision.kind in DOUBLING
-    action = advisor.cube(state if doubling else replace(state, doubled=True))
+    action = advisor.cube(state if doubling else replace(state, doubled=True), met_player=player)
     decided, note, error = action.match, "", None if action.error is None else {"equity": action.error}
     if decided is None:
         numbers = CubeNumbers(action.no_double, action.double_take, action.double_pass, action.double_beaver)
@@ -418,14 +423,14 @@ def _cube(decision: Decision, advisor: Advisor) -> Judgement:
             numbers = numbers._replace(beaver=2 * numbers.taken)
         sure = action.sure_double if doubling else action.sure_take
     else:
-        mwc, note = _chances(state, decided, advisor)
+        mwc, note = _chances(state, decided, advisor, player)
         emg = decided.score.emg
         numbers = CubeNumbers(emg(mwc.rolling), emg(mwc.taken), emg(mwc.passed))
         error = error and error | {"mwc": decided.mwc_error}
     worth = numbers.choices(doubling)
     best = max(worth, key=lambda name: (worth[name], name == did))
     loss = worth[best] - worth[did]
-    more = _origin(state, action, advisor, on_roll=doubling)
+    more = _origin(state, action, advisor, player, on_roll=doubling)
     more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
     if decided is not None:
         chances = mwc.choices(doubling, 1.0)
@@ -460,7 +465,7 @@ def _cube_of_file(
     )
 
 
-def _chances(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[CubeNumbers, str]:
+def _chances(state: GameState, decided: MatchCube, advisor: Advisor, player: int) -> tuple[CubeNumbers, str]:
     """Return the match winning chances of the side on roll for each choice, and a note."""
     mwc = decided.mwc
     if mwc.double_take is not None and mwc.double_pass is not None:
@@ -468,7 +473,8 @@ def _chances(state: GameState, decided: MatchCube, advisor: Advisor) -> tuple[Cu
     # doubled all the same: with a dead cube, which the other side may then turn
     note = "; ".join(decided.notes[:1]).rstrip(".").lower()
     value, owner = 2 * state.cube_value, 1 - state.turn
-    turned = advisor.cube(replace(state, doubled=False, cube_value=value, cube_owner=owner, crawford=False))
+    other = replace(state, doubled=False, cube_value=value, cube_owner=owner, crawford=False)
+    turned = advisor.cube(other, met_player=player)
     assert turned.match is not None
     passed = decided.score.after(0, state.cube_value)
     return CubeNumbers(mwc.no_double, turned.match.mwc.no_double, passed), note
