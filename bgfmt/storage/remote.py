@@ -15,10 +15,10 @@ import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock, RLock, Thread
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -72,7 +72,8 @@ def open_url(
     cache_pages : how many are kept, by default 16 MiB of them.
     whole_bytes : a file of at most this size is read whole where that is needed: from a server without ranges, or
         for a format that is not read by range.
-    timeout : seconds for one request. retries : further tries after a network failure, 429 or 5xx.
+    timeout : seconds for one request, its answer included. retries : further tries after a network failure, 429 or
+        5xx, none once `timeout` seconds have gone by.
     cache : a folder in which pages are kept for other processes and later ones; by default that of the environment
         variable BGFMT_CACHE, else none.
 
@@ -319,16 +320,39 @@ def tried(ask: Callable[..., T]) -> Callable[..., T]:
     """A question to a server that is tried again after failures of the network."""
 
     def asking(web: Web, *numbers: int) -> T:
+        begun = time.monotonic()
         for tries in range(web.retries + 1):
             try:
-                return ask(web, *numbers)
+                return _within(web, lambda: ask(web, *numbers))
             except _Again as again:
-                if tries == web.retries or again.delay > web.timeout:
+                late = time.monotonic() - begun >= web.timeout
+                if tries == web.retries or late or again.delay > web.timeout:
                     raise again.error from None
                 time.sleep(max(0.25 * 2**tries, again.delay))
         raise AssertionError
 
     return asking
+
+
+def _within(web: Web, ask: Callable[[], T]) -> T:
+    """Return what a request gives; after `timeout` seconds in all a failure worth another try.
+
+    The timeouts of sockets start again with every byte, so that a slow server would never be given up.
+    """
+    found: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(ask())
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=work, daemon=True, name="bgfmt-request").start()
+    try:
+        return found.result(web.timeout)
+    except TimeoutError:
+        text = f"the answer was not there after {web.timeout:g} seconds"
+        raise _Again(NetworkError(f"{web.name}: {text}")) from None
 
 
 class Web:
@@ -382,6 +406,9 @@ class Web:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
             self.size, self.seen = total, mark(response)
             return self._body(response, 0, min(size, total)), None
+        except BaseException:
+            response.close()  # some of its body may not be read
+            raise
         finally:
             response.release_conn()
 
@@ -395,6 +422,9 @@ class Web:
                 text = "the file was replaced while it was read; open it again"
                 raise SourceChangedError(f"{self.name}: {text}")
             return self._body(response, offset, size)
+        except BaseException:
+            response.close()  # some of its body may not be read
+            raise
         finally:
             response.release_conn()
 
@@ -414,7 +444,7 @@ class Web:
             raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
         if response.status in (200, 206, 416):
             return response
-        response.release_conn()
+        response.close()  # its body is not read
         failed = NetworkError(f"{self.name}: the server answered {response.status}", response.status)
         if response.status == 429 or response.status >= 500:
             delay = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -261,6 +264,34 @@ def test_cut_connections_and_busy_servers() -> None:
             bgfmt.open(server.url)
         assert failed.value.status == 404
         assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("slow", ["head", "body"])
+def test_a_server_that_sends_a_byte_now_and_then_is_given_up(slow: str) -> None:
+    """Every byte comes in time, all of them would take an hour."""
+    head = b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-65535/100000\r\nContent-Length: 65536\r\n\r\n"
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while not ended.is_set():
+                    connection, _ = server.accept()
+                    with contextlib.suppress(OSError), connection:
+                        connection.recv(10_000)
+                        if slow == "body":
+                            connection.sendall(head)
+                        while not ended.wait(0.05):
+                            connection.sendall(b"H")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.getsockname()[1]}/t.bd"
+            with pytest.raises(NetworkError, match=r"the answer was not there after 0\.5 seconds"):
+                bgfmt.open(address, timeout=0.5, retries=5)
+        finally:
+            ended.set()
 
 
 def test_a_file_that_is_replaced() -> None:
