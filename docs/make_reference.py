@@ -161,7 +161,7 @@ def commands_page() -> str:
     """The page of the commands: the help of each."""
     import click
 
-    from bgfmt.cli import ORDER, cli
+    from bgfmt.cli import cli
 
     lines = ["# Command reference", "", "The help of every command, as `bgfmt COMMAND --help` prints it.", ""]
 
@@ -178,7 +178,7 @@ def commands_page() -> str:
 
     settings: dict[str, Any] = {"terminal_width": 100, **cli.context_settings}
     top = click.Context(cli, info_name="bgfmt", **settings)
-    for name in ORDER:
+    for name in cli.list_commands(top):
         found = cli.get_command(top, name)
         if found is not None:
             add(found, f"bgfmt {name}", top)

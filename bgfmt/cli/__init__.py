@@ -20,25 +20,31 @@ import click
 
 from bgfmt import __version__, errors
 from bgfmt.cli import options
+from bgfmt.cli.sections import OTHER, SECTIONS, section_of
 from bgfmt.cli.terminal import say, telling_of_compiling
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 from bgfmt.tables.registry import Door, doors
 
 GROUP = "bgfmt.commands"
-#: the order of `bgfmt --help`; commands of other packages follow by name
-ORDER = (
-    "info", "lookup", "dump", "convert", "formats", "solve", "verify", "repair", "diff", "race", "cube", "play",
-    "id", "met", "study", "gnubg", "gnubg-external", "matches", "annotate", "judge", "engine", "ubgi", "serve",
-    "site", "mcp", "new-format",
-)  # fmt: skip
 
 
 class Commands(click.Group):
     """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        place = {name: number for number, name in enumerate(ORDER)}
-        return sorted(doors(GROUP), key=lambda name: (place.get(name, len(ORDER)), name))
+        return sorted(doors(GROUP))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by section, with whole descriptions."""
+        listed: dict[str, list[tuple[str, str]]] = {title: [] for title in (*SECTIONS, OTHER)}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                listed[section_of(command)].append((name, command.get_short_help_str(limit=200)))
+        for title, rows in listed.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         door = doors(GROUP).get(cmd_name)
@@ -69,7 +75,18 @@ def _loaded(entry: Door) -> click.Command:
     )  # fmt: skip
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+EPILOG = """\b
+Examples:
+  bgfmt cube "0 1 0 0 1 / 0 1 1"
+  bgfmt COMMAND --help
+The documents are in docs/ of the source; docs/index.md lists them."""
+
+
+@click.group(
+    cls=Commands,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="bgfmt", message="%(prog)s %(version)s")
 def cli() -> None:
     """Read, write, convert, verify and regenerate backgammon bearoff databases."""

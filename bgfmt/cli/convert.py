@@ -10,10 +10,12 @@ import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, echo_made, say
 from bgfmt.files.database import WORDS
 
 
+@section("Files")
 @click.command()
 @click.argument("source", type=click.Path(), metavar="SRC")
 @click.argument("destination", type=click.Path(), metavar="DST")

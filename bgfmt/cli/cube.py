@@ -10,11 +10,13 @@ from bgfmt.analysis import questions
 from bgfmt.analysis.answers import COLUMNS
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.cli import asking, options
+from bgfmt.cli.sections import section
 from bgfmt.game.drawing import many
 from bgfmt.game.identifiers import says_cube
 from bgfmt.game.state import GameState
 
 
+@section("Query")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(

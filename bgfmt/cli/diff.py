@@ -6,9 +6,11 @@ import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 
 
+@section("Files")
 @click.command()
 @click.argument("a", type=click.Path(), metavar="A")
 @click.argument("b", type=click.Path(), metavar="B")

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.tables import Column, Listing, Table
 
 CHUNK = 1 << 13
 
 
+@section("Files")
 @click.command()
 @click.argument("file", type=click.Path())
 @click.option(

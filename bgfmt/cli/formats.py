@@ -8,9 +8,11 @@ import click
 
 from bgfmt import formats as registry
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 
 
+@section("Files")
 @click.command()
 @options.json_option
 def formats(as_json: bool) -> None:

@@ -10,6 +10,7 @@ import click
 
 from bgfmt.cli import options
 from bgfmt.cli.asking import note
+from bgfmt.cli.sections import section
 from bgfmt.errors import PositionError
 from bgfmt.game import identifiers as ids
 from bgfmt.game.board import Position, Side, count
@@ -49,6 +50,7 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
 }
 
 
+@section("Query")
 @click.command(name="id")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT")
 @click.option("--to", "form", type=click.Choice([*FORMS, "number"]), help="This form alone.")

@@ -8,11 +8,13 @@ import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import BgfmtError
 from bgfmt.storage.blocks import digests_of
 
 
+@section("Files")
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @options.as_option

@@ -8,6 +8,7 @@ import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import NotCoveredError
 from bgfmt.game.board import Position, Side
@@ -15,6 +16,7 @@ from bgfmt.game.identifiers import parse_position, parse_side
 from bgfmt.tables import Table
 
 
+@section("Query")
 @click.command()
 @click.argument("file", type=click.Path())
 @click.argument("positions", nargs=-1, required=True, metavar="POSITION...")

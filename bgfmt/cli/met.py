@@ -10,6 +10,7 @@ import click
 
 from bgfmt import met as tables
 from bgfmt.cli import options, terminal
+from bgfmt.cli.sections import section
 from bgfmt.met import Met, gnubg_xml, ini
 from bgfmt.storage import create
 
@@ -17,6 +18,7 @@ SHOWN = 10
 ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
 
 
+@section("Query")
 @click.command()
 @click.argument("table", default="", metavar="[NAME|FILE]")
 @click.argument("other", default="", metavar="[NAME|FILE]")

@@ -9,11 +9,13 @@ import click
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import PLAYED, RankedPlay
 from bgfmt.cli import asking, options
+from bgfmt.cli.sections import section
 
 EQUITIES = ("money", "cubeless", "match")
 AS_GOOD = 5e-7
 
 
+@section("Query")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
 @asking.options_of(*questions.own("play"), *questions.STATE, "oracle", *questions.MET)

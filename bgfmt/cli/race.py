@@ -9,9 +9,11 @@ import click
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import SideRace, within
 from bgfmt.cli import asking, options, terminal
+from bgfmt.cli.sections import section
 from bgfmt.errors import NotCoveredError
 
 
+@section("Query")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option(

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import click
 
-import bgfmt
 from bgfmt import jit
 from bgfmt import met as tables
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, clock, echo_made, say, size
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.solve import solve_table
@@ -25,13 +25,28 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import workers_for
 from bgfmt.tables.registry import doors
 
+__all__ = [
+    "common_options",
+    "echo_sweep",
+    "memory_option",
+    "parse_numbers",
+    "parse_size",
+    "recipe_option",
+    "report_interrupt",
+    "run_solver",
+    "show_making",
+    "solve",
+]
+
+#: entry points of commands of `bgfmt solve` that extras have
+COMMANDS = "bgfmt.solve_commands"
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
 TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
 
 
 #: options of every kind of solve
-common = options.several(
+common_options = options.several(
     click.option("-o", "--output", type=click.Path(), help="The file to make."),
     click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
     options.quiet_option,
@@ -58,13 +73,15 @@ def memory_option(text: str) -> Callable[[F], F]:
 
 
 class Solvers(click.Group):
-    """The solvers with options of their own; every other one is asked for by its name and ``PxC``."""
+    """Commands of the solvers with options of their own, of extras too; any other one takes its name and ``PxC``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *doors(registry.GROUP)})
+        return sorted({*super().list_commands(ctx), *doors(COMMANDS), *doors(registry.GROUP)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in doors(COMMANDS):
+            command = doors(COMMANDS)[cmd_name].load()
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:
@@ -99,13 +116,14 @@ def plain_command(name: str, about: str) -> click.Command:
     @click.command(name, help=about)
     @click.argument("size", metavar="PxC")
     @click.option("--recipe", metavar="NAME", help="The recipe (default: the first of its kind).")
-    @common
+    @common_options
     def command(size: str, **common: Any) -> None:
-        _run(name, *_parsed(size, SIZE, "points x chequers, such as 6x8"), **common)
+        run_solver(name, *parse_numbers(size, SIZE, "points x chequers, such as 6x8"), **common)
 
     return command
 
 
+@section("Solve and verify")
 @click.group(cls=Solvers)
 def solve() -> None:
     """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
@@ -122,7 +140,7 @@ def solve() -> None:
 @memory_option(
     "Memory to take at most, such as 6G; the rest lies in a mapped file beside OUTPUT until the end."
 )
-@common
+@common_options
 def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:
     """Distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
 
@@ -130,14 +148,14 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
     Example:
       bgfmt solve one-sided 6 -o gnubg_os0.bd
     """
-    points, named = _parsed(
+    points, named = parse_numbers(
         f"{size}x{chequers or 15}" if size.isdecimal() else size, SIZE, "a number of points, such as 6"
     )
     if chequers not in (None, named):
         raise click.UsageError(f"{size} says {named} chequers, and --chequers {chequers}")
     if normal_dist:
         common |= {"compressed": None}
-    _run("normal-distribution" if normal_dist else "one-sided", points, named, **common)
+    run_solver("normal-distribution" if normal_dist else "one-sided", points, named, **common)
 
 
 @solve.command("two-sided")
@@ -146,7 +164,7 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
 @no_option("--no-header", "header", "Leave out the 40 header bytes (makebearoff -H).")
 @recipe_option("gnubg", "exact")
 @through_a_store
-@common
+@common_options
 def two_sided(size: str, **common: Any) -> None:
     """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
@@ -164,7 +182,7 @@ def two_sided(size: str, **common: Any) -> None:
 @click.option("--jacoby", is_flag=True, help="Gammons count for nothing while the cube is centered.")
 @recipe_option("gammons", "exact")
 @through_a_store
-@common
+@common_options
 def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
     """Money equities of both sides that count gammons: who loses with all fifteen chequers loses two points.
 
@@ -180,11 +198,11 @@ def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
     if scratch is not None and any(common[name] is not None for name in (*TILES, "memory")):
         text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         raise click.UsageError(text)
-    _run(name, *_sized(size), scratch=scratch, **common)
+    run_solver(name, *parse_size(size), scratch=scratch, **common)
 
 
 @solve.command("mean-rolls")
-@common
+@common_options
 def mean_rolls(**common: Any) -> None:
     """Peelle's table: the mean rolls of 54,264 positions, as the J component file of his article.
 
@@ -192,69 +210,7 @@ def mean_rolls(**common: Any) -> None:
     Example:
       bgfmt solve mean-rolls -o bgns.ijf
     """
-    _run("mean-rolls", 6, 15, **common)
-
-
-@solve.command("bkg")
-@click.option("--domain", type=click.Choice(["union", "intersection"]), default="union", show_default=True)
-@recipe_option("bkg", "exact")
-@common
-def bkg(domain: str, **common: Any) -> None:
-    """Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
-
-    The domain is up to 8 men or up to 25 pips (union), or both (intersection, 1,724). Recipe bkg has six decimals
-    and is written as text (.bkg), exact has float64 (.bkb, .npz).
-
-    \b
-    Example:
-      bgfmt solve bkg -o gillogly.bkg
-    """
-    _run("bkg", 6, 15 if domain == "union" else 8, **common)
-
-
-@solve.command("expected-points")
-@click.argument("size", metavar="NxM")
-@recipe_option("points", "exact")
-@memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
-@common
-def expected_points(size: str, **common: Any) -> None:
-    """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
-
-    The data base of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
-    points has six decimals and is written as text (.points), exact has float64 (.npz).
-
-    \b
-    Example:
-      bgfmt solve expected-points 3x3 -o 3x3.points
-    """
-    _run("expected-points", *_sized(size), **common)
-
-
-@solve.command("gnubg-2001")
-@click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
-@options.quiet_option
-@options.force_option
-@options.json_option
-def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
-    """The gnubg.bd of GNU Backgammon from May 2001 to November 2002.
-
-    A one-sided table of 6 points and 15 chequers, a two-sided one of 6 points and 6 chequers behind it, no header.
-
-    \b
-    Example:
-      bgfmt solve gnubg-2001 -o gnubg.bd
-    """
-    with _making(output, quiet, " tables"):
-        bgfmt.solve("gnubg-2001", 6, 15, output, force=force)
-    if as_json:
-        options.echo_written(output)
-
-
-@solve.command("expected-rolls", hidden=True)
-@common
-def expected_rolls(**common: Any) -> None:
-    """The old name of mean-rolls."""
-    _run("mean-rolls", 6, 15, **common)
+    run_solver("mean-rolls", 6, 15, **common)
 
 
 @solve.command("match")
@@ -269,7 +225,7 @@ def expected_rolls(**common: Any) -> None:
 )  # fmt: skip
 @click.option("--extend-met", is_flag=True, help="Beyond the table go on by the normal distribution.")
 @recipe_option("match", "exact")
-@common
+@common_options
 def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
     """Match winning chances of both sides at one score, for every live state of the cube.
 
@@ -281,80 +237,13 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
       bgfmt solve match 6x6 --away 5-9 -o 5-9.bgm
       bgfmt solve match 6x8 --away 3-3 --met g11 --plan
     """
-    points, chequers = _parsed(size, SIZE, "points x chequers, such as 6x8")
-    needed = _parsed(away, r"(\d{1,3})-(\d{1,3})", "the points that either side needs, such as 5-9")
+    points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
+    needed = parse_numbers(away, r"(\d{1,3})-(\d{1,3})", "the points that either side needs, such as 5-9")
     table = tables.load(met or tables.DEFAULT, extend=extend_met)
-    _run("match", points, chequers, away=needed, met=table, **common)
+    run_solver("match", points, chequers, away=needed, met=table, **common)
 
 
-@solve.command("hypergammon")
-@click.argument("chequers", type=click.Choice(["1", "2", "3"]))
-@recipe_option("gnubg", "exact")
-@click.option(
-    "--threshold", type=click.FloatRange(0, 1), help="Sweep until no number changes by more (makehyper -t)."
-)
-@click.option(
-    "--restart", type=click.Path(), metavar="FILE", help="Begin with this file's numbers (makehyper -r)."
-)
-@click.option("--resume", is_flag=True, help="Go on from the state that an ended run left in OUTPUT.sweeps.")
-@common
-def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
-    """Chances and money equities of all positions of 1, 2 or 3 chequers a side, contact included.
-
-    Sweeps over all positions until no number changes by more than the threshold: 1e-5 as makehyper's, 1e-12 under
-    recipe exact. Two chequers take a second, three some minutes and 1.1 GB (2.8 GB under exact).
-
-    \b
-    Examples:
-      bgfmt solve hypergammon 2 -o hyper2.bd
-      bgfmt solve hypergammon 3 --recipe exact -o hyper3.npz
-    """
-    _run("hypergammon", 25, int(chequers), quiet=quiet, sweeping=None if quiet else _echo_sweep, **common)
-
-
-@solve.command("hypergammon-met")
-@click.argument("length", type=click.IntRange(1, 64))
-@click.option(
-    "--table", type=click.Path(), metavar="FILE",
-    help="A hypergammon table (default: one of recipe exact, solved).",
-)  # fmt: skip
-@click.option(
-    "--chequers", type=click.Choice(["1", "2", "3"]), help="Chequers of the table that is solved (default: 3).",
-)  # fmt: skip
-@click.option(
-    "--cube-efficiency", "live", type=click.FloatRange(0, 1),
-    help="From 0, a dead cube, to 1, a live one (default: 2/3).",
-)  # fmt: skip
-@click.option("--exact", is_flag=True, help="Solve every score with its cube, by no model.")
-@click.option("--resume", is_flag=True, help="Go on from OUTPUT.scores, which an ended exact run left.")
-@click.option("-o", "--output", type=click.Path(), required=True, help="The XML file to make.")
-@options.quiet_option
-@options.threads_option
-@options.force_option
-def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
-    """A match equity table for hypergammon, of matches up to LENGTH points, as gnubg's XML ("set met FILE").
-
-    From how often the opening position of the table wins and loses gammons and backgammons; exact, by solving every
-    score, which takes minutes with one or two chequers and days with three. OUTPUT.scores keeps what is solved: after
-    an interrupt --resume goes on from it, and --force starts anew.
-
-    \b
-    Examples:
-      bgfmt solve hypergammon-met 15 --table hyper3.npz -o hypergammon.xml
-      bgfmt solve hypergammon-met 9 --exact --chequers 2 -o hyper2.xml
-    """
-    if how["table"] is not None and chequers is not None:
-        raise click.UsageError("--chequers says what to solve; --table is solved already")
-    how |= {"sweeping": None if quiet else _echo_sweep, "live": live}
-    how["solving"] = None if quiet else say
-    try:
-        with _making(output, quiet):
-            bgfmt.solve("hypergammon-met", 25, int(chequers or 3), output, **how)
-    except KeyboardInterrupt as error:
-        _interrupted(error, f"{output}.scores")
-
-
-def _parsed(text: str, pattern: str, expected: str) -> tuple[int, int]:
+def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
     """The two numbers of a text."""
     match = re.fullmatch(pattern, text)
     if not match:
@@ -362,15 +251,15 @@ def _parsed(text: str, pattern: str, expected: str) -> tuple[int, int]:
     return int(match.group(1)), int(match.group(2))
 
 
-def _sized(size: str) -> tuple[int, int]:
+def parse_size(size: str) -> tuple[int, int]:
     """Points and chequers of a two-sided table, as written."""
-    points, chequers = _parsed(size, SIZE, "points x chequers, such as 6x8")
+    points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
     return points, chequers
 
 
-def _run(
+def run_solver(
     name: str,
     points: int,
     chequers: int,
@@ -403,7 +292,7 @@ def _run(
             )  # fmt: skip
     except KeyboardInterrupt as error:
         kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.beside}")
-        _interrupted(error, kept if solver.beside else "")
+        report_interrupt(error, kept if solver.beside else "")
     if as_json:
         options.echo_written(path)
     if quiet:
@@ -423,7 +312,7 @@ def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
 
 
 @contextmanager
-def _making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
+def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
     """The progress of making a file, and what was made."""
     began = time.monotonic()
     with _progress(quiet, unit):
@@ -432,7 +321,7 @@ def _making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
         echo_made(path, began)
 
 
-def _interrupted(error: KeyboardInterrupt, kept: str) -> None:
+def report_interrupt(error: KeyboardInterrupt, kept: str) -> None:
     """Say what goes on from the file of an interrupted run, where there is one."""
     if not os.path.exists(kept):
         raise error
@@ -441,7 +330,7 @@ def _interrupted(error: KeyboardInterrupt, kept: str) -> None:
     raise click.exceptions.Exit(130) from None
 
 
-def _echo_sweep(sweep: int, change: float) -> None:
+def echo_sweep(sweep: int, change: float) -> None:
     say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
 
 

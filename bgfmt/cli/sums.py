@@ -8,6 +8,7 @@ import re
 import click
 
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create, open_source
@@ -20,6 +21,7 @@ LISTED = re.compile(rf"\\?(?:({DIGEST})[ \t]+\*?(.+)|(?:SHA256|MD5) \((.+)\) = (
 SHOWN_BLOCKS = 20
 
 
+@section("Files")
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option(

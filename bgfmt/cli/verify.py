@@ -15,6 +15,7 @@ import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, clock, say
 from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create
@@ -27,6 +28,7 @@ SHOWN = 5  # findings that are shown
 COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 
 
+@section("Solve and verify")
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
@@ -153,6 +155,7 @@ def _sha256(path: str) -> str:
         return ""
 
 
+@section("Solve and verify")
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option(

@@ -12,14 +12,17 @@ from dataclasses import dataclass, fields
 from typing import Any, Self, TypeVar
 
 from bgfmt.tables import Table
+from bgfmt.tables.registry import doors
 
 Fact = str | int | bool
 T = TypeVar("T")
-#: recipes that a file may name; any other name is an error of the file
-RECIPES = (
-    "gnubg", "bgsage", "exact", "gnubg-2001", "match", "gammons", "gnubg-heuristic", "gnubg-heuristic-2009", "bkg",
-    "points",
-)  # fmt: skip
+#: recipes that a file may name though no solver follows them
+MORE_RECIPES = ("gnubg-2001",)
+
+
+def known_recipes() -> tuple[str, ...]:
+    """Return the names of recipes that a file may state; any other name is an error of the file."""
+    return (*MORE_RECIPES, *doors("bgfmt.recipes"))
 
 
 class Record:
@@ -130,7 +133,7 @@ def unknown(table: Table) -> Iterator[str]:
     policy = getattr(table, "gammon_policy", "")
     if policy not in ("", "race"):
         yield f"the gammon policy {policy!r}, which is none that bgfmt knows"
-    if table.recipe and table.recipe not in RECIPES:
+    if table.recipe and table.recipe not in known_recipes():
         yield f"the recipe {table.recipe!r}, which is none that bgfmt knows"
     for record in table.carried:
         text = record.odd(table) if isinstance(record, Record) else None

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
 from bgfmt.formats.base import Apart, Extent, Fault, Format, Head, Options, Reading
-from bgfmt.formats.records import RECIPES
+from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.storage.chunks import MOST_META, ROOT, SUM, ChunkStore, chunks_of
@@ -235,7 +235,7 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
             at = next((k for k, (a, b) in enumerate(zip(own, text, strict=False)) if a != b), len(text))
             expected, other = own[at : at + 20], text[at : at + 20]
             yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
-    if spec.recipe not in RECIPES:
+    if spec.recipe not in known_recipes():
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
     for key, kind in store.places.strangers()[:MAX_STRANGERS]:
         yield Fault(0, 1, repr(key)[:60], "no such piece", kind)

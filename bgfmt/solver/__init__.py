@@ -9,34 +9,10 @@ Importing it does not import numba; solving does.
 
 from __future__ import annotations
 
-from typing import Any
-
 from bgfmt.solver.machine import Plan
 from bgfmt.solver.one_sided import mean_rolls, one_sided
 from bgfmt.solver.recipe import RECIPES, Recipe
-from bgfmt.solver.registry import Solver, get, plan
+from bgfmt.solver.registry import Solver, plan
 from bgfmt.solver.two_sided import two_sided
 
-__all__ = [
-    "RECIPES",
-    "Plan",
-    "Recipe",
-    "Solver",
-    "expected_points",
-    "gillogly",
-    "mean_rolls",
-    "one_sided",
-    "plan",
-    "two_sided",
-]
-
-
-#: functions of solvers that extras bring, by the solver's name
-_BROUGHT = {"expected_points": "expected-points", "gillogly": "bkg"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _BROUGHT:
-        raise AttributeError(f"module 'bgfmt.solver' has no attribute {name!r}")
-    solver: Any = get(_BROUGHT[name])
-    return solver.function
+__all__ = ["RECIPES", "Plan", "Recipe", "Solver", "mean_rolls", "one_sided", "plan", "two_sided"]

@@ -45,6 +45,7 @@ class MatchSolver(Solver):
 
     name = "match"
     kind = "match-score"
+    recipes = ("match", "exact")
     unit = " pairs"
     most_points = 12
     options = frozenset({"away", "met", "player"})

@@ -65,6 +65,7 @@ class OneSidedSolver(Solver):
     """One-sided tables: distributions of rolls."""
 
     name = kind = "one-sided"
+    recipes = ("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
     most_points = 18
     options = frozenset({"gammon"})
     rows = True  # of chances, not their mean and deviation alone
@@ -184,6 +185,7 @@ class NormalSolver(OneSidedSolver):
     """Means and standard deviations of one-sided tables."""
 
     name = kind = "normal-distribution"
+    recipes = ("gnubg",)
     rows = False
 
     @property

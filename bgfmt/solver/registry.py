@@ -17,8 +17,7 @@ from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
 from bgfmt.solver.layers import SINGLE, Stakes
 from bgfmt.solver.machine import Plan, available_memory, check_memory, in_mapped_files, zeros_on_lines
-from bgfmt.solver.recipe import Recipe, first_recipe
-from bgfmt.solver.recipe import recipe as find_recipe
+from bgfmt.solver.recipe import Recipe, choose_recipe
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
 from bgfmt.storage.mapped import MappedRoom
@@ -48,10 +47,10 @@ class How(TypedDict, total=False):
 class Solver(ABC):
     """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
 
-    name : as in the door. kind : of its tables. unit : what `progress` counts. most_points : of a table of up to 15
-    chequers; where it is 0 the solver itself refuses sizes. options : names of the arguments of the class that
-    `bgfmt.solve` hands on, besides `recipe`; all others are the format's. opens : those of them that are paths of
-    databases, of which the class takes the table.
+    name : as in the entry point. kind : of its tables. recipes : names of those that it follows, the default first.
+    unit : what `progress` counts. most_points : of a table of up to 15 chequers; where it is 0 the solver itself
+    refuses sizes. options : names of the arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all
+    others are the format's. opens : those of them that are paths of databases, of which the class takes the table.
     beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
     takes as `state`, with `resume` and `force`.
     fills : whether the body of a file may be the array to fill. stores : whether this table can be made tile by tile
@@ -60,6 +59,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     kind: ClassVar[str]
+    recipes: ClassVar[tuple[str, ...]] = ("exact",)
     unit: ClassVar[str] = " positions"
     most_points: ClassVar[int] = 0
     options: ClassVar[frozenset[str]] = frozenset()
@@ -75,7 +75,7 @@ class Solver(ABC):
         """SolverError for a size or a recipe that there is no solver for."""
         self.points = points
         self.chequers = chequers
-        self.recipe = find_recipe(recipe or first_recipe(self.name), self.name)
+        self.recipe = choose_recipe(recipe, self.recipes, self.name)
         most = self.most_points
         many = board.MAX_CHEQUERS
         if most and (not 1 <= points <= most or not 1 <= chequers <= many):

@@ -62,6 +62,7 @@ class TwoSidedSolver(Solver):
     """Two-sided tables, in memory or through a store of chunks."""
 
     name = kind = "two-sided"
+    recipes = ("gnubg", "exact")
     unit = " pairs"
     most_points = 12
     options = frozenset({"cubeful"})
@@ -119,6 +120,7 @@ class GammonSolver(TwoSidedSolver):
     """Two-sided tables that count gammons, on 1 to 12 points; see `bgfmt.tables.GammonTwoSided`."""
 
     name = kind = "two-sided-gammons"
+    recipes = ("gammons", "exact")
     stakes = Stakes(gammons=True)
 
 
@@ -126,6 +128,7 @@ class JacobySolver(TwoSidedSolver):
     """Two-sided tables that count gammons once the cube is turned, by Jacoby's rule, on 1 to 12 points."""
 
     name = kind = "two-sided-jacoby"
+    recipes = ("gammons", "exact")
     stakes = Stakes(gammons=True, jacoby=True)
 
 

@@ -44,14 +44,4 @@ from bgfmt.tables.rolls import (
 from bgfmt.tables.rows import LazyRows, PlacedPairs, Rows
 from bgfmt.tables.two_sided import EQUITY_COLUMNS, Equities, GammonTwoSided, JacobyTwoSided, TwoSided
 
-#: classes of kinds that come by the entry points of `KINDS`
-_OTHERS = ("Components", "ExpectedPoints", "Gillogly")
-__all__ = [*(name for name in dir() if name[0].isupper()), "of_kind", "same_numbers", *_OTHERS]
-
-
-def __getattr__(name: str) -> type[Table]:
-    """The class of a kind whose module is imported when it is first asked for."""
-    kinds = [kind for kind, point in KINDS.points.items() if point.value.endswith(f":{name}")]
-    if name not in _OTHERS or not kinds:
-        raise AttributeError(f"module 'bgfmt.tables' has no attribute {name!r}")
-    return KINDS[kinds[0]]
+__all__ = [*(name for name in dir() if name[0].isupper()), "of_kind", "same_numbers"]

@@ -6,27 +6,27 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial, update_wrapper
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from bgfmt import errors, formats
 from bgfmt.files.database import Database, open_database, read_source
+from bgfmt.files.diff import diff_tables
 from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import Workers, workers_at
+from bgfmt.solver.workers import workers_at
 from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.proofs import PROOFS, Progress, Request, proof_of, prove
 from bgfmt.verifier.report import Report
+from bgfmt.verifier.spread import Spread
 
 QUICK = 100_000  # entries that a quick look samples
-K = TypeVar("K")
-R = TypeVar("R")
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed
 
 
@@ -124,8 +124,6 @@ def _again(before: list[Database], part: Database) -> list[Finding]:
 
 
 def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
-    from bgfmt.files.diff import diff_tables
-
     with open_database(other) as second:
         try:
             result = diff_tables(db.table, second.table, db.name, os.fspath(other))
@@ -250,45 +248,3 @@ class Climb:
         if sample is not None:
             cost = min(cost, STARTING + cost * sample / max(1, table.entries))
         return cost / self.request.threads
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The workers that check a table, and how they open it.
-
-    path, part, asked : of the file, the format and description being items. progress : called with (done, total).
-    when : tells one check from another, between which the file may have changed.
-    """
-
-    workers: Workers
-    path: str
-    part: int
-    asked: tuple[tuple[str, Any], ...]
-    progress: Progress | None = None
-    when: int = field(default_factory=time.time_ns)
-
-    def run(self, function: Callable[[Any, K], R], parts: Sequence[K], *, of_source: bool = False) -> list[R]:
-        """What the function gives of the database, or of its source, and each part, in any order.
-
-        function : one that pickles by name.
-        """
-        opening = (self.path, self.part, self.asked, self.when)
-        found: list[R] = []
-        named = update_wrapper(partial(_elsewhere, function, opening, of_source), function, ("__name__",), ())
-        for result in self.workers.run(named, parts):
-            found.append(result)
-            if self.progress is not None:
-                self.progress(len(found), len(parts))
-        return found
-
-
-def _elsewhere(function: Callable[[Any, K], R], opening: tuple[Any, ...], of_source: bool, part: K) -> R:
-    """On a worker."""
-    db = _opened(*opening)
-    return function(db.source if of_source else db, part)
-
-
-@lru_cache(maxsize=1)
-def _opened(path: str, part: int, asked: tuple[tuple[str, Any], ...], when: int) -> Database:
-    """Opened once a process."""
-    return open_database(path, part=part, **dict(asked))

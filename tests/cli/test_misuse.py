@@ -35,7 +35,6 @@ SOUND: dict[str, list[str]] = {
     "solve gnubg-2001": ["-o", "OUT.bd"],
     "solve bkg": ["-o", "OUT.bkg"],
     "solve expected-points": ["2x2", "-o", "OUT.points"],
-    "solve expected-rolls": ["-o", "OUT.ijf"],
     "solve hypergammon": ["1", "-o", "OUT.bd"],
     "solve hypergammon-met": ["3", "--table", HYPER, "-o", "OUT.xml"],
     "solve match": ["2x2", "--away", "3-5", "-o", "OUT.bgm"],
@@ -48,6 +47,7 @@ SOUND: dict[str, list[str]] = {
     "verify": [TS],
     "repair": [TS, "-o", "OUT.bd"],
     "diff": [TS, TS],
+    "checksum": [TS],
     "sums": [TS],
     "race": [OS, "1"],
     "cube": [TS, "1 / 1"],
@@ -216,6 +216,7 @@ FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("gnubg install", "FILE"): ("empty.bd", "text.bd"),
     ("repair", "FILE"): ("text.bd",),
     ("sums", "FILE"): ("text.bd",),  # any file has sums
+    ("checksum", "FILE"): ("text.bd",),
 }
 
 

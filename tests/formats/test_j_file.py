@@ -20,11 +20,12 @@ from bgfmt.errors import CapabilityError, CorruptError, NotCoveredError
 from bgfmt.formats.j import layout
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import Container
+from bgfmt.formats.j.layout import Components
 from bgfmt.formats.j.noun import E3, as_json
 from bgfmt.formats.j.write import compact
 from bgfmt.game import board, orders
 from bgfmt.storage import MemorySink
-from bgfmt.tables import Components, MeanRolls, OneSided, same_numbers
+from bgfmt.tables import MeanRolls, OneSided, same_numbers
 from tests.conftest import GOLDEN
 from tests.support.j_changes import Changer
 from tests.support.j_nouns import GOOD, JFILES, container, run_j

@@ -256,7 +256,7 @@ def test_a_file_states_the_recipe_that_its_numbers_follow(tmp_path: Path) -> Non
         (solver.two_sided(2, 2, recipe="exact"), "exact"),
         (solver.mean_rolls(2), "exact"),
     ):
-        for said in ("", *records.RECIPES):
+        for said in ("", *records.known_recipes()):
             bgfmt.save(replace(table, recipe=said), path, force=True)
             report = bgfmt.verify(path)
             assert (report.exit_code == 0) == (said in ("", name)), (table.kind, name, said, report.verdict)

@@ -15,6 +15,7 @@ import numpy as np
 from bgfmt import storage
 from bgfmt.analysis.questions import parse_away
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, UnknownFormatError
 from bgfmt.extras.exam import candidates, judging, labels, making, report
@@ -25,6 +26,7 @@ from bgfmt.files.database import open_database
 SITTING = "against timeout worst least threads resume as_json"
 
 
+@section("Engines")
 @click.command()
 @click.argument("engine", required=False)
 @click.option(
@@ -196,6 +198,7 @@ def _make(
     return 0
 
 
+@section("Engines")
 @click.command("check-labels")
 @click.argument("file", type=click.Path())
 @click.option(

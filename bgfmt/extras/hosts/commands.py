@@ -12,6 +12,7 @@ import click
 
 from bgfmt.analysis import engines
 from bgfmt.cli import asking, options
+from bgfmt.cli.sections import section
 from bgfmt.cli.verify import RUNGS
 from bgfmt.extras.hosts import conformance
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
@@ -37,6 +38,7 @@ def _until_option(default: str) -> Callable[[F], F]:
     return options.choice("--until", among=RUNGS, default=default, help="How far the verification goes.")
 
 
+@section("Engines")
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def gnubg() -> None:
     """Check, install and list bearoff files where GNU Backgammon looks for them.
@@ -211,6 +213,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
     return engines.EngineDecider(engines.create(name, engines.options_of(rest.split(","))))
 
 
+@section("Engines")
 @click.command(name="gnubg-external")
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @options.address_options(1234)
@@ -262,6 +265,7 @@ def gnubg_external(
     return 0
 
 
+@section("Engines")
 @click.command()
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @_engine_option

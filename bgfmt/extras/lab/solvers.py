@@ -23,6 +23,9 @@ from bgfmt.tables import LazyRows, OneSided, TwoSided
 # -- Gillogly's table --------------------------------------------------------------------------------------
 
 
+BKG = Recipe("bkg", "Gillogly's table for BKG (1977), to six decimals")
+EXPECTED_POINTS = Recipe("points", "the 2011 blog's expected points, to six decimals")
+
 LONGEST = 16  # rolls of the longest bear-off in the union
 
 
@@ -46,7 +49,7 @@ class GilloglySolver(Solver):
     """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
 
     name = kind = "bkg"
-    function = staticmethod(gillogly)
+    recipes = ("bkg", "exact")
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         if refusal := tables.sizes(self.points, self.chequers):
@@ -118,8 +121,8 @@ class ExpectedPointsSolver(Solver):
     """Expected points, from the exact two-sided table."""
 
     name = kind = "expected-points"
+    recipes = ("points", "exact")
     unit = " pairs"
-    function = staticmethod(expected_points)
     maps = True
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
@@ -156,7 +159,7 @@ class ExpectedPointsSolver(Solver):
 
 NAME = "gnubg-2001"
 THOUSANDTH = 2359  # 36 * 65535 / 1000, rounded: sums of 36 rolls in thousandths of a roll
-RANKED = Recipe(NAME, ("one-sided",), gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
+RANKED = Recipe(NAME, gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
 
 
 def gnubg_2001_tables() -> tuple[OneSided, TwoSided]:

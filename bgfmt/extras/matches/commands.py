@@ -14,6 +14,7 @@ from bgfmt import storage
 from bgfmt.analysis.insight import insight
 from bgfmt.analysis.questions import MET, STATE, Question, state_of
 from bgfmt.cli import asking, options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.matches import each, plays, printable, read
@@ -33,6 +34,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     return url.partition("?")[0]
 
 
+@section("Matches")
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE|FOLDER... [DB...]")
 @click.option(
@@ -168,6 +170,7 @@ ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc f
 JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "played out"}
 
 
+@section("Matches")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
 @click.option("--roll", metavar="ROLL", help="The dice, as 61 or 6-1 (default: the identifier's).")
@@ -282,6 +285,7 @@ def _lines(judgement: Judgement) -> list[str]:
     return [*lines, f"  {who.lower()}'s {measured}; {sure}"]
 
 
+@section("Matches")
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @options.json_option

@@ -15,6 +15,7 @@ import click
 from bgfmt.analysis import library
 from bgfmt.cli import options
 from bgfmt.cli.asking import opened
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import NotCoveredError, extra, install_hint
 from bgfmt.extras.serve import page
@@ -50,6 +51,7 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
     return addresses
 
 
+@section("Services")
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 @options.address_options(8753)
@@ -103,6 +105,7 @@ def serve(
         server.serve(holdings, told, host=host, port=port, quiet=quiet, workers=workers)
 
 
+@section("Services")
 @click.command()
 @click.argument("out", type=click.Path())
 @click.argument("databases", nargs=-1, metavar="[DB...]")
@@ -153,6 +156,7 @@ def site(
     click.echo(f"{out}: the page and {many(len(files) + len(links), 'table')}, {size:,} bytes")
 
 
+@section("Services")
 @click.command()
 @click.argument("databases", nargs=-1, metavar="[DB...]")
 def mcp(databases: tuple[str, ...]) -> None:

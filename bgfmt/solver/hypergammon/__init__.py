@@ -94,6 +94,7 @@ class HypergammonSolver(Solver):
     """Tables of hypergammon. A long solve keeps its state in a file, from which another goes on."""
 
     name = kind = "hypergammon"
+    recipes = ("gnubg", "exact")
     options = frozenset({"threshold", "restart", "sweeping"})
     opens = frozenset({"restart"})
     beside = ".sweeps"

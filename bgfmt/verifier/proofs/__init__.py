@@ -10,26 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from bgfmt.errors import VerificationError
+from bgfmt.files.database import Database
 from bgfmt.game.board import Side
-from bgfmt.solver.recipe import RECIPES
-from bgfmt.solver.registry import solver_of
+from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.recurrence.floats import FloatRule
 from bgfmt.verifier.recurrence.plays import Array, pips
 from bgfmt.verifier.recurrence.two_sided import check, check_some
+from bgfmt.verifier.spread import Progress, Spread
 
-if TYPE_CHECKING:
-    from bgfmt.files.database import Database
-    from bgfmt.verifier.ladder import Spread
-
-Progress = Callable[[int, int], None]
 Locate = Callable[..., int | None]
 T = TypeVar("T", bound=Table)
 SEEDS = 1 << 63
@@ -142,7 +138,8 @@ class Proof(Generic[T]):
         """The same table made by the solver; None where no solver makes tables of that recipe."""
         name = self.solver or table.kind
         called = (recipe, *self.recipe(recipe).stated)
-        known = [RECIPES[one] for one in called if one in RECIPES and name in RECIPES[one].kinds]
+        follows = getattr(SOLVERS.get(name), "recipes", ())
+        known = [one for one in called if one in follows]
         if not known:
             return None
         solver = solver_of(name, table.points, table.chequers, recipe=known[0], **self.options(table))

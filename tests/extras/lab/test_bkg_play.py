@@ -150,7 +150,7 @@ def test_resigning() -> None:
 @pytest.mark.slow
 def test_the_end_of_the_papers_game() -> None:
     position = parse("3+4GAADbAQAAAA").position
-    found = race_of(ENGINE, GameState.of(position))
+    found = race_of(ENGINE.completion, GameState.of(position))
     assert found.win is None
     assert found.acount == (20, 63)
     assert (found.doubles, found.takes) == (True, False)
@@ -201,7 +201,7 @@ W = [
 @pytest.mark.parametrize(("ours", "theirs", "right"), W)
 def test_w(ours: str, theirs: str, right: float) -> None:
     """Of whole distributions; eight columns are within 0.0071, here far nearer."""
-    found = race_of(ENGINE, GameState.of(Position(counts(ours), counts(theirs))))
+    found = race_of(ENGINE.completion, GameState.of(Position(counts(ours), counts(theirs))))
     assert found.win_full == pytest.approx(right, abs=6e-10)
     if found.win is not None:
         assert found.win == pytest.approx(right, abs=2e-6)
@@ -259,7 +259,7 @@ def test_classes_in_order() -> None:
 @pytest.mark.slow
 def test_positions_outside_the_table_are_estimated() -> None:
     outside = counts("5 2 3 3 2 0")
-    assert race_of(ENGINE, GameState.of(Position(outside, outside))).enr == (8.0, 8.0)
+    assert race_of(ENGINE.completion, GameState.of(Position(outside, outside))).enr == (8.0, 8.0)
     assert board.count(6, 15) == len(ENGINE.completion.kernel.enr)
 
 

@@ -17,11 +17,11 @@ import bgfmt
 from bgfmt import solver, verifier
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, HeaderError, NotCoveredError, SolverError
 from bgfmt.extras.lab.articles.points_game import as_text
-from bgfmt.extras.lab.tables import domain_ids
+from bgfmt.extras.lab.solvers import expected_points, gillogly
+from bgfmt.extras.lab.tables import Gillogly, domain_ids
 from bgfmt.files import solve as solving
 from bgfmt.formats import records
 from bgfmt.game.board import Position, Side
-from bgfmt.tables import Gillogly
 
 SUMS = {
     "bkg 15": "7a480f950a0588bf1becac2d1066fad9abaa7e215fa5ebd835fb3f50d979c307",
@@ -136,7 +136,7 @@ def test_gillogly_answers(folder: Path) -> None:
 @pytest.mark.slow
 def test_figure_3_of_the_paper() -> None:
     """The printed numbers of rolls fit one position each: the play usual then, and BKG's (2.748 and 2.739)."""
-    table = solver.gillogly(recipe="exact")
+    table = gillogly(recipe="exact")
     ids = domain_ids("union")
     for roll, usual, better in (((6, 2), 2.748, 2.739), ((6, 1), 2.794, 2.777)):
         fitting = []
@@ -167,7 +167,7 @@ def test_expected_points_to_the_byte(size: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_expected_points_answer(tmp_path: Path) -> None:
-    table = solver.expected_points(6, 2, recipe="exact")
+    table = expected_points(6, 2, recipe="exact")
     assert table.lookup(
         Position(Side(1, 0, 0, 0, 0, 1), Side(0, 1, 0, 0, 1))
     ).expected_points == pytest.approx(20017 / 52488, abs=1e-15)
@@ -257,7 +257,7 @@ def test_other_formats_are_proved_too(what: str, points: int, chequers: int, tmp
 
 
 def test_every_recipe_is_a_name_that_files_may_say() -> None:
-    assert set(solver.RECIPES) <= set(records.RECIPES)
+    assert set(solver.RECIPES) <= set(records.known_recipes())
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ import click
 
 from bgfmt import formats as registry
 from bgfmt.cli import options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, echo_made
 from bgfmt.errors import OutputExistsError
 from bgfmt.extras.lab import labels
@@ -45,6 +46,7 @@ KIT = {
 exact_option = click.option("--exact", is_flag=True, help="Calculate in fractions.")
 
 
+@section("Solve and verify")
 @click.group()
 def articles() -> None:
     """Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, and the layouts of the 2011 blog.
@@ -149,6 +151,7 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
     _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)
 
 
+@section("Engines")
 @click.command()
 @click.argument("name", metavar="ENGINE")
 @click.argument("words", nargs=-1, metavar="[MODE] [WORD...]")
@@ -201,6 +204,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
+@section("Engines")
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
@@ -266,6 +270,7 @@ def label(
     return 1 if failed else 0
 
 
+@section("Files")
 @click.command(name="new-format")
 @click.argument("name")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), required=False)

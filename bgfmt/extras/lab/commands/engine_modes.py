@@ -300,7 +300,7 @@ def _finite(points: float) -> float | None:
 def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
     position = state.position
     measures = measure(position, engine.completion)
-    race = None if position.contact else racing(engine, state)
+    race = None if position.contact else racing(engine.completion, state)
     if as_json:
         out: dict[str, Any] = {"position_id": position.id, "measures": measures}
         options.echo_json(out | {"race": None if race is None else race._asdict()})

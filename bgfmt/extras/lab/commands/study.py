@@ -12,6 +12,7 @@ import numpy as np
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.questions import parse_away, state_of
 from bgfmt.cli import asking, options
+from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.lab.study import best_count as counting
@@ -33,6 +34,7 @@ DOUBLES = ("doubles", "should_double", "should_roll", "wrong_doubles", "missed")
 ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 
 
+@section("Solve and verify")
 @click.group()
 def study() -> None:
     """Measure what players and programs go by against exact tables."""

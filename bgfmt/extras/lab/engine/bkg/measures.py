@@ -8,7 +8,7 @@ off; a backgammon when the rolls to leave the enemy's home board do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from bgfmt.extras.lab.engine.bkg.kernels.measures import Measures, measured
 from bgfmt.extras.lab.thumb import racing as thumb_racing
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
-
-if TYPE_CHECKING:
-    from bgfmt.extras.lab.engine.bkg.player import Bkg
 
 OF_BOTH = ("pips", "escapes", "contain", "acontain", "contsq", "mobility", "mostback", "closeboard")
 
@@ -73,9 +70,9 @@ class Racing(NamedTuple):
     resigns: int
 
 
-def racing(engine: Bkg, state: GameState) -> Racing:
-    """What BKG goes by in a race."""
-    kernel = engine.completion.kernel
+def racing(completion: Completion, state: GameState) -> Racing:
+    """Return what BKG decides by in a race."""
+    kernel = completion.kernel
     position = state.position
     board = array_of(position)
     turns = (turns_of(position.us), turns_of(position.them))

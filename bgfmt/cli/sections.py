@@ -1,0 +1,32 @@
+"""The sections of `bgfmt --help`, and in which of them a command is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+__all__ = ["OTHER", "SECTIONS", "section", "section_of"]
+
+C = TypeVar("C", bound=click.Command)
+
+#: titles, in the order of the help
+SECTIONS = ("Query", "Files", "Solve and verify", "Matches", "Engines", "Services")
+OTHER = "Other"
+
+
+def section(title: str) -> Callable[[C], C]:
+    """Return a decorator that lists a command in a section of the help."""
+
+    def decorate(command: C) -> C:
+        command.section_title = title  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def section_of(command: click.Command) -> str:
+    """Return the title of a command's section; `OTHER` of a plugin's command that names none."""
+    title = getattr(command, "section_title", OTHER)
+    return title if title in SECTIONS else OTHER
