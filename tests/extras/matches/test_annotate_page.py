@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,15 +15,17 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+import bgfmt
 from bgfmt.cli import run
 from bgfmt.extras.matches import read
-from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, judge_match, page
-from bgfmt.extras.matches.annotate.report import Unread
+from bgfmt.extras.matches.annotate import Judge, MatchReport, Report, annotate_file, graph, judge_match, page
+from bgfmt.extras.matches.annotate.report import FIGURES, Unread
 from bgfmt.game import display
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from tests.conftest import ROOT
 from tests.support.match_making import Maker, MatchPrices
+from tests.support.node import run_node
 
 HOSTILE = '<script>alert("1")</script>&"\'>\u202e\x1b[31m</title><img src=http://nowhere.invalid/a.png>'
 VOID = {"meta", "link", "img", "br"}
@@ -120,6 +123,82 @@ def test_hostile_names(report: MatchReport, place: str) -> None:
     assert "\u202e" not in text
     assert "\x1b" not in text
     assert "&lt;script&gt;" in text
+
+
+@pytest.mark.slow
+def test_a_report_says_by_what_and_when(report: MatchReport) -> None:
+    text = page.page(Report([report]), made=date(2026, 11, 28))
+    assert report.met is not None
+    assert (
+        f"Judged by bgfmt {bgfmt.__version__} on 2026-11-28 at the score: match equity table {report.met.name}"
+        in text
+    )
+
+
+@pytest.mark.slow
+def test_a_card_names_who_decides_pips_and_both_actions(report: MatchReport) -> None:
+    (_, one), *_ = Report([report]).worst(1)
+    text = page.page(Report([report]), most=1)
+    card = text[text.index('<article class="card"') :].partition("</article>")[0]
+    state = one.decision.state
+    position = state.position
+    for player, side, colour in ((state.turn, position.us, "dark"), (1 - state.turn, position.them, "light")):
+        assert re.search(rf"{state.names[player]} \({colour}\): {side.pips} pips?", card)
+    assert card.count("decides") == 1
+    assert re.search(rf"{state.names[one.decision.player]} \(\w+\): [^<]*decides", card)
+    rows = re.findall(r'<th scope="row">(\w+)</th><td data-head="\w+">([^<]+)</td>', card)
+    assert rows == [("Played" if one.play else "Done", one.did), ("Best", one.best)]
+    assert one.loss is not None
+    assert f'<span class="loss">-{one.loss:.4f}</span>' in card
+
+
+@pytest.mark.slow
+def test_the_note_on_errors_is_true(report: MatchReport) -> None:
+    """An estimated decision counts as an error where its bound is known and the loss lies beyond it."""
+    wrong = next(one for one in report.judgements if one.error)
+    bounded = replace(wrong, approximate=True, max_error={"equity": 0.001}, close=False)
+    assert bounded.error
+    assert not replace(bounded, close=True).error
+    assert not replace(bounded, max_error=None).error
+    text = page.page(Report([report]))
+    assert "That holds for estimated numbers too" in text
+    assert "where no bound is known the decision is approximate, and no error either" in text
+
+
+def test_every_figure_with_a_heading_is_in_the_summary() -> None:
+    named = [name for names in page.GROUPS.values() for name in names.split()]
+    assert sorted(named) == sorted(figure.name for figure in FIGURES if figure.heading)
+
+
+def test_a_file_with_analysis_has_its_equity_drawn() -> None:
+    (match,) = read((ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.xg").read_bytes())
+    points = list(graph.file_equities(match))
+    assert len(points) > 100
+    assert {point.game for point in points} == {0, 1}
+    first = match.games[0].records[points[0].record]
+    assert first.opinion is not None
+    sign = -1 if first.player else 1
+    assert points[0].equity == sign * first.opinion.plays[0][1]
+    marked = (points[3].game, points[3].record)
+    drawn = graph.equity_graph(match, {marked})
+    assert (drawn.count("<polyline"), drawn.count("<circle")) == (2, 1)
+    (plain,) = read(evening().encode())
+    assert graph.equity_graph(plain, ()) == ""
+
+
+@pytest.mark.slow
+def test_the_report_fits_every_screen(
+    report: MatchReport, tmp_path: Path, oracle: Callable[[str], str]
+) -> None:
+    node, chromium = oracle("node"), oracle("chromium")
+    oracle("npm:playwright-core")
+    long = replace(report.match, players=("A" * 60, "Bartholomew the Very Long-Named of Somewhere"))
+    (tmp_path / "one.html").write_text(page.page(Report([report], page="http://localhost:8753/")))
+    many = [replace(report, match=long, file=f"{'m' * 50}{k}.mat") for k in range(3)]
+    (tmp_path / "many.html").write_text(page.page(Report([report, *many])))
+    for name in ("one.html", "many.html"):
+        address = (tmp_path / name).as_uri()
+        run_node(node, ROOT / "tests/web/report.test.mjs", BGFMT_REPORT=address, BGFMT_CHROMIUM=chromium)
 
 
 def test_chequers_of_a_board() -> None:

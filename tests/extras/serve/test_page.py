@@ -9,7 +9,6 @@ import http.server
 import json
 import os
 import re
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from bgfmt.analysis import Advisor, questions
 from bgfmt.extras.serve import page
 from bgfmt.game.identifiers import parse
 from tests.conftest import GOLDEN, ROOT
+from tests.support.node import run_node
 from tests.support.serving import served
 
 TABLES = [str(GOLDEN / "gnubg/ts_06x04.bd"), str(GOLDEN / "gnubg/os_p06.bd")]
@@ -48,21 +48,6 @@ def static(folder: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-def run_node(node: str, test: Path, **environment: str) -> None:
-    run = subprocess.run(
-        [node, "--test", str(test)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=800,
-        check=False,
-    )
-    failed = re.findall(r"^ *not ok .*?(?=^ *\.\.\.)", run.stdout, re.M | re.S)
-    assert run.returncode == 0, (
-        "\n".join(text[:1500] for text in failed[:6]) or run.stdout[-3000:] + run.stderr[-2000:]
-    )
 
 
 @pytest.mark.slow

@@ -3,24 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import date
 from html import escape
 from importlib.resources import files
 from urllib.parse import quote
 
+from bgfmt import __version__
 from bgfmt.extras.matches.annotate import text
-from bgfmt.extras.matches.annotate.judging import Judgement
+from bgfmt.extras.matches.annotate.graph import engine, equity_graph
+from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import FIGURES, WORST, MatchReport, Report, Total
 from bgfmt.game.display import DEFINITIONS, board
 from bgfmt.game.drawing import many, printable
 from bgfmt.game.identifiers import gnubg_id
+from bgfmt.game.state import GameState
 
 STYLE = files("bgfmt.extras.matches.annotate") / "page.css"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+FEW_PLAYERS = 3  # who have a column each; more have a row each
+#: figures of the summary, by the headings under which they stand
+GROUPS = {
+    "Decisions": "decisions forced close approximate errors play_errors cube_errors estimated",
+    "Losses": "equity_lost mwc_lost points_lost race_pr race_memg luck luck_mwc",
+    "Kinds of errors": "missed_doubles wrong_doubles wrong_takes wrong_passes doubtful bad very_bad xg_errors "
+    "xg_blunders file_differs",
+}
+#: what who decides does, in the heading of a card
+ACTIONS = {
+    "play": "plays",
+    "no double": "rolls without a double",
+    "double": "doubles",
+    "take": "takes",
+    "pass": "passes",
+    "beaver": "beavers",
+}
+NOTE = (
+    "An error is a decision that loses more than its numbers can be off by. That holds for estimated numbers "
+    "too: they count with the bound that 99.9 % of estimates keep. A smaller loss is close, and no error; where "
+    "no bound is known the decision is approximate, and no error either. Equity lost adds up every loss but "
+    "those of approximate decisions. MWC is the match winning chance. Race PR (500 times the equity lost a "
+    "decision, as eXtreme Gammon counts) and race mEMG (thousandths of it, as gnubg does) are of the race alone. "
+    "Doubtful, bad and very bad begin at 0.04, 0.08 and 0.16, as gnubg marks them; XG errors and blunders at "
+    "0.02 and 0.08."
+)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """One match on the page: its report, its number on the page, and the address that its positions link to."""
+
+    report: MatchReport
+    number: int
+    base: str
+
+    def anchor(self, one: Judgement) -> str:
+        """Return the name of a judgement's card within the page."""
+        decision = one.decision
+        return f"m{self.number}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
+
+    def link(self, words: str, one: Judgement) -> str:
+        """Return words that lead to the position on a page of `bgfmt serve`, where its address is known."""
+        if not self.base:
+            return words
+        met = self.report.met
+        asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
+        asked += f"&met={quote(met.name)}" if met else ""
+        return f'<a href="{escape(self.base + asked)}">{words}</a>'
 
 
 def document(title: str, body: Iterable[str], style: str = "") -> str:
-    """A page that asks nothing of any other: its title, then lines of HTML."""
+    """Return a page that asks nothing of any other: its title, then lines of HTML."""
     head = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
@@ -33,120 +86,232 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
     return "\n".join([head, *body, "</main></body></html>", ""])
 
 
-def page(report: Report, *, most: int = WORST) -> str:
-    """The page. Names of players and files are escaped, and shown without what a reader cannot see."""
+def page(report: Report, *, most: int = WORST, made: date | None = None) -> str:
+    """Return the page of a report.
+
+    Names of players and files are escaped, and shown without what a reader cannot see.
+
+    Parameters
+    ----------
+    most : errors that stand at the top with their boards.
+    made : the date that the page names, by default today's.
+    """
     title = many(len(report.matches), "match").replace("matchs", "matches")
     if len(report.matches) == 1:
         title = text.title(report.matches[0])
-    return document(title, _body(report, most))
+    return document(title, _body(report, most, made or date.today()))
 
 
-def _body(report: Report, most: int) -> Iterator[str]:
+def escaped(words: str, limit: int = 200) -> str:
+    """Return words for HTML, without what a reader cannot see, and cut."""
+    return escape(printable(words, limit))
+
+
+def _body(report: Report, most: int, made: date) -> Iterator[str]:
     several = len(report.matches) != 1
-    yield from _summary(report, several)
+    shown = {id(one): _Shown(one, number, report.page) for number, one in enumerate(report.matches, 1)}
+    yield from _summary(report, made, several=several)
+    if not several:
+        yield from _graph(shown[id(report.matches[0])])
     worst = report.worst(most)
     if worst:
         heading = f"The {len(worst)} worst" if len(worst) > 1 else "The worst"
         yield f'<h2>{heading}</h2><p class="soft">By equity lost; the dice have no part in it.</p>'
-        yield from _cards(worst, report.page, named=several)
+        yield from _cards([(shown[id(one)], judgement) for one, judgement in worst], named=several)
     cards = {id(one) for _, one in worst}
-    for one_match in report.matches:
-        yield from _match(one_match, cards, report.page, named=several)
+    for one_match in shown.values():
+        yield from _match(one_match, cards, named=several)
     if report.unread:
         yield "<h2>Not read</h2>"
         yield from (f"<p>{escaped(name)}: {escaped(why, 400)}</p>" for name, why, _ in report.unread)
 
 
-def escaped(words: str, limit: int = 200) -> str:
-    """Words for HTML, without what a reader cannot see, and cut."""
-    return escape(printable(words, limit))
+# -- the summary -----------------------------------------------------------------------------------------
 
 
-def _summary(report: Report, several: bool) -> Iterator[str]:
-    bases = list(dict.fromkeys(text.basis(one) for one in report.matches))
-    yield from (f'<p class="soft">{escaped(basis[:1].upper() + basis[1:])}.</p>' for basis in bases)
+def _summary(report: Report, made: date, *, several: bool) -> Iterator[str]:
+    for basis in dict.fromkeys(map(text.basis, report.matches)):
+        judged = basis.replace("judged", f"Judged by bgfmt {__version__} on {made.isoformat()}", 1)
+        yield f'<p class="soft">{escaped(judged)}.</p>'
     if not several:
         yield f'<p class="soft">{escaped(text.coverage(report.matches[0]))}.</p>'
-    yield _table(report.totals)
-    yield (
-        '<p class="soft">Errors are decisions that surely cost something. Forced plays, differences within the error '
-        "of the numbers (close) and estimated ones (approximate) are none. MWC: match winning chance. Race PR: 500 "
-        "times the equity lost a decision, as eXtreme Gammon reckons; race mEMG: thousandths of it, as gnubg does; "
-        "both of the race alone. Doubtful, bad and very bad: from 0.04, 0.08 and 0.16, as gnubg marks them; XG "
-        "errors and blunders: from 0.02 and 0.08.</p>"
-    )
+    yield _totals(report.totals)
+    yield f'<p class="soft">{NOTE}</p>'
 
 
-def _table(totals: list[Total]) -> str:
-    columns = [f for f in FIGURES if f.heading and any(getattr(one, f.name) for one in totals)]
-    head = "".join(f"<th>{figure.heading}</th>" for figure in columns)
-    rows = "".join(
-        f'<tr><td class="w">{escaped(one.name) or "(no name)"}</td>'
-        + "".join(f"<td>{figure.text(one)}</td>" for figure in columns)
-        + "</tr>"
-        for one in totals
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr><th class="l">player</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-    )
+def _totals(totals: list[Total]) -> str:
+    """Return the players' sums: few players side by side, many below each other."""
+    by_name = {figure.name: figure for figure in FIGURES if figure.heading}
+    tables = []
+    for heading, names in GROUPS.items():
+        figures = [by_name[name] for name in names.split() if any(getattr(one, name) for one in totals)]
+        heads = [f.heading for f in figures]
+        cells = [[figure.text(one) for figure in figures] for one in totals]
+        players = [escaped(one.name) or "(no name)" for one in totals]
+        if not figures:
+            continue
+        if len(totals) <= FEW_PLAYERS:
+            rows = list(zip(heads, *cells, strict=True))
+            tables.append(_table([heading, *players], rows))
+        else:
+            rows = [(player, *line) for player, line in zip(players, cells, strict=True)]
+            tables.append(f"<h3>{heading}</h3>{_table(['player', *heads], rows, wide=True)}")
+    return f'<div class="{"figures" if len(totals) <= FEW_PLAYERS else "players"}">{"".join(tables)}</div>'
 
 
-def _cards(judgements: list[tuple[MatchReport, Judgement]], base: str, *, named: bool) -> Iterator[str]:
+def _table(heads: list[str], rows: Iterable[Iterable[str]], *, wide: bool = False) -> str:
+    """Return a table, the first cell of each row its head; a `wide` one has a block a row on a phone."""
+    columns = "".join(f"<th>{head}</th>" for head in heads)
+    lines = []
+    for first, *rest in rows:
+        cells = "".join(_cell(head, cell) for head, cell in zip(heads[1:], rest, strict=True))
+        lines.append(f'<tr><th scope="row">{first}</th>{cells}</tr>')
+    name = "wide" if wide else "small"
+    return f'<table class="{name}"><thead><tr>{columns}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+
+
+def _cell(head: str, words: str, name: str = "") -> str:
+    kind = f' class="{name}"' if name else ""
+    return f'<td{kind} data-head="{head}">{words}</td>'
+
+
+def _graph(shown: _Shown) -> Iterator[str]:
+    errors = [one for one in shown.report.judgements if one.error]
+    match = shown.report.match
+    graph = equity_graph(match, {(one.decision.game, one.decision.record) for one in errors})
+    if not graph:
+        return
+    marked = " Circles mark errors in the race." if errors else ""
+    yield f"<h2>Equity of {escaped(match.players[0]) or '(no name)'}, by move</h2>"
+    source = f"As {escape(engine(match))} has it in the file, before each move; games by number."
+    yield f'<p class="soft">{source}{marked}</p>{graph}'
+
+
+# -- decisions with their boards -------------------------------------------------------------------------
+
+
+def _cards(judgements: list[tuple[_Shown, Judgement]], *, named: bool) -> Iterator[str]:
     yield '<div class="cards">'
-    yield from (_card(report, one, base, named=named) for report, one in judgements)
+    yield from (_card(shown, one, named=named) for shown, one in judgements)
     yield "</div>"
 
 
-def _card(report: MatchReport, one: Judgement, base: str, *, named: bool) -> str:
-    file = f"{escaped(report.file)}, " if named else ""
-    lines = "".join(f"<p>{escaped(words)}</p>" for words in text.behind(one))
-    best, decision = f"best {escaped(one.best)} {text.worth(one.best_equity, one.best_mwc)}", one.decision
-    anchor = f"d{id(report):x}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
+def _card(shown: _Shown, one: Judgement, *, named: bool) -> str:
+    decision, state = one.decision, one.decision.state
+    file = f"{escaped(shown.report.file)}, " if named else ""
+    dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
+    heading = f"{_where(one)}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
+    lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in text.behind(one))
+    identifier = shown.link(f"<code>{escape(gnubg_id(state))}</code>", one)
     return (
-        f'<article class="card" id="{anchor}"><h3>{file}{escaped(text.where(one))}</h3>'
-        f'<p class="soft">{escaped(text.score(one))}</p>{board(decision.state)}'
-        f"<p>{escaped(one.did)} {text.worth(one.equity, one.mwc)} "
-        f'<span class="loss">{escape(text.lost(one))}</span></p>'
-        f"<p>{best}</p>{lines}<p>"
-        f"{_link(f'<code>{escape(gnubg_id(decision.state))}</code>', report, one, base)}</p></article>"
+        f'<article class="card" id="{shown.anchor(one)}"><h3>{file}{heading}</h3>'
+        f'<p class="soft">{_situation(state)}</p>'
+        f"{_side(state, 1 - state.turn, one)}{board(state)}{_side(state, state.turn, one)}"
+        f"{_compare(one)}<p>{escaped(text.verdict(one))}</p>{lines}<p>{identifier}</p></article>"
     )
 
 
-def _link(words: str, report: MatchReport, one: Judgement, base: str) -> str:
-    """Words that lead to the position on a page of `bgfmt serve`, where its address is known."""
-    if not base:
-        return words
-    asked = f"?p={quote(replace(one.decision.state, doubled=False).xgid, safe=':=')}"
-    asked += f"&met={quote(report.met.name)}" if report.met else ""
-    return f'<a href="{escape(base + asked)}">{words}</a>'
+def _where(one: Judgement) -> str:
+    return f"Game {one.decision.game + 1}, move {one.decision.move}"
 
 
-def _match(report: MatchReport, cards: set[int], base: str, *, named: bool) -> Iterator[str]:
-    """A match: its sums where there are several, the boards of the errors not shown yet, and all its decisions."""
+def _player(state: GameState, player: int) -> str:
+    return escaped(state.names[player]) or f"player {player + 1}"
+
+
+def _side(state: GameState, player: int, one: Judgement) -> str:
+    """Return a line beside the board: whose chequers these are, how many pips they have, and who decides."""
+    on_roll = player == state.turn
+    side = state.position.us if on_roll else state.position.them
+    colour = ("o", "light") if not on_roll else ("x", "dark")
+    facts = [many(side.pips, "pip")] + ["on roll"] * on_roll + ["decides"] * (player == one.decision.player)
+    name = f"{_player(state, player)} ({colour[1]})"
+    swatch = f'<span class="swatch {colour[0]}" aria-hidden="true"></span>'
+    return f'<p class="side">{swatch}{name}: {", ".join(facts)}</p>'
+
+
+def _situation(state: GameState) -> str:
+    """Return the score and the cube in words, the side on roll first."""
+    parts = []
+    if state.away is not None:
+        first, second = (_player(state, player) for player in (state.turn, 1 - state.turn))
+        parts.append(f"{first} needs {many(state.away[0], 'point')}, {second} {state.away[1]}")
+    if state.crawford:
+        parts.append("Crawford game")
+    elif state.cube_owner is None:
+        parts.append(f"cube in the middle, at {state.cube_value}")
+    else:
+        parts.append(f"{_player(state, state.cube_owner)} owns the cube at {state.cube_value}")
+    words = "; ".join(parts)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _compare(one: Judgement) -> str:
+    """Return what was done and what was best as a table."""
+    match = one.mwc is not None
+    heads = ["", "play" if one.play else "action", *(["MWC"] * match), "equity", "loss"]
+    lines = []
+    for name, action, equity, mwc, loss in (
+        ("Played" if one.play else "Done", one.did, one.equity, one.mwc, one.loss),
+        ("Best", one.best, one.best_equity, one.best_mwc, None),
+    ):
+        chance = [_percent(mwc, about=one.approximate)] * match
+        lost = f'<span class="loss">-{loss:.4f}</span>' if loss is not None and loss > ERROR else ""
+        lines.append((name, escaped(action), *chance, _number(equity, about=one.approximate), lost))
+    return _table(heads, lines)
+
+
+def _number(equity: float | None, *, about: bool) -> str:
+    return "" if equity is None else f"{'~' * about}{equity:+.4f}"
+
+
+def _percent(chance: float | None, *, about: bool) -> str:
+    return "" if chance is None else f"{'~' * about}{100 * chance:.2f} %"
+
+
+# -- a match ---------------------------------------------------------------------------------------------
+
+
+def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
+    """Yield a match: its sums where there are several, the errors not shown yet, and all its decisions."""
+    report = shown.report
     if named:
         yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
         yield f'<p class="soft">{escaped(text.coverage(report))}.</p>'
-        yield _table(report.totals) if report.judgements else ""
+        yield _totals(report.totals) if report.judgements else ""
+        yield from _graph(shown)
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
         yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
-        yield from _cards([(report, one) for one in rest], base, named=False)
+        yield from _cards([(shown, one) for one in rest], named=False)
         yield "</details>"
     if report.judgements:
+        heads = ["where", "player", "roll", "done", "best", "equity", "loss", "verdict", "remarks"]
+        columns = "".join(f"<th>{head}</th>" for head in heads)
         yield f"<details><summary>All {many(len(report.judgements), 'decision')}</summary>"
-        yield '<div class="scroll"><table><tbody>'
-        yield from (_row(report, one, base) for one in report.judgements)
-        yield "</tbody></table></div></details>"
+        yield f'<table class="wide list"><thead><tr>{columns}</tr></thead><tbody>'
+        yield from (_row(shown, one, heads) for one in report.judgements)
+        yield "</tbody></table></details>"
     if report.problems:
         yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
         yield from (f"<p>{escaped(problem, 400)}</p>" for problem in report.problems)
         yield "</details>"
 
 
-def _row(report: MatchReport, one: Judgement, base: str) -> str:
-    where = _link(escaped(text.where(one)), report, one, base)
-    return (
-        f'<tr class="{one.verdict}"><td class="l">{where}</td><td class="l v">{one.verdict}</td>'
-        f'<td class="w">{escaped(text.line(one), 400)}</td></tr>'
-    )
+def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
+    decision, state = one.decision, one.decision.state
+    where = shown.link(f"{decision.game + 1}.{decision.move}", one)
+    right = one.loss is not None and one.loss <= ERROR
+    cells = [
+        _player(state, decision.player),
+        f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
+        escaped(one.did),
+        "" if right else escaped(one.best),
+        text.worth(one.equity, one.mwc, about=one.approximate),
+        text.lost(one).strip("()"),
+        one.verdict,
+        escaped("; ".join(text.remarks(one)), 400),
+    ]
+    kinds = ["", "", "", "", "n", "n", "v", ""]
+    filled = "".join(map(_cell, heads[1:], cells, kinds))
+    return f'<tr class="{one.verdict}"><th scope="row">{where}</th>{filled}</tr>'

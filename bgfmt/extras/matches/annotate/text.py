@@ -39,13 +39,23 @@ def _seen(number: float, digits: int) -> str:
 
 
 def line(one: Judgement) -> str:
-    notes = [one.note] if one.note else []
+    """Return a judgement in one line: what was done, what it was worth, what was best, and remarks."""
+    best = f"best {one.best} {worth(one.best_equity, one.best_mwc, about=one.approximate)}"
     if one.verdict == "illegal":
-        best = worth(one.best_equity, one.best_mwc, about=one.approximate)
-        return f"{one.did} ({one.note}), best {one.best} {best}"
+        return f"{one.did} ({one.note}), {best}"
     text = f"{one.did} {worth(one.equity, one.mwc, about=one.approximate)}"
     if one.verdict == "forced":
         return f"{text}, the only play"
+    loss = lost(one)
+    notes = "; ".join(remarks(one))
+    return text + (f" {loss}, {best}" if loss else ", right") + (f" ({notes})" if notes else "")
+
+
+def remarks(one: Judgement) -> list[str]:
+    """Return what is to be known about the numbers of a judgement, and what the file's own analysis says."""
+    notes = [one.note] if one.note else []
+    if one.verdict in ("illegal", "forced"):
+        return notes
     if one.gammons == "ignored":
         notes.append("gammons are possible and ignored")
     if one.verdict == "close":
@@ -55,13 +65,7 @@ def line(one: Judgement) -> str:
     if one.file is not None and one.file.differs:
         theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
         notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
-    loss = lost(one)
-    if loss:
-        best = worth(one.best_equity, one.best_mwc, about=one.approximate)
-        text += f" {loss}, best {one.best} {best}"
-    else:
-        text += ", right"
-    return text + (f" ({'; '.join(notes)})" if notes else "")
+    return notes
 
 
 def _how(one: Judgement) -> str:
