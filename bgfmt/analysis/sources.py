@@ -90,7 +90,7 @@ class Worths:
     usual: float | None = None
 
 
-class Results:
+class ResultCache:
     """The last results of calculations and estimates, which do not depend on tables; several `Sources` may share one.
 
     games_bytes : most memory that `games` keeps, None for its own bound.
@@ -167,7 +167,7 @@ class Sources:
     ) -> None:
         self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
         self.limits = Limits.of(limit)
-        self.results = Results()
+        self.results = ResultCache()
         self._last: tuple[tuple[Position, bool], PositionEquities] | None = None
 
     @property

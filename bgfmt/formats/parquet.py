@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CorruptError, TruncatedError, extra, install_hint
+from bgfmt.errors import BgfmtError, CorruptError, TruncatedError
 from bgfmt.formats import described, records
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.described import AnyTable
@@ -31,7 +31,7 @@ from bgfmt.storage.sink import Tail
 from bgfmt.storage.source import SourceFile
 from bgfmt.tables import Table, flat
 from bgfmt.tables.base import no_column
-from bgfmt.tables.flat import ID_LENGTH, Flat
+from bgfmt.tables.flat import ID_LENGTH, Flat, import_parquet
 
 MAGIC = b"PAR1"
 FACTS = "bgfmt"  # the key of the metadata that describe the table
@@ -174,12 +174,6 @@ def _text(table: Table, settings: Settings) -> bytes:
     if settings.columns:
         text["columns"] = list(settings.columns)
     return json.dumps(text).encode()
-
-
-def import_parquet() -> tuple[Any, Any]:
-    """pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
-    how = "Parquet files need pyarrow, which is not installed", install_hint("parquet")
-    return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
 
 
 def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:

@@ -138,6 +138,12 @@ def pyarrow() -> Any:
     return extra("pyarrow", "Arrow needs pyarrow, which is not installed", install_hint("parquet"))
 
 
+def import_parquet() -> tuple[Any, Any]:
+    """Return pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
+    how = "Parquet files need pyarrow, which is not installed", install_hint("parquet")
+    return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
+
+
 def arrow(table: Table) -> Any:
     """A table as a `pyarrow.Table`: the stored numbers, entries in order of position number.
 

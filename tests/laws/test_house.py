@@ -28,6 +28,7 @@ SHARED = {
     "bgsage": "a recipe, a program and a package",
     "gnubg-2001": "a recipe",
     "csv": "what `bgfmt dump --format` prints",
+    "parquet": "an optional dependency",
 }
 MOST_QUESTIONS = 15  # places that ask a table for its class
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import FormatError
-from bgfmt.formats.parquet import import_parquet
 from bgfmt.game.drawing import printable
 from bgfmt.storage.foreign import load_json, open_text
 from bgfmt.storage.source import open_regular
 from bgfmt.tables import EQUITY_COLUMNS
+from bgfmt.tables.flat import import_parquet
 
 #: what a column is about -> its names, small letters and digits alone
 NAMES = {

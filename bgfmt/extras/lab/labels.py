@@ -106,7 +106,11 @@ def is_kept_label(row: Any, texts: list[str]) -> bool:
     place, label = row
     if type(place) is not int or not 0 <= place < len(texts):
         return False
-    if not isinstance(label, dict) or label.get("position") != texts[place] or not label.keys() <= set(COLUMNS):
+    if (
+        not isinstance(label, dict)
+        or label.get("position") != texts[place]
+        or not label.keys() <= set(COLUMNS)
+    ):
         return False
     texts_sound = all(isinstance(label[name], str) for name in ("source", "error") if name in label)
     numbers = [value for name, value in label.items() if name not in ("position", "source", "error")]

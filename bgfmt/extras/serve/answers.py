@@ -21,7 +21,7 @@ from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
-from bgfmt.analysis.sources import Results
+from bgfmt.analysis.sources import ResultCache
 from bgfmt.cli.asking import DICE, asides, race_asides
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
@@ -64,7 +64,7 @@ class Answers:
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
-        self._results = Results(
+        self._results = ResultCache(
             GAMES_BYTES
         )  # one for all advisers, so that memory does not grow with their number
 

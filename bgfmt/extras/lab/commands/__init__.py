@@ -248,7 +248,9 @@ def label(
             f"{file}: positions are read a line each, or from a .csv with a column `position`"
         )
     with ExitStack() as stack:
-        lines = stack.enter_context(click.open_file("-", errors="replace") if file == "-" else open_text(file))
+        lines = stack.enter_context(
+            click.open_file("-", errors="replace") if file == "-" else open_text(file)
+        )
         texts = labels.read(lines, separated=file.endswith(".csv"))
         progress = stack.enter_context(Progress("labelling", " positions", always=True, quiet=quiet))
         error = 0.001 if error is None and seconds is None else error
