@@ -14,7 +14,6 @@ checkers. Extras add names by the entry points `bgfmt.names`.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 __version__ = "0.3.0.dev0"
 
@@ -52,7 +51,7 @@ _NAMES = {
 __all__ = list(_NAMES)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     place = _NAMES.get(name) or _extra_names().get(name)
     if place is None:
         raise AttributeError(f"module 'bgfmt' has no attribute {name!r}")

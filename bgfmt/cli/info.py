@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import click
 
@@ -24,9 +31,12 @@ from bgfmt.storage.blocks import digests_of
 def info(files: tuple[str, ...], described: str | None, part: int | None, digest: bool, as_json: bool) -> int:
     """Say what each FILE is: format, size, points, chequers, options, and whether gnubg can read it.
 
+    "-" reads standard input; other pipes, such as /dev/stdin, are read as well.
+
     \b
-    Example:
+    Examples:
       bgfmt info gnubg_os0.bd
+      unxz < gnubg_ts.bd.xz | bgfmt info -
     """
     found, failed = [], 0
     for k, file in enumerate(files):
@@ -51,8 +61,26 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
     return failed
 
 
+@contextmanager
+def _seekable(file: str) -> Iterator[str | BinaryIO]:
+    """Yield a path as it is, and for "-" or a pipe a temporary file of what comes from there."""
+    pipe = file == "-" or (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode))
+    if not pipe:
+        yield file
+        return
+    with tempfile.TemporaryFile(prefix="bgfmt-") as copied:
+        if file == "-":
+            shutil.copyfileobj(sys.stdin.buffer, copied)
+        else:
+            with open(file, "rb") as source:
+                shutil.copyfileobj(source, copied)
+        raw: Any = getattr(copied, "raw", copied)
+        raw.name = file  # what messages call it
+        yield copied
+
+
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
-    with bgfmt.open(file, part=part or 0, format=described) as db:
+    with _seekable(file) as opened, bgfmt.open(opened, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
             facts |= digests_of(db.source, ("md5", "sha256"))

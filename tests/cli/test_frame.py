@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -112,6 +113,50 @@ bgfmt.cli.main(["verify", sys.argv[1]])
     )
     assert done.returncode == 2
     assert done.stderr == f"bgfmt: {path}: cut short, or its disk failed, while it was read\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="there is no /dev/stdin")
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("given", [f"cat {TS} |", f"< {TS}"], ids=["pipe", "file"])
+def test_a_table_from_standard_input(name: str, given: str) -> None:
+    command = f"{sys.executable} -m bgfmt info {name} --json --digest"
+    command = f"{given} {command}" if given.endswith("|") else f"{command} {given}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = json.loads(done.stdout)
+    assert (facts["file"], facts["format"], facts["size"]) == (name, "gnubg-ts", Path(TS).stat().st_size)
+    assert facts["sha256"] == hashlib.sha256(Path(TS).read_bytes()).hexdigest()
+
+
+def test_no_table_from_standard_input_is_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bgfmt", "info", "-"], input=b"no table", capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"bgfmt: -: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_one_line() -> None:
+    """It comes with one of the modules that the command imports."""
+    code = """
+import signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{}":
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from bgfmt.__main__ import main
+sys.meta_path.insert(0, Interrupt())
+sys.argv[:] = ["bgfmt", "id", "4HPwATDgc/ABMA"]
+main()
+"""
+    for name in ("bgfmt.cli", "click", "numpy", "bgfmt.tables.registry"):
+        words = [sys.executable, "-c", code.replace("{}", name)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+        assert (done.returncode, done.stderr) == (130, "bgfmt: interrupted\n"), name
 
 
 def test_closed_standard_output() -> None:
