@@ -1,10 +1,11 @@
 """Bearoff tables over HTTP: what `bgfmt serve` runs, and what `bgfmt site` writes.
 
-Starlette, uvicorn and httptools are the extra `serve`; only these modules import them, and nothing imports
-these modules but the two commands. A request meets them in this order:
+Starlette, uvicorn, httptools and prometheus-client are the extra `serve`; only these modules import them, and
+nothing imports these modules but the two commands. A request meets them in this order:
 
 server      the socket, the signals; deadlines and limits of connections
-door        Host, CORS, headers, counters, the log: what every answer passes through
+door        Host, CORS, headers, the log: what every answer passes through
+metrics     counters for Prometheus
 app         the routes, and the tables themselves by byte range
 parameters  the settings of the service, and the parameters of a question, checked
 bulk        many questions at once

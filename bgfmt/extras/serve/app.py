@@ -22,8 +22,9 @@ from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door, Metrics
+from bgfmt.extras.serve.door import Door
 from bgfmt.extras.serve.holdings import Holding, Holdings
+from bgfmt.extras.serve.metrics import Metrics
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
@@ -48,9 +49,9 @@ class Service:
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings, self.settings = holdings, settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
-        one = OneAtATime(settings.calculation, self.metrics.calculated)
+        one = OneAtATime(settings.calculation, self.metrics.count_calculation)
         self.answers = Answers(holdings, settings.settle, one)
-        told = self.metrics.calculated
+        told = self.metrics.count_calculation
         self.workers = Workers(settings.share, settings.waiting, lambda: self.answers.opening, told)
         self._near = all(one.fd is not None for one in holdings)  # none that waits for a network
         tables = " ".join(f"{one.name}:{one.fingerprint}" for one in holdings)
@@ -91,9 +92,9 @@ class Service:
         try:
             answer, settled = await self._answered(route, asked)
         except Refusal as refusal:
-            self.metrics.asked(f"/v1/{route}", 1, refusal.code == "not_covered")
+            self.metrics.count_positions(f"/v1/{route}", 1, refusal.code == "not_covered")
             raise
-        self.metrics.asked(f"/v1/{route}", 1)
+        self.metrics.count_positions(f"/v1/{route}", 1)
         if route != "probe":
             return {"asked": text} | answer, settled
         answer["question"]["position"] = text
@@ -142,7 +143,7 @@ class Service:
                 part, missing = bulk.part_of(answers)
             else:
                 part, missing = await self.workers.run(bulk.part_of, answers, lane=lane)
-            self.metrics.asked(f"/v1/{route}", len(part), missing)
+            self.metrics.count_positions(f"/v1/{route}", len(part), missing)
             parts += part
         return b"".join(one + b"\n" for one in parts) if lines else b'{"results":[' + b",".join(parts) + b"]}"
 
@@ -166,7 +167,7 @@ class Service:
         lane = self.workers.quick if len(data) <= SMALL_BYTES else self.workers.bulk
         run = partial(self.workers.run, lane=lane)
         rows = await run(lambda: bulk.Binary(table, data, numbers=numbers, column=column))
-        self.metrics.asked("/v1/lookup", rows.rows, rows.not_covered)
+        self.metrics.count_positions("/v1/lookup", rows.rows, rows.not_covered)
         headers = {
             "Content-Length": str(rows.rows * len(rows.columns) * 4),
             "Cache-Control": "no-store",
@@ -202,7 +203,7 @@ class Service:
 
             async def found() -> tuple[Any, bool]:
                 value, settled = await self.workers.answer(answer, self.answers, given)
-                self.metrics.asked(route, 1)
+                self.metrics.count_positions(route, 1)
                 return value, settled
 
             return await self._reply(request, repr(sorted(given.items())), found)
@@ -210,7 +211,7 @@ class Service:
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             if refusal.status == 503:
                 raise refusal from None
-            self.metrics.asked(route, 1, refusal.code == "not_covered")
+            self.metrics.count_positions(route, 1, refusal.code == "not_covered")
             body = refusal.body()
             said = {"message": body["error"]["message"], **body}  # as wildbg has it
             return Response(to_json(said), refusal.status, NOT_KEPT, JSON)

@@ -86,13 +86,14 @@ def serve(
     """Answer questions about the tables DB over HTTP, and show a page that asks them, until interrupted.
 
     DB is a file, or NAME=FILE to serve it under another name; without any, BGFMT_DB, what gnubg has installed, or the
-    default tables. The page is at /, the routes are listed at /openapi.json. Needs starlette, uvicorn and httptools.
+    default tables. The page is at /, the routes are listed at /openapi.json. Needs starlette, uvicorn, httptools and
+    prometheus-client.
 
     \b
     Example:
       bgfmt serve gnubg_ts0.bd gnubg_os0.bd
     """
-    needed = "serving needs starlette, uvicorn and httptools"
+    needed = "serving needs starlette, uvicorn, httptools and prometheus-client"
     server = extra("bgfmt.extras.serve.server", needed, install_hint("serve"))
     hosts, files = server.hosts_of(host, tuple(name.lower() for name in allow_host)), list(databases)
     if not files:

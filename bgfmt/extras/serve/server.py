@@ -1,7 +1,7 @@
 """The socket, the connections, the signals: `serve` runs until it is told to end.
 
-uvicorn has no deadline for a request that never ends and no limit on its head, so each connection is watched
-before its bytes reach uvicorn's own protocol: a head has a time and a size, a body has a time.
+uvicorn has no deadline for a request that never ends and no limit on its head, so its protocol is extended: a head
+has a time and a size, a body has a time, and newcomers beyond the limit of connections are refused.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ import contextlib
 import ctypes
 import ipaddress
 import logging
-import math
 import os
-import re
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -43,17 +40,6 @@ MOST_HEAD = 32 << 10
 HEAD_SECONDS = 15.0
 REFUSED_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
 STALE_SECONDS = 5.0  # a head that takes this long gives way to newcomers
-METHOD = re.compile(rb"[A-Z]{3,7} ")
-HEAD_END = re.compile(rb"\n\r?\n")
-HEAD = re.compile(
-    rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE) (?:/|\*|https?://)[!-~\x80-\xff]*+ HTTP/1\.[01]\r?\n"
-    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\0\n]*+\n)*+\r?\n"
-)
-LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,18})[ \t]*\r?$", re.I | re.M)
-CHUNKED = re.compile(rb"^transfer-encoding:", re.I | re.M)
-
-
-NOBODY: Any = asyncio.Protocol()  # for whom nothing is let through
 
 
 class Watch:
@@ -61,9 +47,9 @@ class Watch:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.open: set[Connection] = set()
+        self.open: set[Any] = set()
         #: since when connections whose first head is not complete have been open, oldest first
-        self.waiting: dict[Connection, float] = {}
+        self.waiting: dict[Any, float] = {}
 
     def full(self, now: float) -> bool:
         """Whether a newcomer is one too many, and none of those before it has taken long with its head."""
@@ -77,106 +63,118 @@ class Watch:
         return False
 
 
-class Connection:
-    """One connection. Its bytes are held back until a request's head is complete; then `protocol()` has them."""
+def watched(protocol: type[Any], watch: Watch) -> type[Any]:
+    """Return uvicorn's protocol with limits: a time and a size for a head, a time for a body, and of connections.
 
-    transport: asyncio.Transport
+    uvicorn's parser calls the methods `on_...` as it reads a request.
+    """
 
-    def __init__(self, watch: Watch, protocol: Callable[[], Any]) -> None:
-        self.watch, self.protocol, self.loop = watch, protocol, asyncio.get_running_loop()
-        self.inner = NOBODY  # stays so for a newcomer beyond the limit
-        self._timer: asyncio.TimerHandle | None = None
-        self._head = b""
-        self._body = 0.0  # bytes of a request's body still to come, infinite where its end is not known
+    class WatchedProtocol(protocol):  # type: ignore[misc]
+        _timer: asyncio.TimerHandle | None = None
+        _excess = False  # whether this newcomer is one too many
+        _reading_head = False
+        _head_bytes = 0  # received of a head that is not complete
+        _parsed_bytes = 0  # parsed of it
 
-    def connection_made(self, transport: Any) -> None:
-        self.transport, watch = transport, self.watch
-        watch.open.add(self)
-        if len(watch.open) > 2 * watch.most + 64:
-            transport.abort()
-        elif watch.full(self.loop.time()):
-            self._wait(REFUSED_SECONDS)
-        else:
-            self.inner = self.protocol()
-            self.inner.connection_made(transport)
-            watch.waiting[self] = self.loop.time()
-            self._wait(HEAD_SECONDS)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
-        self.watch.open.discard(self)
-        self.watch.waiting.pop(self, None)
-        self.inner.connection_lost(exc)
-
-    def __getattr__(self, name: str) -> Any:  # eof_received, pause_writing, resume_writing
-        return getattr(self.inner, name)
-
-    def data_received(self, data: bytes) -> None:
-        while data and not self.transport.is_closing():
-            if self._body:
-                size = int(min(self._body, len(data)))
-                part, data = data[:size], data[size:]
-                self._body -= size
-                if not self._body:
-                    self._stop()
-                self.inner.data_received(part)
-                continue
-            before = max(0, len(self._head) - 2)
-            self._head = (self._head + data).lstrip(b"\r\n")
-            if self._head and self._timer is None:
-                self._wait(HEAD_SECONDS)
-            end = HEAD_END.search(self._head, before if before < len(self._head) else 0)
-            size = len(self._head) if end is None else end.end()
-            if len(self._head) > 8 and not METHOD.match(self._head):
-                self._refuse("bad_request", "this is no HTTP request")
-            elif size > MOST_HEAD:
-                self._refuse("head_too_large", f"a request's head has at most {MOST_HEAD:,} bytes")
-            if end is None or self.transport.is_closing():
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            watch.open.add(self)
+            now = self.loop.time()
+            if len(watch.open) > 2 * watch.most + 64:
+                transport.abort()
                 return
-            head, data, self._head = self._head[:size], self._head[size:], b""
-            self._request(head)
+            self._excess = watch.full(now)
+            if not self._excess:
+                watch.waiting[self] = now
+            self._wait(REFUSED_SECONDS if self._excess else HEAD_SECONDS)
 
-    def _request(self, head: bytes) -> None:
-        """Let a request through whose head is complete."""
-        self._stop()
-        self.watch.waiting.pop(self, None)
-        if self.inner is NOBODY:
-            self._refuse("busy", f"{self.watch.most:,} connections are open (--connections)", *RETRY)
-        elif not HEAD.fullmatch(head):
-            self._refuse("bad_request", "this is no HTTP request")
-        else:
-            length = LENGTH.search(head)
-            self._body = math.inf if CHUNKED.search(head) else float(length[1]) if length else 0.0
-            if 0 < self._body < math.inf:
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            watch.open.discard(self)
+            watch.waiting.pop(self, None)
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            began_before = self._reading_head
+            super().data_received(data)
+            if began_before and self._reading_head:
+                self._head_bytes += len(data)
+                self._check_size(self._head_bytes)
+
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            self._reading_head = True
+            self._head_bytes = 0
+            self._parsed_bytes = 0
+            if self._timer is None:
+                self._wait(HEAD_SECONDS)
+
+        def on_url(self, url: bytes) -> None:
+            super().on_url(url)
+            self._parsed_bytes += len(url)
+            self._check_size(self._parsed_bytes)
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            super().on_header(name, value)
+            self._parsed_bytes += len(name) + len(value) + len(": \r\n")
+            self._check_size(self._parsed_bytes)
+
+        def on_headers_complete(self) -> None:
+            self._reading_head = False
+            self._stop()
+            watch.waiting.pop(self, None)
+            if self._excess:
+                self._refuse("busy", f"{watch.most:,} connections are open (--connections)", *RETRY)
+            if not self.transport.is_closing():
+                super().on_headers_complete()
                 self._wait(BODY_SECONDS + GRACE)  # the application answers before, where it reads the body
-            self.inner.data_received(head)
 
-    def _wait(self, seconds: float) -> None:
-        self._stop()
-        self._timer = self.loop.call_later(seconds, self._late)
+        def on_body(self, body: bytes) -> None:
+            if not self.transport.is_closing():
+                super().on_body(body)
 
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        def on_message_complete(self) -> None:
+            self._stop()
+            if not self.transport.is_closing():
+                super().on_message_complete()
+
+        def send_400_response(self, _: str) -> None:
+            self._refuse("bad_request", "this is no HTTP request")
+
+        def _check_size(self, size: int) -> None:
+            if size > MOST_HEAD:
+                self._refuse("head_too_large", f"a request's head has at most {MOST_HEAD:,} bytes")
+
+        def _wait(self, seconds: float) -> None:
+            self._stop()
+            self._timer = self.loop.call_later(seconds, self._end_late)
+
+        def _stop(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+        def _end_late(self) -> None:
             self._timer = None
+            if self._reading_head:
+                self._refuse("too_slow", f"a request's head is complete within {HEAD_SECONDS:.0f} s")
+            else:
+                self.transport.abort()
 
-    def _late(self) -> None:
-        self._timer = None
-        if self.transport.is_closing():
-            return
-        if self._head and not self._body:
-            self._refuse("too_slow", f"a request's head is complete within {HEAD_SECONDS:.0f} s")
-        else:
-            self.transport.abort()
+        def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
+            """Answer by an error and close."""
+            if self.transport.is_closing():
+                return
+            usual = ("x-content-type-options", "nosniff"), ("connection", "close")
+            refusal = Refusal(code, message, headers=(*more, *usual))
+            headers, body = refusal.response()
+            status = HTTPStatus(refusal.status)
+            lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+            head = f"HTTP/1.1 {status} {status.phrase}\r\n".encode()
+            self.transport.write(head + lines + b"\r\n" + body)
+            self.transport.close()
 
-    def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
-        """Answer by an error and close."""
-        usual = ("x-content-type-options", "nosniff"), ("connection", "close")
-        refusal = Refusal(code, message, headers=(*more, *usual))
-        (headers, body), status = refusal.response(), HTTPStatus(refusal.status)
-        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-        self.transport.write(f"HTTP/1.1 {status} {status.phrase}\r\n".encode() + lines + b"\r\n" + body)
-        self.transport.close()
+    return WatchedProtocol
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -265,9 +263,7 @@ def serve(
         timeout_graceful_shutdown=GRACE,
     )
     config.load()
-    protocol = config.http_protocol_class
-    watch = Watch(settings.connections)
-    config.http_protocol_class = lambda **given: Connection(watch, lambda: protocol(**given))  # type: ignore
+    config.http_protocol_class = watched(config.http_protocol_class, Watch(settings.connections))
     shown = f"[{host.strip('[]')}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     server = uvicorn.Server(config)
