@@ -13,7 +13,7 @@ from bgfmt.files.convert import convert as convert
 from bgfmt.files.convert import save as save
 from bgfmt.files.database import Database as Database
 from bgfmt.files.database import load as load
-from bgfmt.files.database import open_database as open  # noqa: F401
+from bgfmt.files.database import open_database
 from bgfmt.files.diff import diff as diff
 from bgfmt.files.solve import solve as solve
 from bgfmt.game import identifiers as identifiers
@@ -27,6 +27,8 @@ from bgfmt.game.state import GameState as GameState
 from bgfmt.tables.flat import arrow as arrow
 from bgfmt.verifier import verify as verify
 from bgfmt.verifier.repair import repair as repair
+
+open = open_database
 
 __version__: str
 __all__: list[str]
