@@ -1,6 +1,7 @@
 """Asking a candidate all questions of a set, judging what it answered, and naming what is wrong with it.
 
-One answer to all, answers that are wrong where questions have something in common, slow ones: each is a finding.
+One answer to all, numbers in another unit, failures and slow answers are findings; where an engine errs is in the
+losses by group (`report.groups`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.exam.candidates import ANSWERED, DIED, LATE, STATUS, Answers, Candidate, Failure
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, MISTAKES, OWNERS, PLAY, TAKE, Array, Exam, Question
+from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, TAKE, Array, Exam, Question
 from bgfmt.storage.foreign import load_json_rows
 from bgfmt.storage.rows import RowFile
 
@@ -27,12 +28,9 @@ LEAST = 1e-7  # a smaller loss is none
 CHUNK = 256  # questions that one worker takes at a time
 DEATHS = 10  # or late answers to the first of a kind, after which no more of that kind are asked
 FEW = 20  # questions fewer than which show nothing
-SURE = 6.0  # standard deviations by which a share of wrong answers stands out
-AGREE = 0.97  # share of answers that a mistake must explain
 SLOW = 0.001  # seconds an answer, on average
 STALL = 0.008  # seconds of one answer, while most take a twentieth of that or less
 SAME = 0.995  # share of answers that are one and the same
-FAR = 0.05  # an equity that is off by more is wrong, where most are not
 #: by the kind of question, what an engine does that gives answer 0, or 1, to all
 ALWAYS = {DOUBLE: ("never doubles", "always doubles"), TAKE: ("always passes", "always takes")}
 Progress = Callable[[int, int], None]
@@ -223,19 +221,16 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judg
 
 
 class Finding(NamedTuple):
-    """What stands out: its name, in a line, how many questions it is about, what would explain it, None unknown."""
+    """What stands out: its name, in a line, and how many questions it is about."""
 
     name: str
     words: str
     questions: int
-    cause: str | None = None
 
 
 def findings(judged: Judged) -> list[Finding]:
     """What stands out, the plainest first."""
-    same = list(_same(judged))
-    done = [kind for kind, names in ALWAYS.items() if any(one.name in names for one in same)]
-    return [*_failures(judged), *same, *_units(judged), *_groups(judged, done), *_slow(judged)]
+    return [*_failures(judged), *_same(judged), *_units(judged), *_slow(judged)]
 
 
 def _failures(judged: Judged) -> Iterator[Finding]:
@@ -278,96 +273,6 @@ def _units(judged: Judged) -> Iterator[Finding]:
     ):  # fmt: skip
         if np.sqrt(np.mean((said - meant) ** 2)) < 0.2 * off:
             yield Finding(words, words, len(rows))
-
-
-def _traits(judged: Judged) -> dict[str, Array]:
-    """(N,) bool by what questions have in common."""
-    exam = judged.exam
-    sums = np.stack([exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int)])
-    mine, other = exam.away.T.astype(int)
-    odd = (mine % 2 == 1, other % 2 == 1)
-    traits = {
-        "with fifteen chequers": sums.max(axis=0) == 15,
-        "with fifteen chequers of the side on roll": sums[0] == 15,
-        "at a score": judged.match, "for money": ~judged.match,
-        "at odd scores (own points to go)": judged.match & odd[0],
-        "at odd scores (the other's points to go)": judged.match & odd[1],
-        "at odd scores (all points to go)": judged.match & (odd[0] ^ odd[1]),
-        "at odd scores (either side's points to go)": judged.match & (odd[0] | odd[1]),
-        "at odd scores (both sides' points to go)": judged.match & odd[0] & odd[1],
-        "at odd scores (own points won)": judged.match & ((exam.away.max(axis=1) - mine) % 2 == 1),
-        "at odd scores (the other's points won)": judged.match & ((exam.away.max(axis=1) - other) % 2 == 1),
-        "in the Crawford game": exam.crawford > 0,
-        "with a chequer outside the home board": exam.us[:, 6:].any(axis=1) | exam.them[:, 6:].any(axis=1),
-        "with a doublet": (exam.dice[:, 0] == exam.dice[:, 1]) & (exam.kind == PLAY),
-        "where beavers are played": exam.beavers > 0,
-    }  # fmt: skip
-    traits |= {f"where the cube is {owner}": exam.owner == k for k, owner in enumerate(OWNERS)}
-    traits |= {f"with {n} chequers of the side on roll": sums[0] == n for n in range(1, 15)}
-    for a, b in np.unique(exam.away[judged.match], axis=0).tolist():
-        traits[f"at {a}-{b} away"] = (mine == a) & (other == b)
-    kinds = ("of plays", "of doubles", "of takes", "of equities")
-    return traits | {words: exam.kind == kind for kind, words in enumerate(kinds)}
-
-
-def _groups(judged: Judged, done: list[int]) -> Iterator[Finding]:
-    """Where wrong answers are far more than elsewhere, and what they are right for."""
-    off = np.abs(judged.as_equities(judged.off[0]))
-    known = ~np.isnan(off)
-    usual = float(np.median(off[known])) if known.any() else 0.0
-    wrong = judged.wrong | (np.nan_to_num(off) > max(FAR, 10 * usual))
-    told = judged.decided | known
-    rows = told & ~np.isin(judged.exam.kind, done)
-    traits = _traits(judged)
-    for _ in range(6):
-        best: tuple[float, str, float, float] = (0.0, "", 0.0, 0.0)
-        for name, mask in traits.items():
-            inside, outside = wrong[rows & mask], wrong[rows & ~mask]
-            if min(len(inside), len(outside)) >= FEW:
-                share, rest, both = inside.mean(), outside.mean(), wrong[rows].mean()
-                spread = np.sqrt(max(both * (1 - both), 1e-9) * (1 / len(inside) + 1 / len(outside)))
-                sure = (share - rest) / spread
-                if share > 3 * rest + 0.01 and sure > max(SURE, best[0]):
-                    best = float(sure), name, share, rest
-        _, name, share, rest = best
-        if not name:
-            return
-        mask = traits[name] & rows
-        cause = _cause(judged, mask)
-        words = f"wrong {name}: {100 * share:.3g} % of {mask.sum():,}, elsewhere {100 * rest:.3g} %"
-        words += " but for what is named above" * bool((told & ~rows).any())
-        words += f"; as with {cause}" if cause else ""
-        yield Finding(f"wrong {name}", words, int(mask.sum()), cause or None)
-        rows &= ~mask
-
-
-def _cause(judged: Judged, mask: Array) -> str:
-    """What the answers would be right for, empty where nothing explains them."""
-    exam, choice = judged.exam, judged.answers.choice
-    mistaken = exam.mistaken.reshape(-1, len(MISTAKES), 3)
-    rows = np.flatnonzero(mask & np.isin(exam.kind, (DOUBLE, TAKE)) & judged.decided)
-    taken, yes, found = exam.kind[rows] == TAKE, choice[rows] == 1, [(0.0, "")]
-    for k, name in enumerate(("", *MISTAKES)):
-        numbers = mistaken[rows, k - 1] if name else exam.worths_of(DOUBLE, TAKE)[rows][:, :3]
-        known = ~np.isnan(numbers).any(axis=1)
-        if known.sum() >= max(FEW, len(rows) / 2):
-            rolling, take, drop = numbers.T
-            right = np.where(taken, take <= drop, np.minimum(take, drop) > rolling)
-            found.append((float((yes == right)[known].mean()), name))
-    agreed, cause = max(found)
-    if agreed >= AGREE and cause:
-        return cause
-    rows = np.flatnonzero(mask & ~np.isnan(judged.off[0]))
-    for k, name in enumerate(MISTAKES):
-        gap = np.abs(mistaken[rows, k, 0] - judged.answers.numbers[rows, 0])
-        if len(rows) >= FEW and (gap < 1e-3).mean() >= AGREE:
-            return name
-    rows = np.flatnonzero(mask & (exam.kind == PLAY) & judged.decided)
-    if len(rows) >= FEW:
-        worst = np.minimum.reduceat(exam.worths, exam.starts[:-1])[rows]
-        if (exam.worths[exam.starts[rows] + choice[rows]] - worst < 1e-9).mean() > AGREE:
-            return "the worst play taken for the best"
-    return ""
 
 
 def _slow(judged: Judged) -> Iterator[Finding]:

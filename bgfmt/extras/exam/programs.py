@@ -216,7 +216,7 @@ class Http(Candidate):
         chances = found["probabilities"]
         equity = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
         if question.owner != "none":
-            equity = found.get("equity", {}).get("centered")
+            equity = found.get("equity", {}).get("best")
             if equity is None:
                 raise Failure(REFUSED, "no equity with a cube is told")
         return {"equity": equity, "win": chances["win"]}

@@ -12,7 +12,7 @@ import numpy as np
 from bgfmt.extras.exam import plots
 from bgfmt.extras.exam.candidates import STATUS
 from bgfmt.extras.exam.judging import Judged, findings
-from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, Array
+from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, Array
 from bgfmt.extras.exam.statistics import sign_flip_p, weighted_mean
 from bgfmt.extras.matches.annotate.page import document, escaped
 from bgfmt.game.display import board
@@ -35,6 +35,7 @@ def groups(judged: Judged) -> dict[str, dict[str, Array]]:
         "kind": {kind: exam.kind == k for k, kind in enumerate(KINDS) if k != EQUITY},
         "chequers": {f"{n}": most == n for n in range(1, 16)},
         "score": scores,
+        "cube": {name: exam.owner == k for k, name in enumerate(OWNERS)},
         "stratum": {name: exam.stratum == k for k, name in enumerate(strata)},
     }
 
