@@ -42,6 +42,7 @@ Rules = tuple[int, int, int, Array, Arrays, Arrays, Arrays]
 MOST_LAYERS = 256
 BATCH = 256  # races at a time
 MOST_RESULTS = 1024  # of a roll
+MAX_POINTS = 24
 HOME, FAR, WIDE = 6, 10, 12  # points of the two tables, and of the mean rolls
 ROLLS, FAR_ROLLS = 32, 64  # told apart within and beyond the tables
 
@@ -89,7 +90,7 @@ class Estimator:
         self.effort, self.boards = effort, boards
         self._lock = Lock()
         self._kept: dict[int, tuple[Array, Arrays, Arrays, Arrays]] = {}
-        self._spaces: dict[int, Chains] = {}
+        self._spaces: dict[int, Chains] = {}  # by how many rolls they hold, shared by races on any points
         self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
@@ -162,10 +163,13 @@ class Estimator:
             first = rest if effort.first_slack == effort.slack else kept(4, effort.first_slack)
             found = tables(points, effort.wide and points > FAR)
             self._kept[points] = np.ascontiguousarray(board.number_terms(points)), found, first, rest
-            room = points, ROLLS if points <= FAR else FAR_ROLLS, max(effort.boards, effort.first)
-            self._spaces[points] = space(*room), space(*room)
+        rolls = ROLLS if points <= FAR else FAR_ROLLS
+        if rolls not in self._spaces:
+            room = MAX_POINTS, rolls, max(effort.boards, effort.first)
+            self._spaces[rolls] = space(*room), space(*room)
         rules = effort.boards, effort.first, self._game.few, *self._kept[points]
-        return self._game, self._spaces[points], rules
+        ours, theirs = self._spaces[rolls]
+        return self._game, (of_points(ours, points), of_points(theirs, points)), rules
 
 
 def _gammons(side: Boards) -> float:
@@ -288,6 +292,12 @@ def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int
         np.empty((room, NEAR), np.int64), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
         keys, places, np.empty(room, np.float32), np.zeros((MOST_LAYERS, rolls), np.float32),
     )  # fmt: skip
+
+
+def of_points(boards: Boards, points: int) -> Boards:
+    """Return the same room for boards of fewer points."""
+    room = len(boards.boards)
+    return boards._replace(boards=boards.boards.reshape(-1)[: room * points].reshape(room, points))
 
 
 def estimate_many(

@@ -115,6 +115,12 @@ class ResultCache:
 
         return Games(self._games_bytes or KEPT_BYTES)
 
+    def forget(self) -> None:
+        """Forget all calculations, so that answers do not depend on what was asked before."""
+        with self._lock:
+            self._kept.clear()
+            self.__dict__.pop("games", None)
+
     def refused(self, asked: Position | Side) -> TooMuchWorkError | None:
         """Return why a position or a side was last not calculated, None where it was or is not kept."""
         with self._lock:

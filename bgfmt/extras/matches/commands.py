@@ -20,7 +20,8 @@ from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.matches import each, plays, printable, read
 from bgfmt.extras.matches.annotate import Judge, Judgement, Report, annotate_all, annotate_file, find, text
 from bgfmt.extras.matches.annotate import judge as judged
-from bgfmt.extras.matches.annotate.files import SUFFIXES, content, form_of, write_folder
+from bgfmt.extras.matches.annotate.files import SUFFIXES, content, form_of, reported, write_folder
+from bgfmt.extras.matches.annotate.pool import judge_over, judged_by_processes, usual_workers
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.moves import Play, parse_roll
 from bgfmt.game.state import GameState
@@ -50,6 +51,9 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     "--db", "databases", multiple=True, type=click.Path(),
     help="A database, or a folder of them; may be said several times. Databases may also stand among the files.",
 )  # fmt: skip
+@options.number(
+    "--workers", least=1, most=256, help="Processes that share several files (default: all cores, 8 at most)."
+)
 @options.number("--worst", least=0, default=10, help="How many errors to draw.")
 @click.option(
     "--page", default="", metavar="URL", callback=_address,
@@ -66,7 +70,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
 def annotate(
     files: tuple[str, ...], output: str | None, form: str | None, databases: tuple[str, ...], worst: int, page: str,
     limit: int | None, settle: bool | None, oracle: bool | None, met: str | None, extend_met: bool | None,
-    met_player: int | None, force: bool, described: str | None, as_json: bool,
+    met_player: int | None, force: bool, described: str | None, as_json: bool, workers: int | None,
 ) -> int:  # fmt: skip
     """Judge every bearoff decision of the matches in FILE... and FOLDER... (.mat, .txt, .sgf, .xg, .bgf, OGXM).
 
@@ -100,26 +104,30 @@ def annotate(
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
         storage.check_output(output, force=force)
-    report, written = Report(page=page), 0
+    report = Report(page=page)
+    written = 0
+    found = [] if single else list(find(paths))
+    number = (workers or usual_workers(len(found))) if found else 1
+    options_of_judge: dict[str, Any] = {
+        "met": asking.equity_table(met, extend_met), "met_player": met_player or 0, "limit": limit,
+        "calculate": settle is not False, "oracle": float(oracle or 0), "records": form == "sgf",
+    }  # fmt: skip
+    tables = [*more, *databases]
     with (
-        asking.opened([*more, *databases], described, None) as library,
-        Judge(
-            library,
-            met=asking.equity_table(met, extend_met),
-            met_player=met_player or 0,
-            limit=limit,
-            calculate=settle is not False,
-            oracle=float(oracle or 0),
-            records=form == "sgf",
-        ) as judge,
+        asking.opened(tables, described, None) as library,
+        Judge(library, **options_of_judge) as judge,
         Progress("annotating", " files") as progress,
     ):
         if single:
             one = annotate_file(paths[0], judge)
             report.matches += one.reports
             each = iter([one])
+        elif number > 1:
+            make_judge = partial(judge_over, tables, described, **options_of_judge)
+            each = reported(
+                judged_by_processes(found, make_judge, number), len(found), report, progress=progress
+            )
         else:
-            found = list(find(paths))
             each = annotate_all(found, judge, report, progress=progress)
         if output is not None and into_folder:
             written = write_folder(each, output, form, worst, force=force, page=page)

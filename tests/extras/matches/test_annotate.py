@@ -25,7 +25,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
 from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, GOLDEN
 from tests.support.match_making import Maker, MatchPrices, MoneyPrices
 
 #: seeds of matches that have many priced decisions of all kinds in few games: for money, and at a score
@@ -502,3 +502,25 @@ def test_any_bytes_are_read_or_refused(table: Any, judge: Judge, tmp_path: Path)
             assert "\n" not in str(error)
         else:
             text.text(Report(done.reports))
+
+
+def test_processes_share_files_and_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "matches"
+    folder.mkdir()
+    names = ("gnubg107-beaver.mat", "lazybg-match1.mat", "bglab-match1574521.mat")
+    for name in names:
+        (folder / name).write_bytes((FIXTURES / "matches" / name).read_bytes())
+    (folder / "notes.txt").write_text("nothing of the kind")
+    (folder / "broken.xg").write_bytes(b"RGMH")
+    reports = []
+    for workers in ("1", "2"):
+        output = tmp_path / f"{workers}.json"
+        words = [str(folder), str(GOLDEN / "gnubg/os_p06.bd"), "-o", str(output), "--workers", workers]
+        assert run(["annotate", *words]) == 2
+        said = capsys.readouterr().err
+        assert "broken.xg" in said
+        assert "1 other files are no matches" in said
+        reports.append(json.loads(output.read_text()))
+    assert reports[0] == reports[1]
+    assert [one["file"] for one in reports[0]["matches"]] == sorted(names)
+    assert reports[0]["decisions"]

@@ -102,6 +102,7 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
     several = matches.read(data, name)
     if not several:
         raise FormatError(f"{name}: no match in it")
+    judge.advisor.sources.results.forget()  # so that neither the order nor the sharing of files matters
     where = {"file": name, "folder": folder}
     reports = [judge_match(one, judge, number=k, **where) for k, one in enumerate(several, 1)]
     return Annotated(os.fspath(path), data, reports)
@@ -129,6 +130,23 @@ def find(paths: Iterable[PathLike]) -> Iterator[Found]:
                     yield Found(full, os.path.splitext(file)[1].lower() in SUFFIXES)
 
 
+#: what becomes of a file: judged, not read and why, or None where it is no match and was not named
+Outcome = Annotated | Unread | None
+
+
+def outcome_of(one: Found, judge: Judge) -> Outcome:
+    """Judge a file, or return why it cannot be read."""
+    try:
+        return annotate_file(one.path, judge)
+    except (BgfmtError, OSError) as error:
+        if isinstance(error, UnknownFormatError) and not one.asked:
+            return None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        name = printable(os.path.basename(one.path))
+        why = printable(" ".join(reason.split()).removeprefix(f"{name}: "), 400)
+        return Unread(printable(one.path), why, type(error).__name__)
+
+
 def annotate_all(
     found: Sequence[Found], judge: Judge, report: Report, *, progress: Progress | None = None
 ) -> Iterator[Annotated]:
@@ -137,22 +155,24 @@ def annotate_all(
     Files of a folder that are no matches are passed over and counted, unless their names say that they are.
     `progress(done, total)` counts files.
     """
-    for place, one in enumerate(found, 1):
-        try:
-            annotated = annotate_file(one.path, judge)
-        except (BgfmtError, OSError) as error:
-            if isinstance(error, UnknownFormatError) and not one.asked:
-                report.passed += 1
-            else:
-                reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                name = printable(os.path.basename(one.path))
-                why = printable(" ".join(reason.split()).removeprefix(f"{name}: "), 400)
-                report.unread.append(Unread(printable(one.path), why, type(error).__name__))
+    outcomes = (outcome_of(one, judge) for one in found)
+    yield from reported(outcomes, len(found), report, progress=progress)
+
+
+def reported(
+    outcomes: Iterable[Outcome], total: int, report: Report, *, progress: Progress | None = None
+) -> Iterator[Annotated]:
+    """Yield the files that were judged, and put all outcomes into `report`."""
+    for place, outcome in enumerate(outcomes, 1):
+        if outcome is None:
+            report.passed += 1
+        elif isinstance(outcome, Unread):
+            report.unread.append(outcome)
         else:
-            report.matches += annotated.reports
-            yield annotated
+            report.matches += outcome.reports
+            yield outcome
         if progress is not None:
-            progress(place, len(found))
+            progress(place, total)
 
 
 def annotate(paths: PathLike | Sequence[PathLike], tables: Any = None, **options: Any) -> Report:
