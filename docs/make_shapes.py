@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bgfmt.analysis import shapes
-from bgfmt.analysis.questions import MET, STATE, own
+from bgfmt.analysis.questions import MET, STATE, options, own
 
 # -- Markdown ------------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ def option_table(names: Iterable[str], *, http: bool = False) -> str:
     """Options of a question as a table: of the command line, or of HTTP."""
     rows = [f"| {'parameter' if http else 'option'} | meaning |", "| --- | --- |"]
     for name in names:
-        one, switch = shapes.options()[name], name.replace("_", "-")
+        one, switch = options()[name], name.replace("_", "-")
         choices = " ".join(["", *[f"`{choice}`," for choice in one.choices]]).rstrip(",") * (one.kind is str)
         if http:
             spelled = f"`{name}`{' `true`, `false`' * (one.kind is bool)}{choices}"
@@ -122,7 +122,7 @@ def texts() -> dict[str, str]:
     return {
         **{name: markdown(shape) for name, shape in shapes.shapes().items()},
         "options": option_table((*STATE, *MET, *own("cube"), *own("play"))),
-        "parameters": option_table([name for name in shapes.options() if name != "position"], http=True),
+        "parameters": option_table([name for name in options() if name != "position"], http=True),
         "typescript": "\n\n".join(map(typescript, shapes.shapes().values())),
     }
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bgfmt.analysis.answers import Resignation as Resignation
     from bgfmt.analysis.answers import SideRace as SideRace
     from bgfmt.analysis.bulk import RankedMany as RankedMany
+    from bgfmt.analysis.bulk import judge_many as judge_many
     from bgfmt.analysis.bulk import rank_many as rank_many
     from bgfmt.analysis.chains import estimate_many as estimate_many
     from bgfmt.analysis.choose import Databases as Databases
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from bgfmt.analysis.cube import CubeAction as CubeAction
     from bgfmt.analysis.cube import CubeActions as CubeActions
     from bgfmt.analysis.cube import cube_actions as cube_actions
-    from bgfmt.analysis.cube import judge_many as judge_many
     from bgfmt.analysis.library import Library as Library
     from bgfmt.analysis.oracle import PlayOuts as PlayOuts
     from bgfmt.analysis.oracle import play_out as play_out
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 _NAMES = {
     "advisor": "Advisor equities exact_equities judge_cube race rank_all_rolls rank_plays",
     "answers": "Decision PositionEquities RankedPlay RankedPlays Resignation SideRace",
-    "bulk": "RankedMany rank_many",
+    "bulk": "RankedMany judge_many rank_many",
     "chains": "estimate_many",
     "choose": "Databases equities_many",
-    "cube": "CubeAction CubeActions cube_actions judge_many",
+    "cube": "CubeAction CubeActions cube_actions",
     "library": "Library",
     "oracle": "PlayOuts play_out",
     "races": "Races TwoSidedEstimate race_many twosided_from_onesided twosided_many win_chances",

@@ -33,8 +33,9 @@ from bgfmt.analysis.answers import (
     Source,
 )
 from bgfmt.analysis.choose import Asked, Databases
-from bgfmt.analysis.cube import CubeAction, turned
+from bgfmt.analysis.cube import CubeAction, Grid, turned
 from bgfmt.analysis.library import Library
+from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -42,12 +43,11 @@ from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
 from bgfmt.game.state import OVER, GameState, as_state, cube_owner
 from bgfmt.met import Met
-from bgfmt.met.score import Score
+from bgfmt.met.score import Score, score_of
 from bgfmt.storage import PathLike
 from bgfmt.tables import Equities, bounds
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import Grid
     from bgfmt.analysis.solving import Solved
 
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
@@ -128,17 +128,7 @@ class Advisor:
 
         met_player : which player of an uneven table is on roll; by default as the adviser was made.
         """
-        if state.away is None:
-            raise PositionError("there is no score in money play")
-        if min(state.away) < 1:
-            raise PositionError(f"the match to {state.length} is over")
-        if state.crawford and 1 not in state.away:
-            raise PositionError("in the Crawford game one side needs one point")
-        player = self.player_of(state, met_player)
-        if state.crawford:
-            return Score(state.away, self.met, crawford=True, player=player)
-        owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
-        return Score(state.away, self.met, False, state.cube_value, owner, player, state.cube_in_use)
+        return score_of(state, self.met, self.player_of(state, met_player))
 
     def with_chequers(self, state: Asking) -> GameState:
         """Return the state with the number of chequers of the game that the tables answer for, as in hypergammon."""
@@ -561,8 +551,6 @@ def rank_plays(
     """
     advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
     if isinstance(position, str):
-        from bgfmt.analysis.questions import one_or_two
-
         position = one_or_two(position)
     if isinstance(position, Side):
         return list(advisor.side_plays(position, dice, measure or "mean").plays)

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import turned
+from bgfmt.analysis.cube import CubeActions, cube_actions, turned
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
+from bgfmt.game.board import Position, Side
 from bgfmt.game.state import cube_owner
-from bgfmt.tables import OfRolls, Table
+from bgfmt.tables import EQUITY_COLUMNS, OfRolls, Table
 
 Floats = NDArray[Any]
 ROOM = 1 << 20  # results the compiled loop may hold at once
@@ -165,3 +166,53 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
     else:
         values = found.chances[:, : within + 1].sum(axis=1)
     return np.asarray(values)[back.reshape(-1)]
+
+
+# -- cube actions ---------------------------------------------------------------------------------------------
+
+
+SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
+
+
+def judge_many(
+    databases: Databases,
+    us: Any,
+    them: Any,
+    *,
+    beavers: bool = True,
+    settle: bool = False,
+    limit: int = SETTLE_LIMIT,
+) -> CubeActions:
+    """Return cube actions of many positions, sides as `lookup_many` takes them, of the first cubeful two-sided table.
+
+    With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
+    times cube states. PositionError for a game that is over.
+    """
+    table = choose.first_two_sided(databases, cubeful=True)
+    ours, theirs = table.numbers(us), table.numbers(them)
+    if not (ours.all() and theirs.all()):
+        over = int(((ours == 0) | (theirs == 0)).argmax())
+        raise PositionError(f"row {over}: the game is over, one side has no chequers left")
+    values = table.lookup_many(ours, theirs)
+    actions = cube_actions(values, table, beavers=beavers)
+    if not settle or not actions.close.any():
+        return actions
+    from bgfmt.analysis.ondemand import solve_money
+
+    rows, better = [], []
+    for row in np.flatnonzero(actions.close):
+        position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
+        try:
+            found = solve_money(position, limit=limit)
+        except NotCoveredError:  # beyond the limit
+            continue
+        rows.append(row)
+        better.append([found.equity(column) for column in EQUITY_COLUMNS])
+    if not rows:
+        return actions
+    values = values.astype(np.float64)
+    values[rows] = better
+    settled = cube_actions(values, table, beavers=beavers)
+    for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
+        getattr(settled, name)[rows] = False
+    return settled

@@ -17,6 +17,7 @@ passing is worth 1 there, too; rules: `docs/theory/match-play.md`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
@@ -24,16 +25,15 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt.analysis import choose
 from bgfmt.analysis.answers import CALCULATION, EXACT, PLAYED, MetName, Source
-from bgfmt.analysis.choose import Databases
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
-from bgfmt.errors import NotCoveredError, PositionError
-from bgfmt.game.board import Position, Side
+from bgfmt.errors import PositionError
+from bgfmt.game.board import Position
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import Owner, cube_owner
+from bgfmt.met.model import Met
 from bgfmt.met.score import Score
-from bgfmt.tables import EQUITY_COLUMNS, Table, bounds
+from bgfmt.tables import Table, bounds
 
 #: Koca's labels
 LABELS = {
@@ -446,6 +446,38 @@ class Cell(Plain):
     decision: MatchCube
 
 
+AtScore = tuple[int, int, bool]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The decisions of a position at all scores up to `upto`-away.
+
+    cells : by (away of the side on roll, away of the other, whether it is the Crawford game). Where one side needs 1
+    there are two cells, before (the Crawford game) and after; 1-away, 1-away is there once, as (1, 1, False).
+    usual : of estimates the error that 95 % of those farthest off keep.
+    """
+
+    position: Position
+    upto: Annotated[int, "How many points away the scores go."]
+    met: Met
+    cells: Mapping[AtScore, MatchCube]
+    usual: float | None = None
+
+    def __getitem__(self, cell: AtScore) -> MatchCube:
+        return self.cells[cell]
+
+    def __repr__(self) -> str:
+        return f"<Grid {self.position}, up to {self.upto}-away, {self.met.name}>"
+
+    def _repr_html_(self) -> str:
+        from bgfmt.game.display import html_table
+
+        away = range(1, self.upto + 1)
+        rows = [[mine, *(self[mine, other, False].code for other in away)] for mine in away]
+        return html_table(rows, ["you need", *map(str, away)])
+
+
 def decide(
     position: Position,
     score: Score,
@@ -528,7 +560,6 @@ def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
 # -- many positions at once, by NumPy -------------------------------------------------------------------
 
 
-SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 Truth = NDArray[np.bool_]
 
 
@@ -644,50 +675,6 @@ def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> 
     reach = np.where(taken < width(2 * error), width(5 * error), width(3 * error))
     close: Truth = ~sure & (np.abs(beavered - rolling) <= reach)
     return close
-
-
-def judge_many(
-    databases: Databases,
-    us: Any,
-    them: Any,
-    *,
-    beavers: bool = True,
-    settle: bool = False,
-    limit: int = SETTLE_LIMIT,
-) -> CubeActions:
-    """Return cube actions of many positions, sides as `lookup_many` takes them, of the first cubeful two-sided table.
-
-    With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
-    times cube states. PositionError for a game that is over.
-    """
-    table = choose.first_two_sided(databases, cubeful=True)
-    ours, theirs = table.numbers(us), table.numbers(them)
-    if not (ours.all() and theirs.all()):
-        over = int(((ours == 0) | (theirs == 0)).argmax())
-        raise PositionError(f"row {over}: the game is over, one side has no chequers left")
-    values = table.lookup_many(ours, theirs)
-    actions = cube_actions(values, table, beavers=beavers)
-    if not settle or not actions.close.any():
-        return actions
-    from bgfmt.analysis.ondemand import solve_money
-
-    rows, better = [], []
-    for row in np.flatnonzero(actions.close):
-        position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
-        try:
-            found = solve_money(position, limit=limit)
-        except NotCoveredError:  # beyond the limit
-            continue
-        rows.append(row)
-        better.append([found.equity(column) for column in EQUITY_COLUMNS])
-    if not rows:
-        return actions
-    values = values.astype(np.float64)
-    values[rows] = better
-    settled = cube_actions(values, table, beavers=beavers)
-    for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
-        getattr(settled, name)[rows] = False
-    return settled
 
 
 def turned(equities: Any, cube: str) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Annotated, Any
+from typing import Any
 
 from bgfmt.analysis import solving
-from bgfmt.analysis.cube import MatchCube, decide
+from bgfmt.analysis.cube import AtScore, Grid, MatchCube, decide
 from bgfmt.analysis.solving import Game, Progress, Solved, Work
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
@@ -142,39 +142,8 @@ def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
 TOGETHER = 48  # columns solved at once
 GRID_BYTES = 2 << 30
 
-Cell = tuple[int, int, bool]
 
-
-@dataclass(frozen=True)
-class Grid:
-    """The decisions of a position at all scores up to `upto`-away.
-
-    cells : by (away of the side on roll, away of the other, whether it is the Crawford game). Where one side needs 1
-    there are two cells, before (the Crawford game) and after; 1-away, 1-away is there once, as (1, 1, False).
-    usual : of estimates the error that 95 % of those farthest off keep.
-    """
-
-    position: Position
-    upto: Annotated[int, "How many points away the scores go."]
-    met: Met
-    cells: Mapping[Cell, MatchCube]
-    usual: float | None = None
-
-    def __getitem__(self, cell: Cell) -> MatchCube:
-        return self.cells[cell]
-
-    def __repr__(self) -> str:
-        return f"<Grid {self.position}, up to {self.upto}-away, {self.met.name}>"
-
-    def _repr_html_(self) -> str:
-        from bgfmt.game.display import html_table
-
-        away = range(1, self.upto + 1)
-        rows = [[mine, *(self[mine, other, False].code for other in away)] for mine in away]
-        return html_table(rows, ["you need", *map(str, away)])
-
-
-def scores(upto: int) -> Iterator[Cell]:
+def scores(upto: int) -> Iterator[AtScore]:
     """All cells of a grid, row by row."""
     for mine in range(1, upto + 1):
         for other in range(1, upto + 1):
@@ -209,14 +178,14 @@ def scores_grid(
     """
     if upto < 1:
         raise PositionError(f"a grid goes up to 1-away or more, not {upto}")
-    at: dict[Cell, Score] = {}
+    at: dict[AtScore, Score] = {}
     for mine, other, crawford in scores(upto):
         now = (1, "centered") if crawford else (cube, owner)
         at[mine, other, crawford] = Score((mine, other), met, crawford, now[0], now[1], player)
     if estimate is not None:
         found = {cell: match_answer(estimate(score), score).cube for cell, score in at.items()}
         return Grid(position, upto, met, found, max(one.usual or 0.0 for one in found.values()))
-    cells: dict[Cell, MatchCube] = {}
+    cells: dict[AtScore, MatchCube] = {}
     left = [(cell, score, columns_for(position, score)) for cell, score in at.items()]
     shared = 0 if position.gammons else 1
     total = sum(len(part) - shared for _, _, part in left) + shared

@@ -18,21 +18,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt import met as mets
 from bgfmt.analysis import chains
 from bgfmt.analysis.answers import PLAYED
 from bgfmt.analysis.chains import ChainGame
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
-from bgfmt.analysis.solving import Solved
+from bgfmt.analysis.solving import MONEY, Solved
 from bgfmt.game.board import BAR, Position
 from bgfmt.game.state import GameState, as_state
+from bgfmt.met.score import Score, score_of
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
 from bgfmt.solver.machine import thread_count
 
 if TYPE_CHECKING:
     from bgfmt.analysis.ondemand import Terms
-    from bgfmt.met.score import Score
 
 Array = NDArray[Any]
 EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
@@ -344,17 +345,12 @@ class _Start:
 
 def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _Start]]:
     """The columns of a question, and the values asked, by name."""
-    from bgfmt.analysis.solving import MONEY
-
     position = state.position
     if state.money:
         kept = columns.for_money(jacoby=bool(state.jacoby))
         return kept, {name: _Start(kept.states.index(cube)) for name, cube in MONEY.items()}
     if score is None:
-        from bgfmt.analysis.advisor import Advisor
-        from bgfmt.analysis.library import Library
-
-        score = Advisor(Library([])).score(state)
+        score = score_of(state, mets.load(mets.DEFAULT), 0)
     kept = columns.for_match(score, gammons=position.gammons)
     place = kept.place(score.state)
     dead = kept.states[place] is columns.CUBELESS

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Annotated, Any
 
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import (
@@ -26,22 +27,19 @@ from bgfmt.analysis.answers import (
     SideRace,
     SourcedAnswer,
 )
-from bgfmt.analysis.cube import LABELS, Cell, CubeAction, MatchCube, label_of
+from bgfmt.analysis.cube import LABELS, Cell, CubeAction, Grid, MatchCube, label_of
 from bgfmt.analysis.insight import Insight
 from bgfmt.analysis.insight import insight as insight_of
+from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.races import TwoSidedEstimate
-from bgfmt.analysis.shapes import Plain, fields_at, option, options
+from bgfmt.analysis.shapes import Plain, QuestionOption, fields_at, option
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.identifiers import parse, parse_position, parse_side
+from bgfmt.game.identifiers import parse
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
-if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import Grid
-
 Dice = tuple[int, int]
-COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 MOST_SCORE = 64
 POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
 
@@ -116,6 +114,16 @@ class Question:
         return {name: getattr(self, name) for name in own(question)}
 
 
+@cache
+def options() -> dict[str, QuestionOption]:
+    """Return the options of a question by name."""
+    kinds = {"int": int, "bool": bool}  # the annotation "int | None" is still text
+    return {
+        one.name: QuestionOption(**one.metadata, kind=kinds.get(str(one.type).split()[0], str))
+        for one in fields(Question)
+    }
+
+
 #: the state beside the position, and which match equity table
 STATE = ("cube", "cube_value", "away", "crawford", "jacoby", "beavers")
 MET = ("met", "met_player", "extend_met")
@@ -152,21 +160,6 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
 
 
 # -- text to a side, a position or a state ------------------------------------------------------------------
-
-
-def one_or_two(text: str) -> Side | Position:
-    """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
-    if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
-        return parse_side(text)
-    try:
-        position = parse_position(text)
-    except ValueError:
-        try:
-            return parse_side(text)
-        except ValueError:
-            pass
-        raise
-    return position if position.them.chequers else position.us
 
 
 def parse_away(text: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -35,6 +35,10 @@ class Field(NamedTuple):
     get: Callable[[Any], Any]
 
 
+#: the classes of answers by name, each registered where it is defined
+CLASSES: dict[str, type[Plain]] = {}
+
+
 class Plain:
     """An object with a form as plain values, which `--json` and the HTTP service print.
 
@@ -48,6 +52,7 @@ class Plain:
     fields: ClassVar[tuple[Field, ...]] = ()
 
     def __init_subclass__(cls) -> None:
+        CLASSES[cls.__name__] = cls
         cls.fields = tuple(map(_field, cls.FIELDS.split() or cls.__annotations__))
         cls.__repr__ = Plain.__repr__  # type: ignore[method-assign]
 
@@ -182,24 +187,15 @@ def option(about: str, *, usual: Any = None, **more: Any) -> Any:
     return field(default=usual, metadata={"about": about, **more})
 
 
-@cache
-def options() -> dict[str, QuestionOption]:
-    """The options of a question by name."""
-    from bgfmt.analysis.questions import Question
-
-    kinds = {"int": int, "bool": bool}  # the annotation "int | None" is still text
-    return {
-        one.name: QuestionOption(**one.metadata, kind=kinds.get(str(one.type).split()[0], str))
-        for one in fields(Question)
-    }
-
-
 # -- the fields of the answers -------------------------------------------------------------------------------
 
 
 @cache
 def shapes() -> dict[str, type[Plain]]:
-    """The answers that have a name of their own in JSON Schema, TypeScript and the docs."""
+    """Return the answers that have a name of their own in JSON Schema, TypeScript and the docs.
+
+    They are defined in several modules; `bgfmt.analysis.questions` imports all of them.
+    """
     names = {
         "Origin": "SourcedAnswer",
         "Estimate": "TwoSidedEstimate",
@@ -210,16 +206,7 @@ def shapes() -> dict[str, type[Plain]]:
         "Origin SideRace Estimate TwoRaces CubeAction Insight CubeAnswer Choices Losses Met MatchCubeAnswer Cell "
         "ScoresAnswer RankedPlay RankedRoll PlayAnswer Described ProbeQuestion ProbeAnswer"
     )
-    return {name: _everything()[names.get(name, name)] for name in order.split()}
-
-
-@cache
-def _everything() -> dict[str, Any]:
-    """What stands in the modules that the types of answers come from."""
-    from bgfmt.analysis import answers, cube, insight, ondemand, questions, races
-
-    modules = (answers, cube, insight, ondemand, questions, races)
-    return {name: value for module in modules for name, value in vars(module).items()} | {"Cell": cube.Cell}
+    return {name: CLASSES[names.get(name, name)] for name in order.split()}
 
 
 class Type(NamedTuple):
@@ -260,7 +247,7 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
     first, _, rest = path.partition(".")
     attribute: Any = getattr(owner, first, None)
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
-    hints = get_type_hints(function or owner, localns=_everything(), include_extras=True)
+    hints = get_type_hints(function or owner, include_extras=True)
     hint = hints["return" if function else first]
     if rest:
         bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint

@@ -16,8 +16,8 @@ from bgfmt import formats, met
 from bgfmt.analysis import choose, library
 from bgfmt.analysis.advisor import Advisor, Outside
 from bgfmt.analysis.answers import CALCULATION, PLAYED, SideRace, SourcedAnswer
+from bgfmt.analysis.positions import COUNTS, one_or_two
 from bgfmt.analysis.questions import (
-    COUNTS,
     MET,
     STATE,
     CubeAnswer,
@@ -26,9 +26,9 @@ from bgfmt.analysis.questions import (
     Question,
     ScoresAnswer,
     TwoRaces,
-    one_or_two,
+    options,
 )
-from bgfmt.analysis.shapes import Plain, options
+from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option, several

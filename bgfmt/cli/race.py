@@ -8,6 +8,7 @@ import click
 
 from bgfmt.analysis import questions
 from bgfmt.analysis.answers import SideRace, within
+from bgfmt.analysis.positions import one_or_two
 from bgfmt.cli import asking, options, terminal
 from bgfmt.cli.sections import section
 from bgfmt.errors import NotCoveredError
@@ -39,8 +40,8 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
     said = asking.split(words)
     with asking.adviser(said, **calculation) as advisor:
         if said.many:
-            return asking.one_by_one(lambda text: questions.race(advisor, questions.one_or_two(text)))
-        asked = questions.one_or_two(said.position)
+            return asking.one_by_one(lambda text: questions.race(advisor, one_or_two(text)))
+        asked = one_or_two(said.position)
         answer = questions.race(advisor, asked)
         for line in asking.race_asides(advisor, said.position, answer, said.paths):
             asking.note(line)

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from bgfmt.errors import PositionError
+from bgfmt.game.state import GameState
 from bgfmt.met.model import Met
 
 ROLLER, OTHER, NOBODY = 0, 1, 2  # who owns the cube: the side on roll, the other, nobody
@@ -147,3 +148,20 @@ class Score(CubeRules):
 @lru_cache(maxsize=1 << 14)
 def _after(met: Met, away: tuple[int, int], points: int, player: int) -> float:
     return met.after(away, points, player=player)
+
+
+def score_of(state: GameState, met: Met, player: int) -> Score:
+    """Return the score of a match, with its cube, as a match equity table knows it.
+
+    player : which player of the table, 0 or 1, is on roll. PositionError for money play and a match that is over.
+    """
+    if state.away is None:
+        raise PositionError("there is no score in money play")
+    if min(state.away) < 1:
+        raise PositionError(f"the match to {state.length} is over")
+    if state.crawford and 1 not in state.away:
+        raise PositionError("in the Crawford game one side needs one point")
+    if state.crawford:
+        return Score(state.away, met, crawford=True, player=player)
+    owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
+    return Score(state.away, met, False, state.cube_value, owner, player, state.cube_in_use)

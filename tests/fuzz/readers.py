@@ -28,7 +28,7 @@ from typing import Any
 import bgfmt
 from bgfmt import met
 from bgfmt.analysis import questions
-from bgfmt.analysis.shapes import options
+from bgfmt.analysis.questions import options
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.extras.hosts.gnubg.folder import parse_record

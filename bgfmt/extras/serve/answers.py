@@ -19,6 +19,7 @@ from bgfmt.analysis import choose, questions
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
+from bgfmt.analysis.positions import COUNTS, one_or_two
 from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ResultCache
@@ -100,8 +101,8 @@ class Answers:
 
     def lookup(self, asked: Question) -> dict[str, Any]:
         """What the best table that covers the position, or the one named, says of it."""
-        one, text = questions.one_or_two(asked.position), asked.position
-        if isinstance(one, Side) and ("/" in text or not questions.COUNTS.fullmatch(text.replace(" ", ""))):
+        one, text = one_or_two(asked.position), asked.position
+        if isinstance(one, Side) and ("/" in text or not COUNTS.fullmatch(text.replace(" ", ""))):
             one = parse_position(text)  # whose other side is empty
         holding = self._best(one) if asked.table is None else self.named(asked.table)
         sides: dict[str, Side | Position] = {"": one}
@@ -115,7 +116,7 @@ class Answers:
 
     def race(self, asked: Question) -> tuple[Plain, bool]:
         """Return the rolls, effective pips and wastage of one side or two; and whether that is settled."""
-        about = questions.one_or_two(asked.position)
+        about = one_or_two(asked.position)
         return self.calculated(asked, lambda adviser: questions.race(adviser, about))
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
@@ -148,7 +149,7 @@ class Answers:
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
         """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, roll = questions.one_or_two(asked.position), asked.roll and asked.roll.lower()
+        one, roll = one_or_two(asked.position), asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):

@@ -20,9 +20,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from bgfmt import __version__
-from bgfmt.analysis import questions
-from bgfmt.analysis.questions import MET, STATE
-from bgfmt.analysis.shapes import Schema, options, schema_of, shapes
+from bgfmt.analysis.positions import one_or_two
+from bgfmt.analysis.questions import MET, STATE, options
+from bgfmt.analysis.shapes import Schema, schema_of, shapes
 from bgfmt.cli.verify import RUNGS
 from bgfmt.errors import PositionError
 from bgfmt.extras.serve import mcp_answers
@@ -195,7 +195,7 @@ def check_texts(arguments: dict[str, Any]) -> None:
             raise PositionError(f"{name} has a character that no text has: {value[:40]!a}")
     position = arguments.get("position")
     if position is not None and not position.startswith("#"):
-        questions.one_or_two(position)
+        one_or_two(position)
 
 
 def _refused(message: str) -> types.CallToolResult:

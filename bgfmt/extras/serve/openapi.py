@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_SCORE, QUESTIONS
-from bgfmt.analysis.shapes import MOST_TEXT, Schema, options, ref, schema_of, shapes
+from bgfmt.analysis.questions import MOST_SCORE, QUESTIONS, options
+from bgfmt.analysis.shapes import MOST_TEXT, Schema, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
