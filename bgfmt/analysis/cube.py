@@ -229,7 +229,7 @@ class CubeAction(Plain):
             what = "the double" if not self.sure_double else "the answer to it"
             said.append(f"too close: {what} lies within the error of {self.error:.2g}")
         elif not said:
-            said.append("exact" if self.exact else "sure: further from flipping than the table can err")
+            said.append("exact" if self.exact else "certain: the margin exceeds the table's maximum error")
         return "; ".join(said)
 
 

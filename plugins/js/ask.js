@@ -506,7 +506,7 @@ function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake
   if (tieTake) said.push("taking and passing cost exactly the same");
   if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
   if (!sure) said.push(`too close: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
-  else if (!said.length) said.push(error <= EXACT ? "exact" : "sure: further from flipping than the table can err");
+  else if (!said.length) said.push(error <= EXACT ? "exact" : "certain: the margin exceeds the table's maximum error");
   return said.join("; ");
 }
 

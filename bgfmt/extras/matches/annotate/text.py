@@ -105,7 +105,7 @@ def certainty(one: Judgement) -> str:
     if one.approximate:
         what = "play-outs" if one.method == "play-outs" else "estimates"
         return f"{_how(one)}: 99.9 % of {what} err by less than would change that"
-    return "exact" if one.source == "calculation" else "sure: the numbers cannot err by as much"
+    return "exact" if one.source == "calculation" else "certain: the loss exceeds the numbers' maximum error"
 
 
 def title(report: MatchReport) -> str:
