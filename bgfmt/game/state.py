@@ -176,6 +176,19 @@ class GameState:
         """Whether the game has ended: a side has no chequers left, has passed, or has resigned."""
         return bool(self.ended) or not all(side.chequers for side in self.sides)
 
+    def after(self, play: Any) -> GameState:
+        """Return the state after a play: the other side on roll, no dice.
+
+        play : what has a `result`, the position after it with the side that has played first. PositionError for a
+        play of one side alone.
+        """
+        result = play.result
+        if not isinstance(result, Position):
+            raise PositionError("a play of one side alone leads to no state")
+        sides = (result.us, result.them) if self.turn == 0 else (result.them, result.us)
+        turned = replace(self, sides=sides, turn=1 - self.turn, dice=None, doubled=False, beavered=0)
+        return replace(turned, resigned=0)
+
     def noted(self, *notes: str) -> GameState:
         """Return the same state with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self

@@ -12,6 +12,7 @@ from bgfmt.errors import PositionError
 from bgfmt.game import board
 from bgfmt.game import identifiers as ids
 from bgfmt.game.drawing import draw_side
+from bgfmt.game.moves import legal_plays
 from bgfmt.game.state import GameState
 
 HERE = Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1))
@@ -136,3 +137,13 @@ def test_dice_as_text_or_as_a_pair(dice: object) -> None:
 def test_no_dice(dice: object) -> None:
     with pytest.raises(PositionError, match="dice"):
         GameState.of(HERE).rolled(dice)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_after_a_play_the_other_side_is_on_roll(turn: int) -> None:
+    sides = (HERE.them, HERE.us) if turn else (HERE.us, HERE.them)
+    state = GameState(sides, turn=turn, dice=(2, 1), cube_owner=turn)
+    play = legal_plays(HERE, 2, 1)[0]
+    after = state.after(play)
+    assert after.position == play.result.swapped()
+    assert (after.turn, after.dice, after.owner, after.over) == (1 - turn, None, "opponent", False)
