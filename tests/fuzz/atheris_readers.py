@@ -26,9 +26,9 @@ def main() -> None:
     import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with atheris.instrument_imports(include=["bgfmt"], exclude=compiled()):
-        from tests.fuzz.readers import READERS
+        from tests.fuzz.readers import READERS, all_readers
 
-        reader = READERS[sys.argv[1]]
+        reader = (READERS if sys.argv[1] in READERS else all_readers())[sys.argv[1]]
         sound = reader.seeds()
         for data in sound:
             reader.read(data)  # modules that are imported when first needed are counted too

@@ -40,7 +40,7 @@ from bgfmt.game import identifiers
 from bgfmt.storage import Source
 from tests.extras.matches import mutate as matches
 from tests.fuzz import asking as service
-from tests.fuzz import corpus, mutations
+from tests.fuzz import corpus, discovered, mutations
 from tests.game import test_pasted as clipboard
 
 FIXTURES = corpus.FIXTURES
@@ -273,6 +273,12 @@ READERS = {
 }  # fmt: skip
 
 
+@cache
+def all_readers() -> dict[str, Reader]:
+    """Return the readers above, and those that entry points and commands have."""
+    return READERS | {name: Reader(*one, share=0.3) for name, one in discovered.readers().items()}
+
+
 def batches(names: list[str], seconds: float) -> Iterator[str]:
     """The reader whose turn it is, until the time is over and each has had as many."""
     end = time.monotonic() + seconds
@@ -282,22 +288,23 @@ def batches(names: list[str], seconds: float) -> Iterator[str]:
 
 def run(seconds: float, seed: int = 0, names: list[str] | None = None) -> dict[str, Counter[str]]:
     """Feed the readers for so long, or until interrupted; how each ended, by name."""
-    names = names or list(READERS)
-    corpora = {name: READERS[name].seeds() for name in names}
+    names = names or list(all_readers())
+    readers = READERS if set(names) <= READERS.keys() else all_readers()
+    corpora = {name: readers[name].seeds() for name in names}
     ends: dict[str, Counter[str]] = {name: Counter() for name in names}
     rng = random.Random(seed)
     for name in names:  # what is loaded and compiled when first used is not held against an input
         for sound in corpora[name]:
-            READERS[name].read(sound)
+            readers[name].read(sound)
     base = peak_memory()
     log = Log(os.environ.get("BGFMT_FUZZ_LOG", ""), ends)
     with contextlib.suppress(KeyboardInterrupt), log:
         for name in batches(names, seconds):
             log.tell()
-            until = time.monotonic() + READERS[name].share * min(BATCH, seconds / len(names) / 8)
+            until = time.monotonic() + readers[name].share * min(BATCH, seconds / len(names) / 8)
             while True:
-                data = READERS[name].mutate(rng.choice(corpora[name]), rng)
-                ends[name][fed(name, data, base)] += 1
+                data = readers[name].mutate(rng.choice(corpora[name]), rng)
+                ends[name][fed(name, readers[name], data, base)] += 1
                 if time.monotonic() > until:
                     break
     return ends
@@ -327,11 +334,11 @@ class Log:
         self.tell(last=True)
 
 
-def fed(name: str, data: bytes, base: float) -> str:
+def fed(name: str, reader: Reader, data: bytes, base: float) -> str:
     """How a reader ends; an escape is told and its input kept."""
     begin = time.process_time()
     try:
-        end = READERS[name].read(data)
+        end = reader.read(data)
         took = time.process_time() - begin
         assert took < SECONDS, f"took {took:.1f} s"
         assert peak_memory() < base + MEGABYTES, f"held {peak_memory() - base:.0f} MB"
