@@ -59,7 +59,8 @@ class Answers:
     """
 
     def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
-        self.holdings, self.settle = holdings, settle
+        self.holdings = holdings
+        self.settle = settle
         self.opening = False  # whether what the tables need is being compiled
         self._one = one or OneAtATime()
         self._compiler: subprocess.Popen[bytes] | None = None
@@ -70,7 +71,7 @@ class Answers:
         )  # one for all advisers, so that memory does not grow with their number
 
     def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
-        """The answer of a route, and whether it is settled: False where another calculation kept it from that.
+        """Return the answer of a route, and whether it is settled: False where another calculation kept it from that.
 
         Refusal for everything that has no answer.
         """
@@ -100,8 +101,9 @@ class Answers:
     # -- the five questions ------------------------------------------------------------------------------
 
     def lookup(self, asked: Question) -> dict[str, Any]:
-        """What the best table that covers the position, or the one named, says of it."""
-        one, text = one_or_two(asked.position), asked.position
+        """Return what the best table that covers the position, or the one named, says of it."""
+        text = asked.position
+        one = one_or_two(text)
         if isinstance(one, Side) and ("/" in text or not COUNTS.fullmatch(text.replace(" ", ""))):
             one = parse_position(text)  # whose other side is empty
         holding = self._best(one) if asked.table is None else self.named(asked.table)
@@ -120,7 +122,7 @@ class Answers:
         return self.calculated(asked, lambda adviser: questions.race(adviser, about))
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
-        """The cube action, or those at all scores, and whether it is settled; of a state where one is given."""
+        """Return the cube action of the state, if given, or those at all scores, and whether it is settled."""
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
@@ -133,7 +135,7 @@ class Answers:
         )
 
     def play(self, asked: Question) -> tuple[Plain, bool]:
-        """The plays of a roll, or of all rolls, best first, and whether they are settled."""
+        """Return the plays of a roll, or of all rolls, best first, and whether they are settled."""
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
@@ -148,15 +150,18 @@ class Answers:
         )
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
-        """All of it for one position, and why a section is missing; and whether it is settled."""
-        one, roll = one_or_two(asked.position), asked.roll and asked.roll.lower()
+        """Return all answers for one position, why a section is missing, and whether they are settled."""
+        one = one_or_two(asked.position)
+        roll = asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
         sections: dict[str, Callable[[Question], Any]] = {"race": self.race}
         if isinstance(one, Side):
-            us, state = one, _state_in(asked.position) or GameState.of(Position(one, Side()))
+            us = one
+            state = _state_in(asked.position) or GameState.of(Position(one, Side()))
             missing["cube"] = "the cube needs both sides"
         else:
-            us, state = one.check().us, questions.state_of(asked.position, asked)
+            us = one.check().us
+            state = questions.state_of(asked.position, asked)
             roll = roll or (state.dice and "{}{}".format(*state.dice))
             sections = {"cube": self.cube} | sections
         if not us.chequers:
@@ -211,12 +216,13 @@ class Answers:
         self._compiler.stdout.readline()
 
     def compiled(self) -> Iterator[None]:
-        """Once what the tables need is compiled, and once more when what exact calculations need is."""
+        """Yield once what the tables need is compiled, and once more when what exact calculations need is."""
         from bgfmt.analysis import exact_equities
 
         for held in self.holdings:
             with contextlib.suppress(Exception):
-                position, table = str(held.table.asked(1)), held.table
+                table = held.table
+                position = str(table.asked(1))
                 table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
                     asked = Question(position=position, table=held.name, roll="61", settle=False)
@@ -247,7 +253,7 @@ class Answers:
     def calculated(
         self, asked: Question, answer: Of[T], sure: Callable[[T], bool] | None = None, match: bool = False
     ) -> tuple[T, bool]:
-        """The answer from the tables where that is sure, else the calculated one, unless another is under way.
+        """Return the answer from the tables where that is sure, else the calculated one, unless another is under way.
 
         Beside it, whether it is as good as it can be.
         """
@@ -304,7 +310,7 @@ class Answers:
     # -- tables, and positions in text -------------------------------------------------------------------
 
     def named(self, name: str) -> Holding:
-        """The table of a name; Refusal for a name that none has."""
+        """Return the table of a name; Refusal for a name that none has."""
         if name not in self.holdings.by_name:
             raise Refusal("no_such_table", f"there is no table {name[:80]!r}", "table")
         return self.holdings.by_name[name]

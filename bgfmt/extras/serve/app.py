@@ -47,7 +47,8 @@ class Service:
     """The tables, the adviser and the counters behind the routes."""
 
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
-        self.holdings, self.settings = holdings, settings
+        self.holdings = holdings
+        self.settings = settings
         self.metrics = Metrics(__version__, [(one.name, one.size) for one in holdings], worker)
         one = OneAtATime(settings.calculation, self.metrics.count_calculation)
         self.answers = Answers(holdings, settings.settle, one)
@@ -76,7 +77,7 @@ class Service:
     # -- questions ---------------------------------------------------------------------------------------
 
     async def asking(self, route: str, request: Request) -> Response:
-        """GET of a question, the position as parameter or in the path."""
+        """Answer GET of a question, the position as parameter or in the path."""
         given = from_query(request.scope["query_string"], QUESTIONS[route])
         if "position" in request.path_params:
             if "position" in given:
@@ -85,7 +86,8 @@ class Service:
             given["position"] = request.path_params["position"]
         if "position" not in given:
             raise Refusal("bad_parameter", "position is missing", "position")
-        text, asked = given["position"], question(given)
+        text = given["position"]
+        asked = question(given)
         return await self._reply(request, f"{text}\0{asked!r}", lambda: self._answer(route, asked, text))
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
@@ -127,7 +129,7 @@ class Service:
         return await self._in_bulk(len(body), _packed, request, body, kind, NOT_KEPT)
 
     async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
-        """The answers to a body of many questions, as lines of JSON or one object."""
+        """Return the answers to a body of many questions, as lines of JSON or one object."""
         most = self.settings.max_rows
         items, common = await self._in_bulk(len(data), bulk.items_of, route, data, common, lines, most)
         if common.table is not None:
@@ -161,7 +163,8 @@ class Service:
             raise Refusal("bad_parameter", "a parameter is empty", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows is counts or numbers", "rows")
-        table, column = self.answers.named(given["table"]).table, given.get("column")
+        table = self.answers.named(given["table"]).table
+        column = given.get("column")
         numbers = given.get("rows") == "numbers"
         data = await bulk.body_of(request, self.settings.max_body)
         lane = self.workers.quick if len(data) <= SMALL_BYTES else self.workers.bulk
@@ -221,7 +224,7 @@ class Service:
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
     async def ready(self, request: Request) -> Response:
-        """`/readyz`: as `/healthz` once nothing is being compiled any more."""
+        """Answer `/readyz` as `/healthz` once nothing is being compiled any more."""
         if self.answers.compiling:
             raise compiling()
         return await self.health(request)
@@ -297,7 +300,8 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
     for one in accepted.lower().split(","):
         coding, _, weight = one.replace(" ", "").partition(";")
         if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
-            data, headers = gzip.compress(data, 5, mtime=0), {**headers, "Content-Encoding": "gzip"}
+            data = gzip.compress(data, 5, mtime=0)
+            headers = {**headers, "Content-Encoding": "gzip"}
             break
     return Response(data, 200, {**headers, "Content-Type": kind})
 
@@ -306,7 +310,7 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 
 
 def send(request: Request, held: Holding) -> Response:
-    """The answer to a request for a table's file."""
+    """Return the answer to a request for a table's file."""
     tag = f'"{held.fingerprint}"'
     name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
@@ -318,9 +322,12 @@ def send(request: Request, held: Holding) -> Response:
     if (same := unchanged(request, headers)) is not None:
         return same
     asked = request.headers.get("range", "") if request.headers.get("if-range", tag).strip() == tag else ""
-    first, last, status = 0, held.size - 1, 200
+    first = 0
+    last = held.size - 1
+    status = 200
     if (found := byte_range(asked, held.size)) is not None:
-        (first, last), status = found, 206
+        first, last = found
+        status = 206
         headers["Content-Range"] = f"bytes {first}-{last}/{held.size}"
     headers["Content-Length"] = str(last - first + 1)
     return StreamingResponse(
@@ -329,7 +336,7 @@ def send(request: Request, held: Holding) -> Response:
 
 
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
-    """First and last byte of a Range header, None where it is not of a form to be heeded; Refusal beyond the file."""
+    """Return the first and last byte of a Range header, None for one to be ignored; Refusal beyond the file."""
     unit, _, rest = text.partition("=")
     ranges = [RANGE.fullmatch(one) for one in map(str.strip, rest.split(",")) if one]
     if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:
@@ -355,7 +362,7 @@ def _beyond(why: str, size: int) -> Refusal:
 
 
 def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
-    """304 with these headers where If-None-Match names their ETag."""
+    """Return 304 with these headers where If-None-Match names their ETag."""
     header = request.headers.get("if-none-match", "")
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
     same = headers["ETag"] in tags or header.strip() == "*"
@@ -364,7 +371,8 @@ def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
 
 def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:
     """The bytes of a file, which Starlette reads in threads of its own."""
-    at, fd = first, held.fd
+    at = first
+    fd = held.fd
     assert fd is not None
     while at <= last:
         piece = system.read_at(fd, min(PIECE, last - at + 1), at)

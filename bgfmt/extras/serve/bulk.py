@@ -34,9 +34,10 @@ DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """The body, unpacked; Refusal "too_large" as soon as it is known to be."""
+    """Return the body, unpacked; Refusal "too_large" as soon as it is known to be."""
     large = f"a body has at most {most:,} bytes (--max-body)"
-    too_large, cut = Refusal("too_large", large), Refusal("too_large", large, headers=CLOSED)
+    too_large = Refusal("too_large", large)
+    cut = Refusal("too_large", large, headers=CLOSED)
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
@@ -89,7 +90,7 @@ def _no_constant(name: str) -> Any:
 
 
 def parsed(data: bytes, row: int | None = None) -> Any:
-    """A value of JSON, at most `DEEPEST` deep, no name twice."""
+    """Return a value of JSON, at most `DEEPEST` deep, no name twice."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
         if _depth(value) <= DEEPEST:
@@ -117,7 +118,7 @@ def _depth(value: Any) -> int:
 
 
 def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) -> tuple[list[Any], Question]:
-    """The items of a body, one a line or in an object of JSON, which has common parameters of its own."""
+    """Return the items of a body, one a line or in an object of JSON, which has common parameters of its own."""
     if lines:
         items: list[Any] = [line for line in data.split(b"\n") if line.strip()]
     else:
@@ -138,7 +139,7 @@ def calculates(items: list[Any], common: Question) -> bool:
 
 
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
-    """An answer or an error for each item, in order."""
+    """Yield an answer or an error for each item, in order."""
     if common.settle is None:
         common = replace(common, settle=False)
     for row, item in enumerate(items):
@@ -159,9 +160,10 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
 
 
 def part_of(answers: Iterator[dict[str, Any]]) -> tuple[list[bytes], int]:
-    """The next answers as JSON, as many as `PART_SECONDS` give, and how many of them are not covered."""
+    """Return the next answers as JSON, as many as `PART_SECONDS` give, and how many of them are not covered."""
     out: list[bytes] = []
-    missing, end = 0, time.monotonic() + PART_SECONDS
+    missing = 0
+    end = time.monotonic() + PART_SECONDS
     for one in answers:
         out.append(to_json(one))
         missing += "error" in one and one["error"]["code"] == "not_covered"
@@ -188,7 +190,8 @@ class Binary:
             raise Refusal(
                 "bad_parameter", known if names else "column is for tables of distributions", "column"
             )
-        self.table, self.column = table, column
+        self.table = table
+        self.column = column
         width = table.sides * (4 if numbers else table.points)
         if len(data) % width:
             raise Refusal("bad_body", f"a row has {width} bytes; {len(data):,} are no whole number of rows")
@@ -210,7 +213,7 @@ class Binary:
         self.columns = self.table.answers(self.column)
 
     def block(self, start: int) -> bytes:
-        """The answer's bytes for `CHUNK` rows."""
+        """Return the answer's bytes for `CHUNK` rows."""
         part = slice(start, start + CHUNK)
         asked = [numbers[part] for numbers in self.numbers]
         found = self.table.lookup_many(*asked, column=self.column)
@@ -219,6 +222,6 @@ class Binary:
         return out.astype("<f4", copy=False).tobytes()
 
     async def blocks(self, run: Callable[..., Any]) -> AsyncIterator[bytes]:
-        """The answer piece by piece, each made by `run` in a thread."""
+        """Yield the answer piece by piece, each made by `run` in a thread."""
         for start in range(0, self.rows, CHUNK):
             yield await run(self.block, start)

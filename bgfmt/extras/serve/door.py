@@ -38,8 +38,11 @@ class Door:
     def __init__(
         self, app: ASGIApp, metrics: Metrics, settings: Settings, log: Callable[[str], None] | None = None
     ) -> None:
-        self.app, self.metrics, self.log = app, metrics, log
-        self.hosts, self.origins = settings.hosts, set(settings.origins)
+        self.app = app
+        self.metrics = metrics
+        self.log = log
+        self.hosts = settings.hosts
+        self.origins = set(settings.origins)
         self._common: Headers = [
             (b"x-content-type-options", b"nosniff"),
             (b"referrer-policy", b"no-referrer"),
@@ -111,7 +114,8 @@ class _Answer:
     """Sends on, with the common headers, and remembers status and bytes."""
 
     def __init__(self, send: Send, headers: Headers) -> None:
-        self._send, self._headers = send, headers
+        self._send = send
+        self._headers = headers
         self.status = self.sent = 0
 
     async def __call__(self, message: Message) -> None:

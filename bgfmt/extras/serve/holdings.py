@@ -47,7 +47,7 @@ class Holding:
         return self.table.errors() or None
 
     def entry(self, url: str | None) -> dict[str, Any]:
-        """What a list of tables says of it."""
+        """Return what a list of tables says of it."""
         table, info = self.table, self.database.info()
         out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
         out |= {key: getattr(table, key) for key in ("kind", "points", "chequers", "positions")}
@@ -82,12 +82,12 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
 
 
 def legible(name: str) -> str:
-    """A name from the command line or a folder as text that can be sent: bytes that are no UTF-8 become U+FFFD."""
+    """Return a name of a file as text that can be sent: bytes that are no UTF-8 become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """(name, path) of "PATH" or "NAME=PATH"; a file whose own name has a "=" is taken as a path."""
+    """Return (name, path) of "PATH" or "NAME=PATH"; a file whose own name has a "=" is taken as a path."""
     name, equals, path = text.partition("=")
     if equals and name and "/" not in name and not os.path.exists(text):
         if name.startswith(".") or not name.isprintable():
@@ -104,7 +104,9 @@ def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack)
     if k > 2:
         say(f"bgfmt: {path} is named {name}, as there is another {legible(wanted)}", err=True)
     database = stack.enter_context(open_database(path, guard=True, **reading))
-    facts, size, fd = [database.format.name], database.source.size, None
+    facts = [database.format.name]
+    size = database.source.size
+    fd = None
     if is_url(path):
         facts.append(f"{size} {database.name}")
     elif is_address(path) or os.path.isdir(path):  # several files, which are not handed out

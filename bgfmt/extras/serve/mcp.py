@@ -65,8 +65,9 @@ class Command:
     answers: Sequence[str] | Schema = ()
 
     def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-        """The words of the command line; what is no argument becomes an option."""
-        given, behind = dict(given), list[str]()
+        """Return the words of the command line; what is no argument becomes an option."""
+        given = dict(given)
+        behind: list[str] = []
         if "file" in self.takes:
             given.setdefault("file", (databases or [""])[0])
         command, _, last = self.words.partition(" -- ")
@@ -126,7 +127,7 @@ TOOLS = {
 
 
 def tool(name: str, command: Command) -> types.Tool:
-    """A tool as it is listed."""
+    """Return a tool as it is listed."""
     known = {key: one.schema | {"description": one.about} for key, one in options().items()} | MORE
     taken: Schema = {"type": "object", "properties": {key: known[key] for key in command.takes}}
     taken |= {"required": list(command.needs), "additionalProperties": False}
@@ -154,7 +155,7 @@ def _answer(names: Sequence[str] | Schema) -> Schema:
 
 
 async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> types.CallToolResult:
-    """The answer of a tool, or its error."""
+    """Return the answer of a tool, or its error."""
     import jsonschema
 
     command = TOOLS.get(name)

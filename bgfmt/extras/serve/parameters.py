@@ -35,7 +35,7 @@ class Settings:
 
 
 def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
-    """The parameters of a query string; Refusal for one that is unknown, given twice or empty."""
+    """Return the parameters of a query string; Refusal for one that is unknown, given twice or empty."""
     text = query.decode("latin-1") if isinstance(query, bytes) else query
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=64)
@@ -51,7 +51,7 @@ def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
 
 
 def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
-    """The parameters of an object of JSON: texts, whole numbers and truth values, as texts."""
+    """Return the parameters of an object of JSON: texts, whole numbers and truth values, as texts."""
     given = {}
     for name, value in item.items():
         _check_name(name, known)
@@ -69,7 +69,7 @@ def _check_name(name: str, known: Iterable[str]) -> None:
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:
-    """The question that texts stand for, on top of common parameters; Refusal for one out of range."""
+    """Return the question that texts stand for, on top of common parameters; Refusal for one out of range."""
     try:
         return questions.read(given, base)
     except ValueError as error:

@@ -53,14 +53,14 @@ class Refusal(Exception):
         return STATUSES[self.code]
 
     def body(self) -> dict[str, Any]:
-        """The body: under `error` all that is known of it."""
+        """Return the body: under `error` all that is known of it."""
         message = " ".join(self.message.split())[:MESSAGE]
         more = {"parameter": self.parameter, "row": self.row}
         known = {name: value for name, value in more.items() if value is not None}
         return {"error": {"status": self.status, "code": self.code, "message": message} | known}
 
     def response(self) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        """The headers and the body as bytes."""
+        """Return the headers and the body as bytes."""
         data = to_json(self.body())
         headers = {"content-type": "application/json", "content-length": str(len(data))}
         headers |= {"cache-control": "no-store"} | {name.lower(): value for name, value in self.headers}
@@ -68,13 +68,13 @@ class Refusal(Exception):
 
 
 def to_json(value: Any) -> bytes:
-    """A value as JSON: numbers come back unchanged, and half a surrogate pair as its escape."""
+    """Return a value as JSON: numbers come back unchanged, and half a surrogate pair as its escape."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=plain_value)
     return text.encode("utf-8", "backslashreplace")
 
 
 def refusal_of(error: BgfmtError) -> Refusal:
-    """The refusal that an error of bgfmt's stands for."""
+    """Return the refusal that an error of bgfmt's stands for."""
     if isinstance(error, NotCoveredError):
         return Refusal("not_covered", str(error), "position")
     if isinstance(error, PositionError):

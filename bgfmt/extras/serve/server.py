@@ -178,7 +178,7 @@ def watched(protocol: type[Any], watch: Watch) -> type[Any]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket, whose connections send small answers at once."""
+    """Return a listening socket, whose connections send small answers at once."""
     address = host.strip("[]")
     both = ":" in address and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -188,7 +188,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Names that a Host header may say, None for every one."""
+    """Return the names that a Host header may say, None for every one."""
     own = host == "localhost"
     with contextlib.suppress(ValueError):
         own = own or ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -207,7 +207,7 @@ def release_freed_memory() -> None:
 
 
 def fork(workers: int) -> tuple[int, list[int]]:
-    """Which of the processes this is, from 0, and the ids of those made, which end with this one however it ends."""
+    """Fork; return which of the processes this is, from 0, and the ids of those made, which end with this one."""
     if workers > 1 and not hasattr(os, "fork"):
         raise CapabilityError("this system cannot fork, so there is one worker at most")
     if workers == 1:
