@@ -219,7 +219,10 @@ def _calls(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         where = sound[k - 1] if k and sound[k - 1] in options else f"word {k + 1}"
         for text, kind in (("FILE", where), (DASH, f"{where} -")):
             words = (*begin, *sound[:k], text, *sound[k + 1 :])
-            if _reads(words):
+            in_a_worker = (
+                name == "annotate" and text == "FILE" and os.path.isfile(word)
+            )  # where no hook sees it
+            if in_a_worker or _reads(words):
                 yield kind, (*words, word)
     for option in filter(_takes_text, LEAVES[name].params):
         word = option.opts[0]
