@@ -1,4 +1,4 @@
-"""Compiles the kernels into the wheel: one library of what `bgfmt/jit/forms.txt` lists, see `bgfmt/jit/compiled.py`.
+"""Compiles the kernels into the wheel: one library of all signatures that they declare, see `bgfmt/jit/compiled.py`.
 
 Numba makes LLVM's code of each kernel (`Dispatcher.inspect_llvm`), once for each level of processor; here each gets
 a function that takes its arguments from a block of memory, LLVM writes machine code, and the C compiler links it.
@@ -8,6 +8,7 @@ levels and not for this machine's alone. `python hatch_build.py FOLDER` makes th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -27,7 +28,7 @@ import numpy as np
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-FORMS = ROOT / "bgfmt" / "jit" / "forms.txt"
+DECLARED = "declared.txt"
 NUMBA = "numba>=0.60"
 #: levels of processor, and what a processor of each has
 LEVELS: dict[str, tuple[str, ...]] = {"generic": ()}
@@ -82,19 +83,33 @@ def split(forms: str) -> list[str]:
     return [part for part in parts if part]
 
 
+def declared(only: Sequence[str] = ()) -> list[str]:
+    """Return "module:kernel signature" of all kernels of the package, or of these; their modules are imported."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    jit: Any = import_module("bgfmt.jit")
+    for path in sorted((ROOT / "bgfmt").rglob("*.py")):
+        if re.search(r"^@njit\(", path.read_text("utf-8"), re.MULTILINE):
+            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    chosen = (kernel for kernel in jit.kernels if kernel.name.startswith("bgfmt.") and kernel.signatures)
+    return sorted(
+        f"{kernel.name} {signature}"
+        for kernel in chosen
+        if not only or kernel.name in only
+        for signature in kernel.signatures
+    )
+
+
 def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
     """LLVM's module of a kernel, with a function `symbol` that takes a block; and the form of what it returns."""
     import llvmlite.binding as llvm
 
     dispatcher = kernel.dispatcher
-    dispatcher.compile(tuple(map(numba_type, split(forms))))
-    signature = dispatcher.nopython_signatures[-1]
-    text = dispatcher.inspect_llvm(signature.args)
-    module = llvm.parse_assembly(text)
-    wrapper = next(
-        f.name for f in module.functions if f.name.startswith("_ZN7cpython") and not f.is_declaration
-    )
-    native = module.get_function(wrapper.replace("_ZN7cpython", "_ZN", 1))
+    types = tuple(map(numba_type, split(forms)))
+    dispatcher.compile(types)
+    compiled = dispatcher.overloads[types]
+    module = llvm.parse_assembly(dispatcher.inspect_llvm(types))
+    native = module.get_function(compiled.fndesc.llvm_func_name)
     kinds = [str(argument.type) for argument in native.arguments]
     lines, values = [], ["ptr %block", "ptr %error"]
     for number, kind in enumerate(kinds[2:]):
@@ -113,11 +128,14 @@ def code_of(kernel: Any, forms: str, symbol: str) -> tuple[Any, str]:
             f'%status = call i32 @"{native.name}"({", ".join(values)})\nret i32 %status\n}}\n'
         )
     )
-    return module, form_of(signature.return_type)
+    return module, form_of(compiled.signature.return_type)
 
 
 def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, dict[str, list[str]]]:
-    """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions."""
+    """Write machine code of a part of the kernels for a level into `object_of`; the list of its functions.
+
+    Modules are linked before anything is made internal, so that what several kernels call is there once.
+    """
     import llvmlite.binding as llvm
 
     from bgfmt.jit import Kernel
@@ -127,16 +145,17 @@ def compile_part(folder: Path, level: str, part: int, parts: int) -> dict[str, d
     llvm.initialize_native_asmprinter()
     listed: dict[str, dict[str, list[str]]] = {}
     whole, symbols = llvm.parse_assembly(""), set()
-    lines = (folder / FORMS.name).read_text("ascii").splitlines()
+    lines = (folder / DECLARED).read_text("ascii").splitlines()
     for number in range(part * len(lines) // parts, (part + 1) * len(lines) // parts):
         name, _, forms = lines[number].partition(" ")
         module, _, function = name.partition(":")
+        print(f"kernels for {level}: {number + 1} of {len(lines)}, {name}", file=sys.stderr, flush=True)
         code, returned = code_of(getattr(import_module(module), function), forms, f"bgfmt_{number}_{level}")
         listed.setdefault(name, {})[forms] = [f"bgfmt_{number}", returned]
         symbols.add(f"bgfmt_{number}_{level}")
-        keep(code, symbols)
         whole.triple, whole.data_layout = code.triple, code.data_layout
         whole.link_in(code)
+    keep(whole, symbols)
     target = llvm.Target.from_triple(whole.triple)
     machine = target.create_target_machine(
         cpu="" if level == "generic" else level, opt=3, reloc="pic", codemodel="small"
@@ -170,12 +189,12 @@ def keep(module: Any, symbols: set[str]) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0)))
 
 
-def build(folder: Path, forms: str, levels: Sequence[str]) -> list[Path]:
-    """Make the library of kernels and its list in a folder; their paths, none where no C compiler is."""
+def build(folder: Path, levels: Sequence[str], only: Sequence[str] = ()) -> list[Path]:
+    """Make the library of kernels, or of these, and its list in a folder; their paths, none without a C compiler."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None or not levels:
         return []
-    (folder / FORMS.name).write_text(forms, "ascii")
+    (folder / DECLARED).write_text("\n".join(declared(only)), "ascii")
     parts = os.cpu_count() or 1
     tasks = [(level, part) for level in levels for part in range(parts)]
 
@@ -207,6 +226,14 @@ def build(folder: Path, forms: str, levels: Sequence[str]) -> list[Path]:
     return [path, listed]
 
 
+def digest(levels: Sequence[str]) -> str:
+    """Return a name for the library of this package as it is now, for these levels, by this numba."""
+    parts = [import_module("numba").__version__, sys.version, *levels, Path(__file__).read_text("utf-8")]
+    sources = [*(ROOT / "bgfmt").rglob("*.py"), *(ROOT / "bgfmt" / "jit").glob("*.c")]
+    parts += [f"{path.relative_to(ROOT)}\n{path.read_text('utf-8')}" for path in sorted(sources)]
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+
+
 def platform_tag(library: Path) -> str:
     """What a wheel with the library runs on: on Linux versions of glibc from the latest it asks for; this machine."""
     versions = [int(version) for version in re.findall(rb"GLIBC_2\.(\d+)", library.read_bytes())]
@@ -231,12 +258,18 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"][str(path)] = f"bgfmt/jit/{path.name}"
 
     def _library(self) -> list[Path]:
-        self._folder = tempfile.mkdtemp()
-        return build(Path(self._folder), FORMS.read_text("ascii"), host_levels())
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        if version != "editable":
-            shutil.rmtree(self._folder, ignore_errors=True)
+        """Return the library and its list. pip builds twice, first for the metadata: the second finds them."""
+        levels = host_levels()
+        folder = ROOT / "build" / f"kernels-{digest(levels)}"
+        found = [folder / f"kernels{SUFFIX}", folder / "kernels.json"]
+        if all(path.exists() for path in found):
+            return found
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as making:
+            made = build(Path(making), levels)
+            for path in made:
+                os.replace(path, folder / path.name)
+        return [folder / path.name for path in made]
 
 
 if __name__ == "__main__":
@@ -244,4 +277,4 @@ if __name__ == "__main__":
     if task:
         json.dump(compile_part(Path(target), task[0], int(task[1]), int(task[2])), sys.stdout)
     else:
-        build(Path(target), FORMS.read_text("ascii"), host_levels())
+        build(Path(target), host_levels())

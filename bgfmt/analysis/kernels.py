@@ -13,6 +13,9 @@ from bgfmt.solver.kernels.maxima import best_rolls, turned
 TILE = 1024  # lanes of a row taken together
 LAST_PLY = 62  # the last number of rolls told apart; more count as this many
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
+
 
 @njit()
 def _unrank(number: int, terms: Any, counts: Any) -> None:
@@ -28,7 +31,7 @@ def _unrank(number: int, terms: Any, counts: Any) -> None:
     counts[last] = above
 
 
-@njit()
+@njit("i1.2C, i8.2C, i8.2C, i8.1C, i8.1C, i8.1C, i8.1C")
 def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: Any, lengths: Any) -> int:
     """Position numbers after every play of the rolls, in gnubg's order; returns how many were written to `out`.
 
@@ -47,7 +50,7 @@ def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: A
     return used
 
 
-@njit()
+@njit("i8.1C, i8.1C, i8.2C, i8.1C, i8.1C, i8")
 def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) -> int:
     """Results of one roll from `start` on, each where it comes up first: the larger die first, then the smaller.
 
@@ -93,7 +96,7 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
     return end
 
 
-@njit()
+@njit("i8.1C, i8")
 def _slot(keys: Any, number: int) -> int:
     """Where a position number stands or may be put in an open hash table; entries are number + 1, 0 is free."""
     mask = keys.size - 1
@@ -120,7 +123,7 @@ def _insert(
     return places[at]  # type: ignore[no-any-return]
 
 
-@njit()
+@njit("i8.1C, i8.2C, i8, i1.2C, i8.1C, i8.3C, i8.1C, i8.1C, i4.1C, i8.1C, i8.2C, i4.2C")
 def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
     follow: Any, starts: Any, targets: Any,
@@ -195,7 +198,10 @@ def closure(
     return n  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(
+    f"i8, i8, i8.2C, i8.2C, i8.1C, i4.1C, i8.1C, i4.1C, i8.1C, {DOUBLING}, {DOUBLING}, f8.2C, f8.3C, "
+    "(f8.1C, f8.1C, f8.1C)"
+)
 def solve_rows(
     first: int,
     last: int,
@@ -249,7 +255,7 @@ def solve_rows(
         turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
 
 
-@njit()
+@njit("i8.1C, i4.1C, b1.1C, f8.1C, f8.2C")
 def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
     """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
 

@@ -63,6 +63,15 @@ class Boards(NamedTuple):
     finished: Any
 
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+BOARDS = (
+    "bgfmt.analysis.kernels_chains:Boards(i8.1C, i8.1C, i8.1C, i8.1C, i8.1C, i1.2C, i8.1C, f8.1C, "
+    "f4.2C, i8.1C, i8.1C, f4.2C, i8.2C, f4.2C, f4.2C, i8.1C, i8.1C, f4.1C, f4.2C)"
+)
+EXPANDED = "(i8.1C, i8.1C, i8.2C, i8.1C, f8.1C, i8.1C, f8.1C)"
+TABLES = "(u2.2C, i8.2C, i8.2C, i4.1C, i8.2C)"
+
+
 @njit()
 def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
     """Number of a board on `points` points, chequers beyond the last of them put on it; scratch[-1]: pips cut off."""
@@ -377,7 +386,7 @@ def _exact(t: int, space: Any) -> bool:
     return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
 
 
-@njit()
+@njit(f"i8.2C, i8, b1, b1, i8, i8, i8, i8.2C, {TABLES}, {EXPANDED}, {EXPANDED}, ({BOARDS}, {BOARDS})")
 def race(
     boards: Any, lanes: int, whole: bool, ahead: bool, most: int, most_first: int, few: int, terms: Any, tables: Any,
     root: Any, kept: Any, spaces: Any,

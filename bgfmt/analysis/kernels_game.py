@@ -8,9 +8,12 @@ import numpy as np
 
 from bgfmt.analysis.kernels_chains import (
     ANY_PLAYS,
+    BOARDS,
+    EXPANDED,
     MOST_PLAYS,
     NONE,
     ONE,
+    TABLES,
     _begin,
     _between,
     _grow,
@@ -30,6 +33,10 @@ VALUES, SLOPES, WINS = range(3)  # of a line
 
 # A row of lanes has the K columns one after another, each with the boards of a side. Lanes of all columns are taken
 # together: loops over the boards of one are too short for vectors.
+
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+DOUBLING = "(b1.1C, f4.1C, i8.1C, f4.1C, f4.1C)"
+GAME = f"(({DOUBLING}, {DOUBLING}), (f4.2C, f4.2C), f4.1C, i8, f4.2C, i8)"
 
 
 @njit()
@@ -280,7 +287,7 @@ def _later(lines: Any, starts: Any, h: int, mine: Any, k: int) -> Any:
     return later.reshape(later.size // width, width)
 
 
-@njit()
+@njit(f"f8.1C, f8.2C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}")
 def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: Any) -> None:
     """The game of two chains, solved backwards: on_roll (K,), the value of the start to the side on roll.
 
@@ -319,7 +326,7 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
             _line(here[a], wholes, cubeless, scratch)
 
 
-@njit()
+@njit(f"f8.2C, i8.3C, i8, i8, i8, i8.2C, {TABLES}, {EXPANDED}, {EXPANDED}, ({BOARDS}, {BOARDS}), {GAME}")
 def estimates(
     out: Any, boards: Any, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
     spaces: Any, game: Any,
@@ -340,7 +347,10 @@ def estimates(
     return len(boards)
 
 
-@njit()
+@njit(
+    f"f8.3C, u8, i1.1C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}, i8, i8.2C, {TABLES}, ({EXPANDED}, "
+    f"{EXPANDED}), ({BOARDS}, {BOARDS})"
+)
 def play_outs(
     out: Any, seed: Any, board: Any, lines: Any, starts: Any, chains: Any, game: Any, few: int, terms: Any,
     tables: Any, kept: Any, spaces: Any,

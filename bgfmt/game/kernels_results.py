@@ -12,7 +12,7 @@ HOME = 6
 MOST = 1024  # more results than one order of two dice can have: points squared
 
 
-@njit()
+@njit("i1.1C, i8.2C", "i8.1C, i8.2C")
 def _number(counts: Any, terms: Any) -> int:
     """Position number of counts (points,); terms as `board.number_terms`."""
     above = 0
@@ -44,7 +44,7 @@ def _shift(counts: Any, i: int, die: int, by: int) -> None:
         counts[i - die] += by
 
 
-@njit()
+@njit("i1.2C, i8.2C, i8.1C, i8.2C, i4.2C")
 def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any) -> None:
     """Results of moving one chequer with each die, for all positions in their order.
 
@@ -114,7 +114,7 @@ def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
     return size
 
 
-@njit()
+@njit("i8.2C, i4.2C, i8.1C, i8.1C, i4.1C, i8.1C")
 def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, marks: Any) -> int:
     """Results of the 21 rolls (dice 1..6, second up to the first) for positions at some places (m,) int64.
 

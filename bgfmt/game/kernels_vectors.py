@@ -23,7 +23,11 @@ class RollResults(NamedTuple):
     weights: Any
 
 
-@njit()
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
+
+
+@njit("i8, i8")
 def cube(nd: Any, dt: Any) -> Any:
     """Value to its roller of doubling or not, whichever is better: nd rolling on, dt the doubled cube's half."""
     half = (nd + np.int32(nd < 0)) >> 1
@@ -31,14 +35,14 @@ def cube(nd: Any, dt: Any) -> Any:
     return twice if dt >= half else nd
 
 
-@njit()
+@njit("i8, i8")
 def cube_of_gammons(nd: Any, dt: Any) -> Any:
     """The same where an equity of 1 is 16383."""
     doubled = np.int32(16383) if dt >= 8192 else dt + dt
     return max(nd, doubled)
 
 
-@njit()
+@njit("u2.1C, i8, b1, i2.1C")
 def turned(stored: Any, columns: int, gammons: bool, out: Any) -> None:
     """out = turned values of stored records, both (places * columns,), uint16 and int16.
 
@@ -71,7 +75,7 @@ def turned(stored: Any, columns: int, gammons: bool, out: Any) -> None:
         out[4 * j + 3] = np.int16(~cube(e1, e3))
 
 
-@njit()
+@njit(f"u2.1C, i2.1C, i2.2C, i4.1C, i8, {ROLL_RESULTS}, i8, i8, b1")
 def record(
     stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int, gammons: bool
 ) -> None:  # fmt: skip

@@ -1,8 +1,12 @@
 """How kernels are compiled, decided once for the whole package: with the wheel, or by numba's own `njit` and cache.
 
-A wheel brings compiled kernels (`bgfmt.jit.compiled`); what follows is for checkouts, and for what a wheel lacks.
-Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. Numba is imported, and
-its dispatcher made, when a kernel is first called; without numba that call says what to install.
+Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. A kernel declares the
+types that Python calls it with, and takes no others: a wheel has code for exactly these (`bgfmt.jit.compiled`), and a
+checkout refuses other calls too. A kernel without signatures is compiled into those that call it; Python runs it as
+it stands.
+
+Where there is no compiled code numba is imported, and its dispatcher made, when a kernel is first called; without
+numba that call says what to install.
 
 Numba keeps compiled code in a folder of its own for each kernel, beside the kernel's module or, where that is not
 writable, in the user's cache folder; NUMBA_CACHE_DIR names another. The folder's name changes with the sources of the
@@ -28,36 +32,47 @@ from typing import Any, TypeVar, cast
 
 from bgfmt.errors import require
 from bgfmt.jit import compiled
-from bgfmt.jit.compiled import Calls
+from bgfmt.jit.compiled import Calls, form, key_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _watchers: list[Callable[[], None]] = []
 _lock = threading.RLock()
 _modules: dict[str, dict[str, Any]] = {}  # the file of a kernel module -> its names
-_kernels: list[Kernel] = []
+kernels: list[Kernel] = []  # of all modules that were imported
 
 
-def njit() -> Callable[[F], F]:
-    """Compile a kernel: kept on disk, without fast-math (bytes depend on rounding), without the interpreter lock."""
+def njit(*signatures: str) -> Callable[[F], F]:
+    """Compile a kernel: kept on disk, without fast-math (bytes depend on rounding), without the interpreter lock.
+
+    signatures : the types of arguments that Python may call it with, each as "i8, f8.2C, (b1.1C, u2.3C)": numbers;
+        arrays with their dimensions and order; tuples in brackets, after module and class of those with names. See
+        `bgfmt.jit.compiled.form`. Without any, calls from Python are not compiled.
+    """
 
     def decorate(function: F) -> F:
-        return cast(F, Kernel(function))
+        return cast(F, Kernel(function, signatures))
 
     return decorate
 
 
 class Kernel:
-    """A compiled function: that of the wheel's library, or numba's dispatcher, which is made at the first call."""
+    """A compiled function: that of the wheel's library, or numba's dispatcher, which is made at the first call.
+
+    signatures : what Python may call it with, without blanks.
+    """
 
     keeping = True  # False from the first file on that numba cannot read or write
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], signatures: tuple[str, ...] = ()) -> None:
         update_wrapper(self, function)
         self.py_func = function
+        self.signatures = tuple("".join(signature.split()) for signature in signatures)
+        self.name = f"{self.__module__}:{function.__qualname__}"
+        self._functions: dict[Any, Callable[..., Any]] = {}  # by the types of the arguments
         self._dispatcher: Any = None
         self._file = Path(str(function.__globals__.get("__file__"))).absolute()
         _modules[str(self._file)] = function.__globals__
-        _kernels.append(self)
+        kernels.append(self)
 
     def __call__(self, *args: Any) -> Any:
         function = self.chosen(*args)
@@ -66,8 +81,9 @@ class Kernel:
         except (OSError, EOFError, pickle.UnpicklingError):  # kernels raise none of them
             with _lock:
                 Kernel.keeping = False
-                for kernel in _kernels:
+                for kernel in kernels:
                     kernel._dispatcher = None
+                    kernel._functions.clear()
                     if kernel._folder is not None:
                         shutil.rmtree(kernel._folder, ignore_errors=True)
             return self.dispatcher(*args)
@@ -76,13 +92,29 @@ class Kernel:
         return self.py_func.__qualname__
 
     def chosen(self, *args: Any) -> Callable[..., Any]:
-        """What a call with such arguments comes to, for callers that count microseconds."""
-        calls = self._calls
-        return (calls.forms and calls.find(args)) or self._dispatcher or self.dispatcher
+        """Return the function for arguments of these types, for callers that count microseconds.
+
+        TypeError for types that no signature declares.
+        """
+        key = tuple(map(key_of, args))
+        function = self._functions.get(key)
+        if function is None:
+            function = self._functions[key] = self._find(args)
+        return function
+
+    def _find(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        if not self.signatures:
+            return self.py_func
+        forms = ",".join(map(form, args))
+        if forms not in self.signatures:
+            declared = " or ".join(f"({signature})" for signature in self.signatures)
+            raise TypeError(f"kernel {self.name} is called with ({forms}) and declares {declared}")
+        function: Callable[..., Any] = self._calls.find(args) or self.dispatcher
+        return function
 
     @cached_property
     def _calls(self) -> Calls:
-        return Calls(f"{self.__module__}:{self.py_func.__qualname__}")
+        return Calls(self.name)
 
     @cached_property
     def _folder(self) -> Path | None:

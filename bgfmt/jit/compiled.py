@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import pickle
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -83,35 +82,24 @@ class Calls:
     def __init__(self, kernel: str) -> None:
         found = library()
         self.forms = found[2].get(kernel, {}) if found else {}
-        self._functions: dict[Any, Callable[..., Any] | None] = {}
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The function for these arguments; None for forms that were not compiled."""
-        key = tuple(map(_key, args))
-        try:
-            return self._functions[key]
-        except KeyError:
-            function = self._functions[key] = self._function(args)
-            return function
-
-    def _function(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         found = library()
-        try:
-            entry = self.forms.get(",".join(map(form, args)))
-        except TypeError:
-            entry = None
+        entry = self.forms.get(",".join(map(form, args)))
         if found is None or entry is None:
             return None
         symbol, returned = entry
         return _caller(found[0], f"{symbol}_{found[1]}", "".join(map(_layout, args)), returned)
 
 
-def _key(value: Any) -> Any:
+def key_of(value: Any) -> Any:
+    """Return a key that is the same for arguments of the same form, and quicker to make."""
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & LAYOUT
     if isinstance(value, tuple):
-        return kind, *map(_key, value)
+        return kind, *map(key_of, value)
     return form(value) if isinstance(value, np.ndarray) else kind
 
 
@@ -150,7 +138,7 @@ def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[.
         _flatten(args, flat)
         block = ctypes.create_string_buffer(pack.pack(*flat), pack.size)
         if function(block):
-            raise _error(block)
+            raise RuntimeError("a kernel's arrays do not fit each other")
         values: Any = result.unpack_from(block)
         if arrays:
             values = _with_arrays(library, forms, iter(values))
@@ -176,14 +164,3 @@ def _with_arrays(library: Any, forms: list[str], numbers: Iterator[Any]) -> tupl
         else:
             values.append(next(numbers))
     return tuple(values)
-
-
-def _error(block: Any) -> BaseException:
-    """What a kernel raised: numba's record points to a pickle of the class, its arguments and the place."""
-    record = struct.unpack_from("@q", block, HEAD - 8)[0]
-    address, size, *_, has_text = struct.unpack("@qiqqi", ctypes.string_at(record, 36))
-    if has_text:
-        return RuntimeError("a kernel's arrays do not fit each other")
-    kind, args, _ = pickle.loads(ctypes.string_at(address, size))  # of the wheel's own library
-    error: BaseException = kind(*(args or ()))
-    return error

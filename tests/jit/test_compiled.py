@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import shlex
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bgfmt
+from bgfmt import jit
 from bgfmt.jit import compiled
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -25,14 +24,13 @@ KERNELS = (
     "bgfmt.verifier.recurrence.two_sided:expected_tile",  # vector code
     "bgfmt.solver.kernels.maxima:turned",  # four forms
 )
-LINES = [line for line in hook.FORMS.read_text("ascii").splitlines() if line.startswith(KERNELS)]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A library of five kernels for this machine, in use."""
     folder = tmp_path_factory.mktemp("library")
-    assert hook.build(folder, "\n".join(LINES), hook.host_levels())
+    assert hook.build(folder, hook.host_levels(), KERNELS)
     before = compiled.FOLDER
     compiled.FOLDER = folder
     compiled.library.cache_clear()
@@ -41,51 +39,29 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     compiled.library.cache_clear()
 
 
-def test_every_listed_kernel_is_one() -> None:
-    from bgfmt.jit import Kernel
-
-    for line in hook.FORMS.read_text("ascii").splitlines():
-        name, _, forms = line.partition(" ")
-        module, _, function = name.partition(":")
-        assert isinstance(getattr(import_module(module), function), Kernel), line
-        assert [hook.numba_type(form) for form in hook.split(forms)], line
+def test_every_signature_is_one() -> None:
+    """Each names types that numba has, without trying to compile."""
+    lines = hook.declared()
+    assert len(lines) > 100
+    for line in lines:
+        assert [hook.numba_type(form) for form in hook.split(line.partition(" ")[2])], line
 
 
-@pytest.mark.slow
-def test_every_kernel_that_is_called_is_listed() -> None:
-    """By name: what the rest of the package calls of the functions that `njit` decorates, private ones where they
-    are defined or imported."""
-    kernels: dict[str, set[str]] = {}
-    called: dict[str, set[str]] = {}
-    known: dict[str, set[str]] = {}  # where a name is defined as a kernel or imported
-    for path in Path(compiled.__file__).parents[1].rglob("*.py"):
-        module = ".".join(
-            ("bgfmt", *path.relative_to(Path(compiled.__file__).parents[1]).with_suffix("").parts)
-        )
-        waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
-        for node in waiting:  # grows on the way
-            if isinstance(node, ast.FunctionDef) and any(
-                "njit" in ast.dump(one) for one in node.decorator_list
-            ):
-                kernels.setdefault(node.name, set()).add(f"{module}:{node.name}")
-                known.setdefault(node.name, set()).add(module)
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    known.setdefault(alias.name, set()).add(module)
-            else:
-                if not isinstance(getattr(node, "ctx", None), ast.Store):
-                    name = str(getattr(node, "attr", None) or getattr(node, "id", None))
-                    called.setdefault(name, set()).add(module)
-                waiting += ast.iter_child_nodes(node)
-    listed = {line.partition(" ")[0] for line in hook.FORMS.read_text("ascii").splitlines()}
-    assert len(listed) > 100
-    missing = {
-        name
-        for name, places in kernels.items()
-        if not places & listed
-        and (called.get(name, set()) & known[name] or (name[0] != "_" and name in called))
-    }
-    assert not missing
+def test_a_kernel_that_other_modules_call_declares_a_signature() -> None:
+    """By name; those of BKG, which are called one at a time, are run by Python unless they play whole games."""
+    hook.declared()  # imports all
+    root = Path(compiled.__file__).parents[1]
+    called: set[str] = set()
+    for path in root.rglob("*.py"):
+        text = path.read_text("utf-8")
+        if "@njit(" not in text:
+            called |= {
+                getattr(node, "attr", None) or getattr(node, "id", "") for node in ast.walk(ast.parse(text))
+            }
+    for kernel in jit.kernels:
+        public = kernel.name.startswith("bgfmt.") and not kernel.__name__.startswith("_")
+        if public and ".bkg." not in kernel.name and kernel.__name__ in called and not kernel.signatures:
+            pytest.fail(f"{kernel.name} declares no signature")
 
 
 def both(kernel: Any, *args: Any) -> Any:
@@ -157,50 +133,8 @@ def test_results_are_those_of_numba(made: Path) -> None:
             both(maxima.turned, out, values, *args)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'cube os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0 --cube centered',
-        'cube os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" --limit 0 --cube centered --oracle',
-        'play os.bd "3 1 0 0 0 3 / 3 0 0 2 0 2" 61 --limit 0',
-        'cube "0 2 1 / 1 0 2" --away 3-5',
-        'cube "0 2 1 / 1 0 2" --scores 3',
-        "solve two-sided 3x2 -o new.bd",
-        "solve one-sided 2 -o new.bd",
-        "solve match 2x1 --away 2-3 -o new.bgm",
-        "convert ts.bd new.bgts",
-        "solve match 2x1 --away 2-2 --recipe exact -o new.npz",
-        "verify os.bd ts.bd",
-        "verify exact.npz",  # whose numbers are not aligned
-    ],
-)
-def test_the_forms_that_commands_call_are_listed(
-    line: str, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A tuple had got one array more: no wheel could be built, and none would have had what answers a race."""
-    from bgfmt import jit
-    from bgfmt.cli import run
-
-    called, call = set(), jit.Kernel.__call__
-
-    def recorded(kernel: Any, *args: Any) -> Any:
-        forms = ",".join(map(compiled.form, args))
-        called.add(f"{kernel.__module__}:{kernel.__qualname__} {forms}")
-        return call(kernel, *args)
-
-    monkeypatch.chdir(tmp_path)
-    bgfmt.solve("one-sided", 3, 15, "exact.npz", recipe="exact")
-    for name, source in (("os.bd", "os_p06.bd"), ("ts.bd", "ts_06x03.bd")):
-        Path(name).write_bytes((golden / "gnubg" / source).read_bytes())
-    monkeypatch.setattr(jit.Kernel, "__call__", recorded)
-    assert run(shlex.split(line)) == 0
-    assert called
-    assert called <= set(hook.FORMS.read_text("ascii").splitlines())
-
-
-def test_what_was_not_compiled_goes_to_numba(made: Path) -> None:
+def test_what_was_not_compiled_is_not_found(made: Path) -> None:
     calls = compiled.Calls("bgfmt.solver.kernels.maxima:turned")
     assert calls.forms
     assert calls.find((np.zeros((2, 2), np.int16),) * 7) is None
-    assert calls.find(("text",) * 7) is None
     assert not compiled.Calls("bgfmt.solver.kernels.maxima:nothing").forms

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from bgfmt import jit
@@ -19,13 +21,13 @@ from bgfmt import jit
 from bgfmt.jit import njit
 import callee
 
-@njit()
+@njit("i8, i8", "f8, f8")
 def plus(a, b):
     return callee.twice(a) + b
 
 twice = callee.twice
 
-@njit()
+@njit("i8")
 def minus(a):
     return twice(a) - 1
 
@@ -124,6 +126,32 @@ def test_a_full_disk_under_the_cache(tmp_path: Path) -> None:
         assert kernels.files(".tmp.*") == []
     finally:
         subprocess.run(["umount", "-l", kernels.cache], check=True)
+
+
+def add(one: object, other: object) -> object:
+    return one + other  # type: ignore[operator]
+
+
+def test_a_kernel_takes_what_it_declares_alone() -> None:
+    """In a checkout as in a wheel: numba would compile for any type."""
+    kernel: Any = jit.njit("i8, f8.1C", "i8, (f8, b1)")(add)
+    for args in (
+        (1.0, np.zeros(2)),
+        (1, np.zeros(2, np.float32)),
+        (1, np.zeros(4)[::2]),
+        (1, (1, True)),
+        (1,),
+    ):
+        with pytest.raises(TypeError, match=r"test_jit:add is called with .* and declares \(i8,f8\.1C\) or "):
+            kernel(*args)
+    with pytest.raises(TypeError, match="no kernel takes str"):
+        kernel(1, "text")
+
+
+def test_a_kernel_that_declares_nothing_is_run_by_python() -> None:
+    kernel: Any = jit.njit()(add)
+    assert kernel("a", "b") == "ab"
+    assert kernel.chosen(1, 2) is add
 
 
 def test_importing_it_does_not_import_numba() -> None:

@@ -11,7 +11,7 @@ from bgfmt.jit import njit
 from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS, add_best, multiply, multiply_pairs
 
 
-@njit()
+@njit("i8, i8, i8, i8, i8, i8, i8, i8")
 def add_best_of(
     rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: int
 ) -> None:
@@ -55,7 +55,7 @@ def test_the_ends_of_the_numbers() -> None:
             assert vector[1] == 2 * (value if size else LEAST)
 
 
-@njit()
+@njit("b1, i8, i8, i8, i8, i8")
 def products_of(pairs: bool, left: int, stride: int, right: int, steps: int, out: int) -> None:
     if pairs:
         multiply_pairs(left, stride, right, steps, out)

@@ -107,7 +107,13 @@ class Scores(Iterated):
         return np.asarray(total / 30)
 
 
-@njit()
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
+PLAYS = "bgfmt.solver.hypergammon.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
+SIDES = "bgfmt.solver.hypergammon.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
+
+
+@njit(f"f8.3C, f8.3C, {PLAYS}, {SIDES}, u1.2C, {DOUBLING}, i8, i8")
 def step(
     worth: Array, others: Array, plays: Plays, sides: Sides, kinds: Array, doubling: Any, first: int, last: int
 ) -> Array:  # fmt: skip

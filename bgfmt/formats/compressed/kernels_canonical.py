@@ -46,7 +46,7 @@ def _has_own_classes(
     return bool(escapes == 0)
 
 
-@njit()
+@njit("u1.1C, i8.1C, i8, i8, i8, i8, u4.1C, i8.1C, f8.1C, i4.2C, b1.1C")
 def find_suspects(
     data: Any, starts: Any, width: int, factors: int, columns: int, block: int, slots: Any, shifts: Any, edges: Any,
     ranges: Any, suspects: Any,

@@ -21,7 +21,7 @@ U = np.uint64
 _NONE = U(0)
 
 
-@njit()
+@njit("u1.2C, i8.1C, i8.1C, f8.1C, i8, i8, f8.1C, i4.1C")
 def lay_out(
     rows: Any, counts: Any, raised: Any, scales: Any, panel: int, wide_panel: int, wide: Any, small: Any
 ) -> None:
@@ -58,7 +58,7 @@ def lay_out(
                 small[to + i] = np.int32((one << by & 65535) | two << by << 16)
 
 
-@njit()
+@njit("f8.1C, i4.1C, f8.1C, i4.1C, i8.1C, f8, i8, i8, u2.2C")
 def products(
     left_wide: Any, left_small: Any, right_wide: Any, right_small: Any, parts: Any, scale: Any, begin: int, w: int,
     out: Any,
@@ -97,7 +97,7 @@ def products(
                     out[row + r, begin + first + i] = np.int32(min(max(value, 0.0), 65535.0))
 
 
-@njit()
+@njit("u1.1C, i8, i8")
 def fetch(data: Any, start: Any, stop: Any) -> None:
     """Have the memory bring data[start:stop] (uint8), which will soon be needed: batches are a fifth faster."""
     for at in range(start, stop, 64):

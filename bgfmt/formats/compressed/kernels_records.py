@@ -85,7 +85,7 @@ def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
     return some
 
 
-@njit()
+@njit("u8.2C, i8, i8")
 def _rest(lanes: Any, k: Any, spare: Any) -> None:
     """Give lane k nothing to do but to write zeros from `spare` on; it reads where it has read already."""
     at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
@@ -104,7 +104,7 @@ def _symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
     return x << (short & _16) | unit & short, at + (step & short)
 
 
-@njit()
+@njit("u1.1C, u8, u8, u8.2C, i8, u8, u8")
 def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift: Any) -> Any:
     """State, place and value after the low bits of a symbol have been taken."""
     at = min(max(at, lanes[k, LEAST]), lanes[k, MOST])
@@ -161,7 +161,7 @@ def _decode_steps(
     lanes[3, X], lanes[3, AT], lanes[3, TO] = x3, a3, t3
 
 
-@njit()
+@njit("u1.1C, u8.2C, i8, i8, u4.1C, i8.1C, i8, i8, u2.1C")
 def decode(
     data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, stride: int, spare: int, out: Any
 ) -> None:
@@ -208,7 +208,10 @@ def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block
     return size
 
 
-@njit()
+@njit(
+    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u2.2C",
+    "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u8.2C",
+)
 def rows(
     data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
     slots: Any, shifts: Any, predicted: Any, into: Any, target: Any, out: Any,
@@ -331,7 +334,9 @@ def _by_length(states: Any, many: Any, order: Any) -> Any:
     return done
 
 
-@njit()
+@njit(
+    "u1.1C, i8.1C, i8.1C, u1.1C, i8.1C, i8.1C, i8.1C, i8.1C, i8.1C, i8.3C, u1.1C, i8, u4.1C, i8.1C, i8.1C, u2.2C"
+)
 def records(
     data: Any, starts: Any, stops: Any, side: Any, beside: Any, places: Any, tiles: Any, widths: Any, factors: Any,
     parts: Any, model_shifts: Any, block: int, slots: Any, shifts: Any, order: Any, out: Any,
@@ -395,7 +400,7 @@ def records(
     return -1
 
 
-@njit()
+@njit("u1.1C, i8, i8, i8, i8, i8, i8, i8.2C, u1.1C, i8, u4.1C, i8.1C, u2.1C")
 def record(
     data: Any, start: Any, stop: Any, where: Any, place: Any, width: Any, factors: Any, parts: Any,
     model_shifts: Any, block: int, slots: Any, shifts: Any, out: Any,
@@ -426,7 +431,7 @@ def record(
 # -- encoding ---------------------------------------------------------------------------------------------------
 
 
-@njit()
+@njit("u1.1C, i8, u2")
 def _put(out: Any, at: Any, unit: Any) -> Any:
     """A unit, low half first; where the next one goes."""
     out[at] = unit & 255
@@ -494,7 +499,7 @@ def _choose_classes(
         kinds[c] = choose_class(total, count, edges)
 
 
-@njit()
+@njit("u2.3C, u2.3C, u1.2C, i8, f8.1C, i8.2C, i8.2C, i8.1C, u1.1C, i8.1C")
 def encode(
     stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any,
     out: Any, sizes: Any,

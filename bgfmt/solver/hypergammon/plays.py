@@ -121,7 +121,11 @@ def list_plays(boards: Array, pool: ThreadPoolExecutor) -> Plays:
     )
 
 
-@njit()
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+MOVES = "bgfmt.solver.hypergammon.plays:Moves(i8.2C, i8.3C, i8.3C)"
+
+
+@njit(f"{MOVES}, i8, u4.2C, u4.2C, u2.1C, u4.1C")
 def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array, landed: Array) -> int:
     """Fill what `Plays` has of one side, plays numbered from 0; returns how many there are.
 

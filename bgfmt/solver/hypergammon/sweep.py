@@ -40,6 +40,13 @@ class SweepState(NamedTuple):
     as_is: bool
 
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+PLAYS = "bgfmt.solver.hypergammon.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
+SIDES = "bgfmt.solver.hypergammon.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
+SWEEP_STATE = "bgfmt.solver.hypergammon.sweep:SweepState(f4.3C, f4.3C, u1.2C, f4.2C, b1)"
+SWEEP_STATE64 = "bgfmt.solver.hypergammon.sweep:SweepState(f8.3C, f8.3C, u1.2C, f8.2C, b1)"
+
+
 @njit()
 def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
     """The equity of the side on roll that may double, after its best cube action and the answer to it."""
@@ -47,7 +54,7 @@ def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
     return two if two >= centered else centered
 
 
-@njit()
+@njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def answer(state: SweepState, us: int, them: int) -> None:
     """Bring `replies` up to record [us, them]."""
     record, reply = state.values[us, them], state.replies[them, us]
@@ -60,7 +67,7 @@ def answer(state: SweepState, us: int, them: int) -> None:
     reply[9] = -after_cube(one, record[6], record[9])
 
 
-@njit()
+@njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def answer_all(state: SweepState, first: int, last: int) -> None:
     """Bring `replies` up to the rows first to last - 1."""
     for us in range(first, last):
@@ -112,7 +119,7 @@ def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, o
     out[5], out[6], out[7], out[8], out[9] = t5 * share, t6 * share, t7 * share, t8 * share, t9 * share
 
 
-@njit()
+@njit(f"{SWEEP_STATE}, i8, i8, f4.1C, f4.1C", f"{SWEEP_STATE64}, i8, i8, f8.1C, f8.1C")
 def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
     """Put a record in place. changes (4,) : the greatest change of a number so far, by class."""
     record, kind = state.values[us, them], state.kinds[us, them]
@@ -124,7 +131,7 @@ def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array)
     answer(state, us, them)
 
 
-@njit()
+@njit(f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8", f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8")
 def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
     """Renew the records [us, them] of the rows first to last - 1 with us < them; returns the changes."""
     n, changes = len(state.values), np.zeros(4, state.values.dtype)
@@ -138,7 +145,10 @@ def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int)
     return changes
 
 
-@njit()
+@njit(
+    f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8, b1.1C, i8, i8, f4.3C",
+    f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8, b1.1C, i8, i8, f8.3C",
+)
 def up_to(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
     block: Array,
@@ -155,7 +165,10 @@ def up_to(
                     renewed(state, plays, sides, us, them, block[us - first, them])
 
 
-@njit()
+@njit(
+    f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8, b1.1C, f4.3C",
+    f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8, b1.1C, f8.3C",
+)
 def in_order(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
 ) -> Array:

@@ -26,6 +26,12 @@ class Ranked(NamedTuple):
     labels: Any
 
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+BOARD = "bgfmt.solver.kernels.one_sided:Board(i8, i8.2C, i8.2C)"
+RANKED = "bgfmt.solver.kernels.exact:Ranked(f8.2C, u4.2C)"
+SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
+
+
 @njit()
 def sum_like_j(v: Array) -> float:
     """Sum of 36 doubles: eight running sums of four lanes, the ninth group on the first, folded 4, 2, 1 apart."""
@@ -74,7 +80,7 @@ def search_exact(
                 label[a, b] = label[b, a]
 
 
-@njit()
+@njit(f"i8.2C, {BOARD}, {SLOTS}, {RANKED}, f8.1C, f8.2C")
 def exact_rolls(
     ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array
 ) -> None:

@@ -15,8 +15,15 @@ from bgfmt.solver.kernels.maxima import best_rolls, turned
 
 TILE = 1024  # lanes of a row taken together
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
 
-@njit()
+
+@njit(
+    f"i8, i8, f4.2C, i8.1C, i4.1C, i4.1C, i8.1C, {DOUBLING}, {DOUBLING}, f8.2C, i8.1C, i8.1C, i8.1C, f4.2C, f4.3C",
+    f"i8, i8, f8.2C, i8.1C, i4.1C, i4.1C, i8.1C, {DOUBLING}, {DOUBLING}, f8.2C, i8.1C, i8.1C, i8.1C, f8.2C, f8.3C",
+    f"i8, i8, f8.2C, i8.1C, i4.1C, i4.1C, i8.1C, {DOUBLING}, {DOUBLING}, f8.2C, i8.1C, i8.1C, i8.1C, f8.2C, f8.3CU",
+)
 def solve_block(
     first: int, last: int, ring: Any, ends: Any, ring_results: Any, results: Any, gains: Any, doubling_a: Any,
     doubling_b: Any, won: Any, columns_a: Any, columns_b: Any, numbers: Any, near: Any, out: Any,

@@ -7,7 +7,7 @@ from typing import Any
 from bgfmt.jit import njit
 
 
-@njit()
+@njit("f4.1C, f4.1C", "f8.1C, f8.1C")
 def _copy(best: Any, a: Any) -> None:
     for i in range(best.size):
         best[i] = a[i]
@@ -25,13 +25,17 @@ def _max4(best: Any, a: Any, b: Any, c: Any, d: Any) -> None:
         best[i] = max(max(best[i], max(a[i], b[i])), max(c[i], d[i]))  # noqa: PLW3301
 
 
-@njit()
+@njit("f8.1C, f4.1C, f8", "f8.1C, f8.1C, f8")
 def _add(total: Any, best: Any, weight: float) -> None:
     for i in range(total.size):
         total[i] += weight * best[i]
 
 
-@njit()
+@njit(
+    "f8.1C, f4.1C, f4.2C, i8.1C, i4.1C, i8, i8, i8",
+    "f8.1C, f8.1C, f8.2C, i8.1C, i4.1C, i8, i8, i8",
+    "f8.1C, f8.1C, f8.2C, i8.1C, i8.1C, i8, i8, i8",
+)
 def best_rolls(
     total: Any, best: Any, rows: Any, ends: Any, results: Any, row: int, low: int, high: int
 ) -> None:
@@ -64,7 +68,12 @@ def best_rolls(
         total[i] /= 36.0
 
 
-@njit()
+@njit(
+    "f4.2A, f4.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
+    "f4.2C, f4.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
+    "f8.2A, f8.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
+    "f8.2C, f8.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
+)
 def turned(out: Any, values: Any, may: Any, passed: Any, source: Any, add: Any, times: Any) -> None:
     """out (m, K): what values (m, K) of the side on roll are worth to the other, the roller's cube taken in."""
     for x in range(values.shape[0]):

@@ -64,6 +64,15 @@ class SearchSpace(NamedTuple):
     best: Any
 
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+BOARD = "bgfmt.solver.kernels.one_sided:Board(i8, i8.2C, i8.2C)"
+RECORDS = "bgfmt.solver.kernels.one_sided:Records(i8.1C, i8.2C, i8.3C, i8)"
+RECORDS32 = "bgfmt.solver.kernels.one_sided:Records(u4.1C, u4.2C, u4.3C, i8)"
+SEARCH_SPACE = "bgfmt.solver.kernels.one_sided:SearchSpace(i8.1C, i8.1C, i8.1C, i8.2C, i8.2C, i8.1C)"
+SEARCH_SPACE32 = "bgfmt.solver.kernels.one_sided:SearchSpace(i8.1C, i8.1C, i8.1C, u4.2C, i8.2C, i8.1C)"
+SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
+
+
 @njit()
 def space_for(points: int, signs: Array) -> Any:
     """Working space for positions of `points` points and keys of the dtype of `signs`."""
@@ -118,7 +127,7 @@ def refresh(points: int, upto: int, above: Array, steps: Array, drop: Array, sou
     return found
 
 
-@njit()
+@njit("i8, i8, i8.2C, i8.1C, i8.2C, i8.3C, i8.2C, i8", "i8, i8, i8.2C, u4.1C, u4.2C, u4.3C, u4.2C, i8")
 def merge(
     a: int, used: int, landing: Array, signs: Array, keys: Array, doubles: Array, pair: Array, lanes: int
 ) -> None:
@@ -143,7 +152,9 @@ def merge(
     pair[a, 9] = three
 
 
-@njit()
+@njit(
+    f"i8, i8, i8, {SEARCH_SPACE}, {RECORDS}, {SLOTS}", f"i8, i8, i8, {SEARCH_SPACE32}, {RECORDS32}, {SLOTS}"
+)
 def search(points: int, x: int, found: int, space: SearchSpace, records: Records, slots: Slots) -> None:
     """Position after the best play of each of the 21 rolls from x (space.best), and x's lanes 1..6 and doubles."""
     _, drop, sources, pair, landing, best = space
@@ -189,7 +200,7 @@ def search(points: int, x: int, found: int, space: SearchSpace, records: Records
                 best[a * (a + 1) // 2 + b] = keys[landing[a, pair[a, b] & CODES], b + 8]
 
 
-@njit()
+@njit("u2.3C, i8, i8, u4.1C, b1, i8")
 def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
     """Divide 36-fold sums, round, give the remainder of 65535 to the likeliest roll; return the sum of i * value.
 
@@ -233,7 +244,10 @@ def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) 
             sums[i] += rows[y, part, i]
 
 
-@njit()
+@njit(
+    f"i8.2C, {BOARD}, {SLOTS}, {RECORDS}, u2.3C, i8, b1, i8, u4.1C, u4.2C, i8",
+    f"i8.2C, {BOARD}, {SLOTS}, {RECORDS32}, u2.3C, i8, b1, i8, u4.1C, u4.2C, i8",
+)
 def distributions(
     ranges: Array, board: Board, slots: Slots, records: Records, rows: Array, part: int, by_sums: bool,
     divisor: int, labels: Array, choices: Array, rolls: int,
@@ -272,7 +286,7 @@ def distributions(
             changed = step_to_next(points, above)
 
 
-@njit()
+@njit(f"i8.2C, {BOARD}, {SLOTS}, {RECORDS}, f4.2C, i4.2C, i8")
 def normal_moments(
     ranges: Array, board: Board, slots: Slots, records: Records, moments: Array, bits: Array, column: int
 ) -> None:
@@ -311,7 +325,7 @@ def normal_moments(
             changed = step_to_next(points, above)
 
 
-@njit()
+@njit("i8, u4.2C, u2.2C")
 def race_survival(first: int, choices: Array, survival: Array) -> None:
     """Fill survival[x - first, k], 65535 parts of the chance that all chequers of x are on the board after k rolls.
 

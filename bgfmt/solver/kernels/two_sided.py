@@ -30,7 +30,16 @@ class Lines(NamedTuple):
     step: Any
 
 
-@njit()
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+LINES = "bgfmt.solver.kernels.two_sided:Lines(i2.2C, u2.2C, i8.1C, i8.1C)"
+LINES64 = "bgfmt.solver.kernels.two_sided:Lines(i2.2C, u8.2C, i8.1C, i8.1C)"
+ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
+
+
+@njit(
+    f"(i8, i8), (i8, i8), (i8, i8), i8.1C, {LINES}, {ROLL_RESULTS}, i8, b1, u2.1C, (i8, i8)",
+    f"(i8, i8), (i8, i8), (i8, i8), i8.1C, {LINES64}, {ROLL_RESULTS}, i8, b1, u2.1C, (i8, i8)",
+)
 def squares(
     us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, gammons: bool,
     made: Any, target: Any,
@@ -65,7 +74,7 @@ def squares(
                     records[line + x, y] = tile[y, x]
 
 
-@njit()
+@njit("u2.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u2.2C", "u8.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u8.2C")
 def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> None:
     """Records of `squares`, as whole records, to where their position numbers say in the table, (n, n)."""
     place = 0
@@ -81,7 +90,7 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
 # ---- tiles
 
 
-@njit()
+@njit("u2.2C, i8, b1, i2.3C, i8, i8, i2.1C, i2.1C", "u2.2C, i8, b1, u8.3C, i8, i8, i2.1C, u8.1C")
 def lay(
     stored: Any, columns: int, gammons: bool, near: Any, side: int, at: int, run: Any, records: Any
 ) -> None:  # fmt: skip
@@ -103,7 +112,7 @@ def lay(
                 near[b, at + low + j, lane] = records[j]
 
 
-@njit()
+@njit("i8, i8, i2.2C, i8, i8.1C, i4.1C, i4.1C, i8, b1, u2.2C, i8, i8, i8, i8")
 def best(
     first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int,
     gammons: bool, out: Any, row: int, place: int, low: int, high: int,

@@ -55,7 +55,7 @@ class ContactRule(PairRule):
 # -- compiled ----------------------------------------------------------------------------------------------------
 
 
-@njit()
+@njit("i1.1C, i1.1C, i8, i8, i1.1C, i1.1C")
 def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Array) -> bool:
     """Move a chequer of ours from `source` (0 is point 1): the sides after it in `after` and `met`, or False."""
     points = len(us)
@@ -93,7 +93,7 @@ def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
     weigh(row, number, False, best)
 
 
-@njit()
+@njit("i1.1C, i1.1C, u2.2C, i8.2C, i8.1C, i8, i8, i1.2C, i1.2C, i8.1C")
 def order(
     us: Array, them: Array, row: Array, terms: Array, dice: Array, most: int, least: int, boards: Array, met: Array,
     best: Array,
@@ -126,7 +126,7 @@ def order(
     return most
 
 
-@njit()
+@njit("u2.3C, i8.1C, i1.2C, i1.2C, i8.2C, i8.2C")
 def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Array, out: Array) -> None:
     """out[i] = what makebearoff gives for sides us[i] and them[i], (m, points) int8, from row at[i] of `rows`.
 

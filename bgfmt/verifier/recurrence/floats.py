@@ -106,7 +106,7 @@ def remade(
 # -- compiled ----------------------------------------------------------------------------------------------------
 
 
-@njit()
+@njit("f4.3C, i8.1C, f8.2C, f4.2C", "f8.3C, i8.1C, f8.2C, f8.2C")
 def turned_tile(rows: Array, place: Array, doubling: Array, tile: Array) -> None:
     """tile[x, C * k + c] = what row k's entry x is worth to the side that moved to x; see `PairRule`.
 
@@ -136,7 +136,7 @@ def _weigh(total: Array, best: Array, weight: float) -> None:
         total[i] += weight * best[i]
 
 
-@njit()
+@njit("i8.1C, i4.1C, f4.2C, f4.2C, i8", "i8.1C, i4.1C, f8.2C, f8.2C, i8")
 def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: int) -> None:
     """out[u, lane...] = the mean over the rolls of the best tile[x] that u leads to, lane by lane, for u > 0."""
     lanes = tile.shape[1]
@@ -152,7 +152,10 @@ def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: 
             out[u, lane + i] = total[i] / 36.0
 
 
-@njit()
+@njit(
+    "f4.3C, i8.1C, i8.1C, i8.1C, i8.1C, f8.2C, f8.2C, i8.1C, i4.1C, f4.2C",
+    "f8.3C, i8.1C, i8.1C, i8.1C, i8.1C, f8.2C, f8.2C, i8.1C, i4.1C, f8.2C",
+)
 def expected_entries(
     rows: Array, at: Array, us: Array, them: Array, place: Array, doubling: Array, ends: Array, starts: Array,
     results: Array, out: Array,
@@ -178,7 +181,7 @@ def expected_entries(
             out[i, c] = total[c] / 36.0
 
 
-@njit()
+@njit("i8.1C, i4.1C, i8.1C, i8.1C, b1, b1, f4.3C, f4.3C", "i8.1C, i4.1C, i8.1C, i8.1C, b1, b1, f8.3C, f8.3C")
 def fill(
     starts: Array, results: Array, order: Array, pips_at: Array, divide: bool, chances: bool, out: Array,
     turned: Array,

@@ -67,8 +67,17 @@ class Sweeping(NamedTuple):
 
 # -- plays -------------------------------------------------------------------------------------------------------
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+LISTS = "bgfmt.verifier.recurrence.kernels_hypergammon:Lists(i8.1C, u2.1C, u4.1C, i8.1C, i8.1C, i8.2A, i8.2C)"
+SWEEPING = (
+    f"bgfmt.verifier.recurrence.kernels_hypergammon:Sweeping({LISTS}, f4.2C, f4.2C, u1.1C, f4.3C, b1, b1)"
+)
+SWEEPING64 = (
+    f"bgfmt.verifier.recurrence.kernels_hypergammon:Sweeping({LISTS}, f8.2C, f8.2C, u1.1C, f8.3C, b1, b1)"
+)
 
-@njit()
+
+@njit("i8.1C, i8.2C, i8.1C")
 def list_side(board: Array, terms: Array, ends: Array) -> Any:
     """(after, landed) of the plays of a side of 25 counts, in makehyper's order, those of a roll each once; ends
     (25 * 21,) takes where the plays of a roll end."""
@@ -195,7 +204,7 @@ def set_turned(x: Array, g: Array) -> None:
     g[9] = -hand(x[6], x[9], one)
 
 
-@njit()
+@njit("i8, f4.2C, f4.2C", "i8, f8.2C, f8.2C")
 def turn_all(n: int, values: Array, turned: Array) -> None:
     """`set_turned` of every record [us, them], to them * n + us."""
     for us in range(n):
@@ -203,7 +212,7 @@ def turn_all(n: int, values: Array, turned: Array) -> None:
             set_turned(values[us * n + them], turned[them * n + us])
 
 
-@njit()
+@njit(f"i8.1C, f4.2C, {SWEEPING}", f"i8.1C, f8.2C, {SWEEPING64}")
 def put(which: Array, numbers: Array, state: Sweeping) -> None:
     """Put the numbers of the records `which` in place."""
     n = len(state.lists.blocked)
@@ -222,7 +231,7 @@ def add_roll(total: Array, best: Array, double: bool) -> None:
             total[k] = total[k] + (best[k] + best[k])
 
 
-@njit()
+@njit("f4.1C, b1", "f8.1C, b1")
 def finish(total: Array, divide: bool) -> None:
     """The mean over 36 rolls: times the reciprocal, as the common build has it, or divided."""
     whole = total.dtype.type(36)
@@ -316,7 +325,7 @@ def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high
     finish(high, state.divide)
 
 
-@njit()
+@njit(f"i8, i8, b1, {SWEEPING}", f"i8, i8, b1, {SWEEPING64}")
 def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
     """Renew, in place, the records of the rows first..last-1 beyond the diagonal, or in order those up to it.
 
@@ -346,7 +355,7 @@ def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
     return most
 
 
-@njit()
+@njit(f"i8.1C, {SWEEPING}, f4, f4.2C, f4.1C", f"i8.1C, {SWEEPING64}, f8, f8.2C, f8.1C")
 def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array) -> None:
     """One step of the iteration for the records `which`, from the numbers as they stand.
 

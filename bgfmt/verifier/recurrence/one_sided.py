@@ -151,7 +151,12 @@ def added(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0
     return sums
 
 
-@njit()
+@njit(
+    "i4.2C, f4.2C, i8, f8, f4.2C",
+    "i4.2C, f8.2C, i8, f8, f8.2C",
+    "i4.2C, f8.2CU, i8, f8, f8.2C",
+    "i4.2C, u2.2C, i8, f8, i4.2C",
+)
 def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
     """Add to sums (m, columns) what `added` says, roll by roll."""
     number = sums.dtype.type

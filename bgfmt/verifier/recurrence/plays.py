@@ -69,6 +69,11 @@ class Space(NamedTuple):
     out: Array
 
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+NUMBERING = "bgfmt.verifier.recurrence.plays:Numbering(i8, i8.2C, i8.2C, i8)"
+SPACE = f"bgfmt.verifier.recurrence.plays:Space({NUMBERING}, i8.3C, i8.1C, i8.1C, i8.1C)"
+
+
 @njit()
 def workspace(numbering: Numbering) -> Space:
     """Working space of one thread."""
@@ -85,7 +90,7 @@ def workspace(numbering: Numbering) -> Space:
 # -- one move ----------------------------------------------------------------------------------------------------
 
 
-@njit()
+@njit("i8, i8, i8.2C, i8.1C")
 def unrank(x: int, points: int, terms: Array, above: Array) -> None:
     """Fill above[0..points] for position number x."""
     left = x
@@ -98,7 +103,7 @@ def unrank(x: int, points: int, terms: Array, above: Array) -> None:
     above[0] = 0
 
 
-@njit()
+@njit("i8.2C, i8.3C, i8.1C, i8.1C, i8, i8, i8, i8")
 def move(
     steps: Array, boards: Array, numbers: Array, found: Array, before: int, i: int, t: int, after: int
 ) -> None:
@@ -133,7 +138,7 @@ def landing(i: int, die: int, top: int) -> int:
 # -- the plays of a roll -----------------------------------------------------------------------------------------
 
 
-@njit()
+@njit(f"{SPACE}, i8")
 def begin(space: Space, x: int) -> None:
     """Take up position x: its own board, and those after one chequer has moved with one die."""
     points, steps, boards, numbers, found = (
@@ -226,7 +231,13 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
     return count  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(
+    "i8.1C, i8, f4.2A, i8",
+    "i8.1C, i8, f4.2C, i8",
+    "i8.1C, i8, f8.2C, i8",
+    "i8.1C, i8, u4.2C, i8",
+    "i8.1C, i8, u8.2C, i8",
+)
 def least(out: Array, count: int, keys: Array, column: int) -> int:
     """The first of `count` positions that has the least key."""
     best = out[0]
@@ -239,7 +250,13 @@ def least(out: Array, count: int, keys: Array, column: int) -> int:
     return best  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(
+    f"{NUMBERING}, i8.1C, f4.2A, i8, i4.3C",
+    f"{NUMBERING}, i8.1C, f4.2C, i8, i4.3C",
+    f"{NUMBERING}, i8.1C, f8.2C, i8, i4.3C",
+    f"{NUMBERING}, i8.1C, u4.2C, i8, i4.3C",
+    f"{NUMBERING}, i8.1C, u8.2C, i8, i4.3C",
+)
 def best_plays(numbering: Numbering, which: Array, keys: Array, full: int, best: Array) -> None:
     """best[k, i, roll] = where the first play of least keys[:, k] leads from the position which[i] > 0.
 
@@ -265,7 +282,7 @@ def best_plays(numbering: Numbering, which: Array, keys: Array, full: int, best:
 # -- all plays of all positions ----------------------------------------------------------------------------------
 
 
-@njit()
+@njit(f"{NUMBERING}, i8")
 def successors(numbering: Numbering, n: int) -> Any:
     """Distinct positions after each roll of positions 0..n-1: (starts (21 n + 1,) int64, results int32).
 

@@ -329,7 +329,7 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
 # -- compiled ----------------------------------------------------------------------------------------------------
 
 
-@njit()
+@njit("i8, i8")
 def turn(nd: Any, dt: Any) -> Any:
     """What the side on roll has with its best cube action: roll on, double and take, or double and pass."""
     half = nd // 2 if nd >= 0 else -((-nd) // 2)
@@ -338,13 +338,13 @@ def turn(nd: Any, dt: Any) -> Any:
     return nd
 
 
-@njit()
+@njit("i8, i8")
 def turn_of_gammons(nd: Any, dt: Any) -> Any:
     """The same in 16383ths."""
     return max(nd, min(2 * dt, ONE))
 
 
-@njit()
+@njit("u2.2C, i4, b1", "u2.2C, i8, b1")
 def turned(row: Array, j: int, gammons: bool) -> Any:
     """The four equities of entry j of a row (n, columns) uint16, seen by the other side with the cube decided."""
     e0 = np.int32(row[j, 0]) + LOW
@@ -371,7 +371,7 @@ def weigh(row: Array, j: int, gammons: bool, best: Array) -> None:
     )
 
 
-@njit()
+@njit("i8.1C, b1, i8.1C")
 def store(total: Array, gammons: bool, out: Array) -> None:
     """out = total / 36 as stored, with 32768 added, truncated or rounded to the nearest; out : (columns,) int64."""
     more = 18 if gammons else 0
@@ -380,7 +380,7 @@ def store(total: Array, gammons: bool, out: Array) -> None:
         out[c] = 32768 + (value + more) // 36 if value >= 0 else 32768 - (more - value) // 36
 
 
-@njit()
+@njit("u2.3C, b1, i2.2C")
 def turned_tile(rows: Array, gammons: bool, tile: Array) -> None:
     """tile[j, columns * k + c] = `turned` entry j of row k; rows : (k, n, columns); tile : (n, LANES) int16."""
     many, n, columns = rows.shape
@@ -393,7 +393,7 @@ def turned_tile(rows: Array, gammons: bool, tile: Array) -> None:
                 tile[j, 4 * k + 1], tile[j, 4 * k + 2], tile[j, 4 * k + 3] = e1, e2, e3
 
 
-@njit()
+@njit("i8.1C, i4.1C, i4.1C, i2.2C, i4.1C, b1, u2.2C, i8, i8")
 def expected_tile(
     starts: Array, results: Array, places: Array, tile: Array, total: Array, gammons: bool, out: Array, lane: int,
     lanes: int,
@@ -418,7 +418,7 @@ def expected_tile(
             out[u, lane + x] = np.uint16(np.int32(size) + 32768 if value >= 0 else 32768 - np.int32(size))
 
 
-@njit()
+@njit("u2.3C, i8.1C, i8.1C, i8.1C, i8.1C, i4.1C, b1, i8.2C, i8.2C, i8.2C")
 def values_of(
     rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, gammons: bool, won: Array,
     lost: Array, out: Array,

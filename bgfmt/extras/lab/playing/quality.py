@@ -97,7 +97,7 @@ EQUAL = 1e-12
 DIFFERS = 1e-9  # points; a play that costs less is a best one
 
 
-@njit()
+@njit("f8.2C, f8.2C, f8.1C, i8.1C, i8.1C, f8.3C, i8, i8")
 def costs(
     values: Array, first: Array, second: Array, starts: Array, results: Array, out: Array, low: int, high: int
 ) -> None:

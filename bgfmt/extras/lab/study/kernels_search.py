@@ -72,7 +72,7 @@ def _limits(out: Array, places: Array, losses: Array) -> None:
                 places[used, k] = at[k]
 
 
-@njit()
+@njit("f8.1C, i8.2C, i8.2C, i8.1C, i8.2C, i8, f8.3C, f8.1C, i8")
 def bounded(
     best: Array, found: Array, box: Array, constant: Array, terms: Array, part: int, wrong: Array, base: Array,
     numbers: int,

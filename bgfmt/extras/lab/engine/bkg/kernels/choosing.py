@@ -12,6 +12,11 @@ from bgfmt.jit import njit
 ENGAGED, RUNNING, BEAROFF = 0, 1, 2
 PASS = doubling.PASS
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+COMPLETION = (
+    "bgfmt.extras.lab.engine.bkg.completion:Kernel(i8.1C, f8, i8, i8, i8, f8.2C, b1, b1, f8.1C, f8.2C, i8.2C)"
+)
+
 
 @njit()
 def engaged(board: Array) -> bool:
@@ -19,7 +24,7 @@ def engaged(board: Array) -> bool:
     return measures.mostback(board[0]) + measures.mostback(board[1]) > 25  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(f"{COMPLETION}, i8.2C, i8.3C, f8.1C")
 def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int, Array, Array]:
     """Which part of the program ranks the results of a roll, by what (m, 2), and the terms (m, 7) of engaged ones.
 
@@ -54,7 +59,7 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
     return part, points, terms
 
 
-@njit()
+@njit(f"{COMPLETION}, i8, i8.3C, f8.2C")
 def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
     """The first of the best by points, then by what breaks ties; in the bear-off the least position number."""
     chosen = 0
@@ -86,7 +91,7 @@ def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
     return 10 * other - 11 * count - 30 * margin  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(f"{COMPLETION}, i8.2C, b1")
 def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     """Whether the side on roll doubles; never while engaged."""
     if engaged(board):
@@ -99,7 +104,7 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     return win >= kernel.limits[int(owned), left]  # type: ignore[no-any-return]
 
 
-@njit()
+@njit(f"{COMPLETION}, i8.2C")
 def takes(kernel: Kernel, board: Array) -> bool:
     """Whether the side that is doubled takes; the doubler stands first. While engaged always."""
     if engaged(board):

@@ -119,7 +119,7 @@ def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array
     return dice, boards, gains
 
 
-@njit()
+@njit("i8.2C, i8, i8")
 def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
     """All legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
     high, low = max(die, other), min(die, other)

@@ -17,8 +17,13 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 MOST_TURNS = 10_000
 
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+COMPLETION = (
+    "bgfmt.extras.lab.engine.bkg.completion:Kernel(i8.1C, f8, i8, i8, i8, f8.2C, b1, b1, f8.1C, f8.2C, i8.2C)"
+)
 
-@njit()
+
+@njit("u8")
 def mixed(state: Any) -> Any:
     """The number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
     z = np.uint64(state)
@@ -27,20 +32,20 @@ def mixed(state: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit()
+@njit("u8.1C, u8, i8")
 def begin(state: Array, seed: Any, game: int) -> None:
     """Set the dice, state (1,) uint64, to the beginning of a game of a series."""
     state[0] = mixed(np.uint64(seed) + mixed(np.uint64(game) + GOLDEN))
 
 
-@njit()
+@njit("u8.1C")
 def die_of(state: Array) -> int:
     """The next die: the number's high 32 bits, as a part of 6."""
     state[0] += GOLDEN
     return int(((mixed(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
 
-@njit()
+@njit(f"{COMPLETION}, i8.2C, b1, b1, u8, i8, i8.2C")
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
