@@ -76,7 +76,7 @@ MANY_GAMMONS = 0.01
 def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
     """Return the errors of equities that 95 % and 99.9 % of estimates of races such as this one keep.
 
-    gammons : about how many a game has, see `_gammons`.
+    gammons : about how many a game has, see `ChainGame.gammons`.
     """
     if gammons >= MANY_GAMMONS:
         return GAMMON_ERRORS
@@ -104,12 +104,11 @@ class Estimator:
             found = int(ours.layers[2])
             after = np.zeros((found, len(columns)))
             on_roll = race.solve(after[1:])
-            gammons = max(map(_gammons, race.chains))
             parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
         if not position.gammons:
             on_roll, after = _single(on_roll, columns), _single(after, columns)
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
-        usual, most = (unit * error for error in errors(position, gammons))
+        usual, most = (unit * error for error in errors(position, race.gammons))
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
     def values(self, us: Array, them: Array, columns: Columns) -> Array:
@@ -196,10 +195,11 @@ def _single(values: Array, columns: Columns) -> Array:
 
 
 class ChainGame:
-    """A race of two chains; lines, starts: see `kernels_game.solve`."""
+    """A race of two chains; lines, starts: see `kernels_game.solve`. gammons: about how many a game has."""
 
     def __init__(self, chains: Chains, starts: Array, rules: tuple[int, Array, Arrays], game: GameColumns):
         self.chains, self.starts, self.rules, self.game = chains, starts, rules, game
+        self.gammons = max(map(_gammons, chains))
         self.lines = np.empty(starts[-1], np.float32)
 
     def solve(self, after: Array) -> Array:

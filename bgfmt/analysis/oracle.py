@@ -44,6 +44,8 @@ EVEN = 0.8  # of the variance of independent throws; those of a block are even a
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
 #: that both sides are within
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
+#: the same where a side loses many gammons: players do not look far for plays that save one
+GAMMON_ALLOWANCE = 0.06
 WITHIN_95, WITHIN_99, WITHIN_99_9 = 1.959964, 2.5758293, 3.2905267
 
 
@@ -142,7 +144,9 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
             on_roll = solved.on_roll.copy()
             on_roll[asked] = sample.means
             found = replace(
-                solved, on_roll=on_roll, **_within(float(sample.errors.max()), solved.position, terms)
+                solved,
+                on_roll=on_roll,
+                **_within(float(sample.errors.max()), sample.race, solved.position, terms),
             )
             began = began or time.monotonic()  # what is done once, or compiled, takes longer
             if sure(found) or 2 * (time.monotonic() - began) > seconds:
@@ -171,7 +175,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
                 rolling[asked] = samples[x].means
                 after[x, column] = -columns.turn(1, rolling)[column]
                 worst = max(worst, float(samples[x].errors.max()))
-            found = replace(solved, after=after, **_within(worst, solved.position, terms))
+            found = replace(solved, after=after, **_within(worst, game, solved.position, terms))
             best = after[left, column].max()
             left = [x for x in left if after[x, column] >= best - 2 * found.error / unit]
             began = began or time.monotonic()
@@ -222,7 +226,7 @@ class Oracle:
         values = {}
         for name, one, mean, off in zip(asked, asked.values(), sample.means, errors, strict=True):
             value = one.add + one.times * float(mean)
-            reach = WITHIN_99 * float(off) + allowance(position) * abs(one.times)
+            reach = WITHIN_99 * float(off) + allowance(position, sample.race.gammons) * abs(one.times)
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, done * THROWS**2, seed, **values)
 
@@ -318,15 +322,21 @@ def _unit(terms: Terms) -> float:
     return 1.0 if isinstance(terms, bool) else 0.5
 
 
-def allowance(position: Position) -> float:
-    """How far play-outs of a race such as this one may err beyond chance."""
+def allowance(position: Position, gammons: float = 0.0) -> float:
+    """Return how far rollouts of a race such as this one may err beyond chance.
+
+    gammons : about how many a game has, see `ChainGame.gammons`.
+    """
+    if gammons >= chains.MANY_GAMMONS:
+        return GAMMON_ALLOWANCE
     highest = max(position.us.highest, position.them.highest)
     return next(far for points, far in ALLOWANCES.items() if highest <= points)
 
 
-def _within(error: float, position: Position, terms: Terms) -> dict[str, Any]:
-    """What `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
-    unit, more = _unit(terms), allowance(position)
+def _within(error: float, race: ChainGame, position: Position, terms: Terms) -> dict[str, Any]:
+    """Return what `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
+    unit = _unit(terms)
+    more = allowance(position, race.gammons)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
     return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
 

@@ -195,6 +195,15 @@ def test_plays_are_worth_what_the_positions_after_them_are() -> None:
     assert np.sqrt(np.mean(np.square(off))) < 0.3
 
 
+def test_many_gammons_have_a_larger_error() -> None:
+    """No play is looked for that saves a gammon and loses more than a little of the race."""
+    stated = [
+        estimator().solve(Position.parse(text), for_money()).error
+        for text in ("0 8 0 0 1 0 0 0 0 1 0 1 3 1 / 2 4 2 3 2 1", FIFTEEN_LEFT[0], FIFTEEN_LEFT[1])
+    ]
+    assert stated == [chains.GAMMON_ERRORS[1], 0.04, 0.016]
+
+
 @pytest.mark.parametrize(
     ("text", "centered", "standard_error"),
     [
