@@ -39,6 +39,7 @@ FILES = {
     "evening.mat": ROOT / "fixtures/matches/gv-XCu3RJ0UvDg_Tldl.mat",
     "monthly.mat": ROOT / "fixtures/matches/gv-5nqfGw9bWG3deTaU.mat",
     "club.mat": ROOT / "fixtures/matches/lazybg-match1.mat",
+    "bearoff.py": ROOT / "docs/spec/bearoff.py",
     "bgns.ijf": GOLDEN / "jfile/bgns.ijf",
     "gnubg_ts0.bd": "bgfmt solve two-sided 6x6 --quiet -o {target}",
 }
