@@ -19,6 +19,7 @@ from tests.support.docblocks import Reader
 NEEDS = {
     "bgsage": ("py:bgsage",),
     "c": ("cc",),
+    "checker": ("cc",),
     "gnubg-external": ("gnubg",),
     "gnubg-python": ("gnubg",),
     "gnubg-slots": ("gnubg",),
