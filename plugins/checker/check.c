@@ -19,7 +19,12 @@
 #include <unistd.h>
 #ifdef THREADS
 #include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+#define LOCK pthread_mutex_lock(&mutex)
+#define UNLOCK pthread_mutex_unlock(&mutex)
 #else
+#define LOCK (void)0
+#define UNLOCK (void)0
 #define THREADS 1
 #endif
 #define LANES 32            /* opponents computed side by side */
@@ -34,8 +39,7 @@ static uint32_t count; /* positions of one side */
 
 static void stop(const char *message) { fprintf(stderr, "not checked: %s\n", message); exit(2); }
 
-static void *allocate(size_t number, size_t each)
-{
+static void *allocate(size_t number, size_t each) {
     void *memory = calloc(number ? number : 1, each);
     if (memory == NULL) stop("out of memory");
     return memory;
@@ -45,8 +49,7 @@ static unsigned u16(uint64_t at) { return file[at] | (unsigned)file[at + 1] << 8
 
 /* ---- positions and plays (specification, 1 and 2) ---- */
 
-static uint32_t number_of(const int *board)
-{
+static uint32_t number_of(const int *board) {
     uint64_t number = 0;
     int total = 0;
     for (int k = 1; k <= points; k++) {
@@ -56,8 +59,7 @@ static uint32_t number_of(const int *board)
     return (uint32_t)number;
 }
 
-static void board_of(uint64_t number, int *board)
-{
+static void board_of(uint64_t number, int *board) {
     int above = 0; /* chequers on the k + 1 highest points */
     for (int k = points; k >= 1; k--) {
         int m = k - 1;
@@ -72,8 +74,7 @@ static void board_of(uint64_t number, int *board)
 
 struct plays { uint32_t result[MOST_PLAYS]; uint32_t length; };
 
-static int may_move(const int *board, int source, int die)
-{
+static int may_move(const int *board, int source, int die) {
     if (board[source] == 0) return 0;
     if (source >= die) return 1;
     for (int i = points - 1; i > source; i--)
@@ -81,8 +82,7 @@ static int may_move(const int *board, int source, int die)
     return source <= 5;
 }
 
-static void play(int *board, int left, const int *dice, int number_of_dice, int highest, struct plays *plays)
-{
+static void play(int *board, int left, const int *dice, int number_of_dice, int highest, struct plays *plays) {
     if (number_of_dice == 0 || left == 0) {
         if (plays->length == MOST_PLAYS) stop("too many plays");
         plays->result[plays->length++] = number_of(board);
@@ -101,22 +101,14 @@ static void play(int *board, int left, const int *dice, int number_of_dice, int 
     }
 }
 
-static void enumerate(uint32_t number, int larger, int smaller, struct plays *plays)
-{
-    int board[32];
-    int left = 0;
-    int doubles[4] = {larger, larger, larger, larger};
-    int one_way[2] = {larger, smaller};
-    int other_way[2] = {smaller, larger};
+static void enumerate(uint32_t number, int larger, int smaller, struct plays *plays) {
+    int board[32], left = 0, same = larger == smaller;
+    int dice[4] = {larger, smaller, larger, larger}; /* of which a double uses all four */
     board_of(number, board);
     for (int i = 0; i < points; i++) left += board[i];
     plays->length = 0;
-    if (larger == smaller) {
-        play(board, left, doubles, 4, points - 1, plays);
-    } else {
-        play(board, left, one_way, 2, points - 1, plays);
-        play(board, left, other_way, 2, points - 1, plays);
-    }
+    play(board, left, dice, same ? 4 : 2, points - 1, plays);
+    if (!same) play(board, left, dice + 1, 2, points - 1, plays); /* the smaller die first */
 }
 
 /* ---- two-sided files (specification, 4) ---- */
@@ -126,19 +118,9 @@ static int columns;
 static uint32_t block_width, next_block;
 static uint64_t wrong_key = UINT64_MAX; /* of the first wrong number: (us + them, us, column) */
 static int wrong_stored, wrong_expected;
-#if THREADS > 1
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-#define LOCK pthread_mutex_lock(&mutex)
-#define UNLOCK pthread_mutex_unlock(&mutex)
-#else
-#define LOCK (void)0
-#define UNLOCK (void)0
-#endif
-
 static uint64_t record_at(uint32_t us, uint32_t them) { return 40 + ((uint64_t)us * count + them) * 2 * (uint64_t)columns; }
 
-static void compare(uint32_t us, uint32_t them, int column, int expected)
-{
+static void compare(uint32_t us, uint32_t them, int column, int expected) {
     int stored = (int)u16(record_at(us, them) + 2 * (uint64_t)column) - 32768;
     if (stored == expected) return;
     uint64_t key = (((uint64_t)us + them) * count + us) * 4 + (uint64_t)column;
@@ -151,15 +133,13 @@ static void compare(uint32_t us, uint32_t them, int column, int expected)
     UNLOCK;
 }
 
-static int best_cube_action(int no_double, int double_take)
-{
+static int best_cube_action(int no_double, int double_take) {
     if (double_take < no_double / 2) return no_double; /* C divides towards zero */
     return double_take >= 16383 ? 32767 : 2 * double_take;
 }
 
 /* Turn the records (them, j) of 32 opponents: for each j, column by column, what they are worth to us. */
-static void turn(uint32_t first, uint32_t lanes, int16_t *turned)
-{
+static void turn(uint32_t first, uint32_t lanes, int16_t *turned) {
     for (uint32_t j = 0; j < count; j++)
         for (uint32_t lane = 0; lane < lanes; lane++) {
             uint64_t at = record_at(first + lane, j);
@@ -175,15 +155,13 @@ static void turn(uint32_t first, uint32_t lanes, int16_t *turned)
         }
 }
 
-static void keep_greater(int16_t *restrict best, const int16_t *restrict other, int width)
-{
+static void keep_greater(int16_t *restrict best, const int16_t *restrict other, int width) {
     for (int i = 0; i < width; i += LANES)
         for (int lane = 0; lane < LANES; lane++)
             best[i + lane] = best[i + lane] > other[i + lane] ? best[i + lane] : other[i + lane];
 }
 
-static void check_lanes(uint32_t us, uint32_t first, uint32_t lanes, const int16_t *turned)
-{
+static void check_lanes(uint32_t us, uint32_t first, uint32_t lanes, const int16_t *turned) {
     int width = LANES * columns;
     int32_t sum[4 * LANES] = {0};
     int16_t best[4 * LANES];
@@ -203,8 +181,7 @@ static void check_lanes(uint32_t us, uint32_t first, uint32_t lanes, const int16
         }
 }
 
-static void *work(void *turned_memory)
-{
+static void *work(void *turned_memory) {
     int16_t *turned = turned_memory;
     uint64_t group_size = (uint64_t)count * LANES * (uint64_t)columns;
     for (;;) {
@@ -223,8 +200,7 @@ static void *work(void *turned_memory)
     }
 }
 
-static uint64_t check_two_sided(void)
-{
+static uint64_t check_two_sided(void) {
     struct plays *plays = allocate(1, sizeof *plays);
     uint64_t room = 0, used = 0;
     result_start = allocate(21 * (uint64_t)count + 1, sizeof *result_start);
@@ -274,14 +250,12 @@ static uint64_t check_two_sided(void)
 
 /* ---- one-sided files (specification, 3) ---- */
 
-static int wrong_distribution(uint32_t number, int kind, int roll, unsigned stored, long expected)
-{
+static int wrong_distribution(uint32_t number, int kind, int roll, unsigned stored, long expected) {
     printf("wrong: position %u, %s, roll %d: stored %u, expected %ld\n", (unsigned)number, kind ? "gammon" : "bearoff", roll, stored, expected);
     exit(1);
 }
 
-static uint64_t check_one_sided(int kinds, int compressed)
-{
+static uint64_t check_one_sided(int kinds, int compressed) {
     struct plays *plays = allocate(1, sizeof *plays);
     uint16_t *all = allocate(count, 64 * sizeof *all); /* 32 numbers of the bearoff, 32 of the gammon */
     uint32_t *rank = allocate(count, 2 * sizeof *rank);
@@ -336,8 +310,7 @@ static uint64_t check_one_sided(int kinds, int compressed)
     return count;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct stat status;
     if (argc != 2) stop("usage: check FILE");
     int descriptor = open(argv[1], O_RDONLY);
