@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bgfmt import met
-from bgfmt.extras.lab.hypergammon_met import make, opening
+from bgfmt.extras.hypergammon.met import make, opening
 from bgfmt.files.database import load
 from bgfmt.met.model import Met
-from bgfmt.solver.hypergammon import hypergammon
+from bgfmt.extras.hypergammon.solver import hypergammon
 
 Chance = Callable[[int, int], float]
 

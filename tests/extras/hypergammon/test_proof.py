@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import bgfmt
+from bgfmt.extras.hypergammon import kernels_recurrence as kernels
+from bgfmt.extras.hypergammon import recurrence
+from bgfmt.extras.hypergammon.solver import HypergammonSolver, hypergammon
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
-from bgfmt.solver.hypergammon import HypergammonSolver, hypergammon
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from bgfmt.verifier.findings import Outcome
 from bgfmt.verifier.proofs import Request, prove
-from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
 
 Array = Any
 
@@ -272,7 +272,7 @@ def test_a_tolerance_holds_for_every_entry(
     golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not for those alone that a description of the differences takes."""
-    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.GLANCED", 100)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCED", 100)
     table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
     assert isinstance(table, Hypergammon)
     live = np.flatnonzero(classes(1) >= recurrence.CONTACT)
@@ -294,7 +294,7 @@ def test_a_tolerance_holds_for_every_entry(
 @pytest.mark.slow
 def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of two chequers are: without the iteration, wrong entries apart from what follows from them."""
-    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.QUICK", 0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.QUICK", 0)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)
@@ -334,7 +334,7 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
     """Not by following from itself in one step."""
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
-    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon_states.SWEEPS_EXACT", 3)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.states.SWEEPS_EXACT", 3)
     found = outcome(table, np.asarray(table.float64))
     assert found.recipe == ""
     assert found.failing > 0
@@ -342,7 +342,7 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
 
 @pytest.mark.slow
 def test_what_is_no_number_in_a_chance_is_found() -> None:
-    from bgfmt.verifier.proofs.hypergammon import ExactCheck
+    from bgfmt.extras.hypergammon.proof import ExactCheck
 
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
@@ -356,8 +356,8 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
 def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.RUN_AGAIN_MOST", 0)
-    monkeypatch.setattr("bgfmt.verifier.proofs.hypergammon.GLANCED", 200)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.RUN_AGAIN_MOST", 0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCED", 200)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)

@@ -122,7 +122,7 @@ def list_plays(boards: Array, pool: ThreadPoolExecutor) -> Plays:
 
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
-MOVES = "bgfmt.solver.hypergammon.plays:Moves(i8.2C, i8.3C, i8.3C)"
+MOVES = "bgfmt.extras.hypergammon.solver.plays:Moves(i8.2C, i8.3C, i8.3C)"
 
 
 @njit(f"{MOVES}, i8, u4.2C, u4.2C, u2.1C, u4.1C")

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.hypergammon import recurrence
+from bgfmt.extras.hypergammon.kernels_recurrence import CONTACT, ILLEGAL, OVER
 from bgfmt.verifier.proofs import Progress
-from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER
 from bgfmt.verifier.recurrence.plays import Array
 
 #: sweeps after a restart that are told apart: races are then settled anew

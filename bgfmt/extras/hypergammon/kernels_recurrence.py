@@ -68,12 +68,12 @@ class Sweeping(NamedTuple):
 # -- plays -------------------------------------------------------------------------------------------------------
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
-LISTS = "bgfmt.verifier.recurrence.kernels_hypergammon:Lists(i8.1C, u2.1C, u4.1C, i8.1C, i8.1C, i8.2A, i8.2C)"
+LISTS = "bgfmt.extras.hypergammon.kernels_recurrence:Lists(i8.1C, u2.1C, u4.1C, i8.1C, i8.1C, i8.2A, i8.2C)"
 SWEEPING = (
-    f"bgfmt.verifier.recurrence.kernels_hypergammon:Sweeping({LISTS}, f4.2C, f4.2C, u1.1C, f4.3C, b1, b1)"
+    f"bgfmt.extras.hypergammon.kernels_recurrence:Sweeping({LISTS}, f4.2C, f4.2C, u1.1C, f4.3C, b1, b1)"
 )
 SWEEPING64 = (
-    f"bgfmt.verifier.recurrence.kernels_hypergammon:Sweeping({LISTS}, f8.2C, f8.2C, u1.1C, f8.3C, b1, b1)"
+    f"bgfmt.extras.hypergammon.kernels_recurrence:Sweeping({LISTS}, f8.2C, f8.2C, u1.1C, f8.3C, b1, b1)"
 )
 
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import PositionError, ScratchError, SolverError
+from bgfmt.extras.hypergammon.solver import HypergammonSolver
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met, gnubg_xml
 from bgfmt.met.model import MAX_AWAY
 from bgfmt.met.score import Score
-from bgfmt.solver.hypergammon import HypergammonSolver
 from bgfmt.storage import PathLike, check_output, create
 from bgfmt.storage.rows import RowFile
 from bgfmt.tables import ExactHypergammon, Hypergammon
@@ -227,7 +227,7 @@ def hypergammon_met(
     exact : solve every score with its cube instead, by no model; `table` and `live` are not used. solving : called
         with the name of each score.
     resume : go on from the scores that an ended run left beside `path`; with `force` alone they are dropped.
-    threads, sweeping : of the solve; see `bgfmt.solver.hypergammon.hypergammon`.
+    threads, sweeping : of the solve; see `bgfmt.extras.hypergammon.solver.hypergammon`.
 
     SolverError for a file of another kind; ScratchError for scores that are of another table, damaged, or neither
     gone on from nor dropped; PositionError for a length or efficiency out of range; OutputExistsError for a file that
@@ -243,7 +243,7 @@ def hypergammon_met(
     make(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
     name, kept = Path(path).stem, Path(f"{path}.scores")
     if exact:
-        from bgfmt.extras.lab.hypergammon_score import Scores
+        from bgfmt.extras.hypergammon.score import Scores
 
         made = Making(length)
         if kept.exists() and not resume and not force:

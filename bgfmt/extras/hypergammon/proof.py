@@ -14,13 +14,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from bgfmt.errors import SolverError
+from bgfmt.extras.hypergammon import recurrence
+from bgfmt.extras.hypergammon.kernels_recurrence import OVER
+from bgfmt.extras.hypergammon.states import Course, Search, Told, many, tell
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Progress, Proof, Request
-from bgfmt.verifier.proofs.hypergammon_states import Course, Search, Told, many, tell
-from bgfmt.verifier.recurrence import hypergammon as recurrence
-from bgfmt.verifier.recurrence.kernels_hypergammon import OVER
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=HyperSides)
@@ -254,7 +254,7 @@ class HyperProof(Proof[T]):
         return self.check(table, request).prove()
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table:
-        from bgfmt.solver.hypergammon import MOST_SWEEPS, hypergammon
+        from bgfmt.extras.hypergammon.solver import MOST_SWEEPS, hypergammon
 
         def sweeping(sweep: int, change: float) -> None:
             if progress is not None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bgfmt.extras.hypergammon import kernels_recurrence as kernels
+from bgfmt.extras.hypergammon.kernels_recurrence import CONTACT, ILLEGAL, OVER, PLACES, RACE
 from bgfmt.game import board
-from bgfmt.verifier.recurrence import kernels_hypergammon as kernels
-from bgfmt.verifier.recurrence.kernels_hypergammon import CONTACT, ILLEGAL, OVER, PLACES, RACE
 from bgfmt.verifier.recurrence.plays import Array, Progress
 
 WHOLE = 16777215

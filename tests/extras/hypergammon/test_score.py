@@ -13,14 +13,14 @@ import pytest
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import ScratchError, SolverError
-from bgfmt.extras.lab.hypergammon_met import hypergammon_met
-from bgfmt.extras.lab.hypergammon_score import Scores
+from bgfmt.extras.hypergammon.met import hypergammon_met
+from bgfmt.extras.hypergammon.score import Scores
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
-from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.storage.rows import seal
 
 

@@ -20,8 +20,8 @@ import bgfmt
 from bgfmt import Position
 from bgfmt.cli import run
 from bgfmt.errors import FormatNeededError, ScratchError, SolverError
+from bgfmt.extras.hypergammon.solver import HypergammonSolver, Iteration, hypergammon, state
 from bgfmt.game.moves import legal_plays
-from bgfmt.solver.hypergammon import HypergammonSolver, Iteration, hypergammon, state
 from bgfmt.tables import ExactHypergammon, Hypergammon
 from tests.support import crash
 
@@ -95,7 +95,7 @@ def test_threads_change_nothing(recipe: str) -> None:
 @pytest.mark.slow
 def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error or an interrupt in one of them, while the others still have work."""
-    from bgfmt.solver.hypergammon import sweep as kernels
+    from bgfmt.extras.hypergammon.solver import sweep as kernels
 
     kernel, calls = kernels.up_to, count()
 
@@ -226,7 +226,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
 ) -> None:
     """As with three chequers, where the numbers come near their end by one factor a sweep."""
     plain = exact(chequers)
-    monkeypatch.setattr("bgfmt.solver.hypergammon.LONG", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.LONG", 1)
     guessed = hypergammon(chequers, recipe="exact")
     assert guessed.converged
     assert guessed.change <= 1e-12
@@ -243,8 +243,8 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
-    monkeypatch.setattr("bgfmt.solver.hypergammon.LONG", 1)
-    monkeypatch.setattr("bgfmt.solver.hypergammon.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.LONG", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.KEEP_EVERY", -1.0)
     bgfmt.solve("hypergammon", 25, 1, tmp_path / "whole.npz", recipe="exact")
 
     def stop(sweep: int, change: float) -> None:
@@ -273,7 +273,7 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     """kill -9 in the middle of a solve of recipe exact, and again while it goes on."""
     code = (
         "import os, sys\n"
-        "import bgfmt, bgfmt.solver.hypergammon as h\n"
+        "import bgfmt, bgfmt.extras.hypergammon.solver as h\n"
         "h.LONG, h.KEEP_EVERY = 1, -1.0\n"
         "def tell(sweep, change):\n"
         "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
@@ -300,7 +300,7 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.solver.hypergammon.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.KEEP_EVERY", -1.0)
     path = tmp_path / "hyper1.bd"
 
     def stop(sweep: int, change: float) -> None:

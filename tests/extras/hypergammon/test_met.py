@@ -14,10 +14,10 @@ import bgfmt
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, OutputExistsError, PositionError, SolverError
-from bgfmt.extras.lab.hypergammon_met import Wins, hypergammon_met, make, opening, start
+from bgfmt.extras.hypergammon.met import Wins, hypergammon_met, make, opening, start
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import gnubg_xml
-from bgfmt.solver.hypergammon import hypergammon
 
 
 def test_near_a_table_of_rollouts() -> None:

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import SolverError
+from bgfmt.extras.hypergammon.solver import PLACES, Iterated
+from bgfmt.extras.hypergammon.solver.plays import Plays, Sides
+from bgfmt.extras.hypergammon.solver.sweep import CONTACT, TOGETHER
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.game.results import Array
 from bgfmt.jit import njit
 from bgfmt.met.score import NOBODY, CubeState, Score
 from bgfmt.solver import columns
-from bgfmt.solver.hypergammon import PLACES, Iterated
-from bgfmt.solver.hypergammon.plays import Plays, Sides
-from bgfmt.solver.hypergammon.sweep import CONTACT, TOGETHER
 from bgfmt.solver.machine import check_memory, thread_count
 
 Stepping = Callable[[int, float], None]
@@ -109,8 +109,8 @@ class Scores(Iterated):
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
-PLAYS = "bgfmt.solver.hypergammon.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
-SIDES = "bgfmt.solver.hypergammon.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
+PLAYS = "bgfmt.extras.hypergammon.solver.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
+SIDES = "bgfmt.extras.hypergammon.solver.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
 
 
 @njit(f"f8.3C, f8.3C, {PLAYS}, {SIDES}, u1.2C, {DOUBLING}, i8, i8")

@@ -190,7 +190,7 @@ class HypergammonSolver(Solver):
         state : the file of the state. resume : go on from there, to the same numbers. force : start anew where an
         ended run left a state; without either that is a ScratchError.
         """
-        from bgfmt.solver.hypergammon import state as states
+        from bgfmt.extras.hypergammon.solver import state as states
 
         begun = states.begun_with(self.restart)
         begin = None
@@ -244,8 +244,8 @@ class Iterated:
     """
 
     def __init__(self, chequers: int, threads: int) -> None:
-        from bgfmt.solver.hypergammon import plays
-        from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, OVER, RACE
+        from bgfmt.extras.hypergammon.solver import plays
+        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 
         n = self.n = board.count(PLACES, chequers)
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
@@ -270,7 +270,7 @@ class Iterated:
 
     def greatest(self, changes: list[Array]) -> Any:
         """The greatest change of a number, from those by class."""
-        from bgfmt.solver.hypergammon.sweep import CONTACT, FIXED, RACE
+        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, RACE
 
         by_class = np.max(changes, axis=0)
         if by_class[RACE] == 0:  # races look at races alone: none will change any more
@@ -321,7 +321,7 @@ class _Solve(Iterated):
     def __init__(
         self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
     ) -> None:
-        from bgfmt.solver.hypergammon import sweep
+        from bgfmt.extras.hypergammon.solver import sweep
 
         super().__init__(chequers, threads)
         n = self.n
@@ -353,13 +353,13 @@ class _Solve(Iterated):
 
     def answered(self) -> None:
         """Bring the replies up to the values."""
-        from bgfmt.solver.hypergammon import sweep
+        from bgfmt.extras.hypergammon.solver import sweep
 
         self.each(lambda a, b: sweep.answer_all(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:
         """Renew every record once; the greatest change of a number."""
-        from bgfmt.solver.hypergammon import sweep as kernels
+        from bgfmt.extras.hypergammon.solver import sweep as kernels
 
         known = self._state, self.plays, self.sides
         rows = [(a, min(self.n, a + BEYOND)) for a in range(0, self.n, BEYOND)]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bgfmt.extras.hypergammon.solver.plays import AGAIN, Plays, Sides
 from bgfmt.game.results import Array
 from bgfmt.jit import njit
-from bgfmt.solver.hypergammon.plays import AGAIN, Plays, Sides
 
 NUMBERS = 10
 TOGETHER = 32  # columns made together: plays of near rows lead to the same records
@@ -41,10 +41,10 @@ class SweepState(NamedTuple):
 
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
-PLAYS = "bgfmt.solver.hypergammon.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
-SIDES = "bgfmt.solver.hypergammon.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
-SWEEP_STATE = "bgfmt.solver.hypergammon.sweep:SweepState(f4.3C, f4.3C, u1.2C, f4.2C, b1)"
-SWEEP_STATE64 = "bgfmt.solver.hypergammon.sweep:SweepState(f8.3C, f8.3C, u1.2C, f8.2C, b1)"
+PLAYS = "bgfmt.extras.hypergammon.solver.plays:Plays(u4.3C, u4.3C, u2.1C, u4.1C)"
+SIDES = "bgfmt.extras.hypergammon.solver.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)"
+SWEEP_STATE = "bgfmt.extras.hypergammon.solver.sweep:SweepState(f4.3C, f4.3C, u1.2C, f4.2C, b1)"
+SWEEP_STATE64 = "bgfmt.extras.hypergammon.solver.sweep:SweepState(f8.3C, f8.3C, u1.2C, f8.2C, b1)"
 
 
 @njit()

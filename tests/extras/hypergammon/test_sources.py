@@ -14,9 +14,9 @@ from bgfmt.analysis.questions import state_of
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras.hosts.ubgi import Engine
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.game.identifiers import fibs, from_fibs
 from bgfmt.game.moves import ROLLS
-from bgfmt.solver.hypergammon import hypergammon
 from bgfmt.tables import ExactHypergammon
 from tests.support.analysis_tables import exact_two_sided, stored_two_sided
 

@@ -1,0 +1,1 @@
+"""Hypergammon: its solver, its proof, and match equity tables for it."""
