@@ -28,8 +28,9 @@ demo: .venv/installed
 check: style
 	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
-# Everything; mypy is one of the tests.
+# Everything; mypy is one of the tests. Kernels are compiled first: else each worker compiles those that it meets.
 test: style .venv/web
+	$(BIN)/python -m tests.support.compile_kernels
 	$(PYTEST) $(PYTEST_ARGS)
 
 lint: style
