@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bgfmt import met
 from bgfmt.extras.hypergammon.met import make, opening
+from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.files.database import load
 from bgfmt.met.model import Met
-from bgfmt.extras.hypergammon.solver import hypergammon
 
 Chance = Callable[[int, int], float]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -65,7 +65,13 @@ class OneSidedSolver(Solver):
     """One-sided tables: distributions of rolls."""
 
     name = kind = "one-sided"
-    recipes = ("gnubg", "bgsage", "exact", "gnubg-heuristic", "gnubg-heuristic-2009")
+    recipes: ClassVar[tuple[str, ...]] = (
+        "gnubg",
+        "bgsage",
+        "exact",
+        "gnubg-heuristic",
+        "gnubg-heuristic-2009",
+    )
     most_points = 18
     options = frozenset({"gammon"})
     rows = True  # of chances, not their mean and deviation alone

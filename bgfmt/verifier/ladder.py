@@ -22,9 +22,9 @@ from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import report, rungs
 from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
-from bgfmt.verifier.proofs import PROOFS, Progress, Request, proof_of, prove
+from bgfmt.verifier.proofs import PROOFS, Request, proof_of, prove
 from bgfmt.verifier.report import Report
-from bgfmt.verifier.spread import Spread
+from bgfmt.verifier.spread import Progress, Spread
 
 QUICK = 100_000  # entries that a quick look samples
 STARTING = 3.0  # seconds in which compiled code is loaded and plays are listed

@@ -23,8 +23,9 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.verifier import rungs
 from bgfmt.verifier.ladder import Climb, parts_of
-from bgfmt.verifier.proofs import Progress, Request, proof_of
+from bgfmt.verifier.proofs import Request, proof_of
 from bgfmt.verifier.report import Report, together
+from bgfmt.verifier.spread import Progress
 from bgfmt.verifier.words import plural
 
 LEAST_RIGHT = 0.5

@@ -20,8 +20,9 @@ from bgfmt.extras.hypergammon.states import Course, Search, Told, many, tell
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import EXACT, KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence.plays import Array
+from bgfmt.verifier.spread import Progress
 
 T = TypeVar("T", bound=HyperSides)
 FIELDS = (

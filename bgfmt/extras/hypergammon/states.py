@@ -16,8 +16,8 @@ import numpy as np
 
 from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.kernels_recurrence import CONTACT, ILLEGAL, OVER
-from bgfmt.verifier.proofs import Progress
 from bgfmt.verifier.recurrence.plays import Array
+from bgfmt.verifier.spread import Progress
 
 #: sweeps after a restart that are told apart: races are then settled anew
 AFTER = 4

@@ -6,7 +6,8 @@ import numpy as np
 
 from bgfmt.tables import Table
 from bgfmt.verifier.findings import KEPT, Finding, Outcome, Rule
-from bgfmt.verifier.proofs import KnownRecipe, Progress, Proof, Request
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request
+from bgfmt.verifier.spread import Progress
 from bgfmt_guest.fewest import Fewest, solve
 
 
