@@ -26,7 +26,7 @@ def test_pages_show_what_happens(path: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_advised_that_does_not_work() -> None:
-    """bgfmt is on no package index: a checkout is installed by `pip install .`; errors name extras as `bgfmt[...]`."""
+    """bgfmt is on no package index: `pip install .` installs a checkout; errors name extras as `bgfmt[...]`."""
     pages = [*PAGES, *(ROOT / "plugins").glob("*/README.md"), *(ROOT / "bgfmt").rglob("*.py")]
     for page in pages:
         assert not re.search(r"pip install (-\S+ )*['\"]?bgfmt(?!\[)", page.read_text(encoding="utf-8")), page
