@@ -63,8 +63,12 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 @contextmanager
 def _seekable(file: str) -> Iterator[str | BinaryIO]:
-    """Yield a path as it is, and for "-" or a pipe a temporary file of what comes from there."""
-    pipe = file == "-" or (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode))
+    """Yield a path as it is, and for "-" or a pipe in /dev a temporary file of what comes from there.
+
+    A named pipe elsewhere is refused like any file that is none: it may never be written to.
+    """
+    device = file.startswith("/dev/") and os.path.exists(file)
+    pipe = file == "-" or (device and stat.S_ISFIFO(os.stat(file).st_mode))
     if not pipe:
         yield file
         return

@@ -41,7 +41,7 @@ def test_every_kind_of_table_answers(
     action = plugin.bearoff_lookup()
     said = capsys.readouterr().out
     assert action.action in said
-    assert ("mean " in said) == name.startswith("os")
+    assert "mean " in said
     ranked = plugin.bearoff_plays("61")
     assert ranked.best.notation in capsys.readouterr().out
 

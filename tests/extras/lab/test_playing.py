@@ -422,7 +422,8 @@ def test_a_guests_engine(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "cannot be loaded" in done.stderr
     done = python(
-        "-c", "from bgfmt import engine; print(engine.names(), engine.create('random', {'seed': '1'}).name)"
+        "-c",
+        "from bgfmt.extras.lab import engine; print(engine.names(), engine.create('random', {'seed': '1'}).name)",
     )
     assert done.stdout.strip() == "['bkg', 'broken-engine', 'random'] random"
     assert engine.names() == ["bkg"]

@@ -603,7 +603,7 @@ def test_wildbg(client: Client, document: Any) -> None:
     held_to(document, "/eval", found)
     assert found["cube"] == {"double": False, "accept": True}
     assert 0.33 < found["probabilities"]["win"] < 0.37
-    assert 0 <= found["probabilities"]["winG"] < 1e-6 < found["probabilities"]["loseG"] < 1e-4
+    assert 0 <= found["probabilities"]["winG"] <= found["probabilities"]["loseG"] < 1e-4
     moves = client.json("/move", die1=6, die2=1, **far)
     held_to(document, "/move", moves)
     wins = [one["probabilities"]["win"] for one in moves["moves"]]

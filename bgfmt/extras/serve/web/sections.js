@@ -30,7 +30,7 @@ const bound = (value) => {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
 };
-/** "Estimated: within 0.0055 (95 %), 0.012 (99.9 %)": the errors that 95 % and 99.9 % of estimates keep. */
+/** "Estimated: within 0.0055 (95 %), 0.016 (99.9 %)": the errors that 95 % and 99.9 % of estimates keep. */
 const estimated = ({ certainty, mwc, error, max_error, usual_error }) => {
   if (certainty?.startsWith("estimated")) return capital(certainty);
   const what = mwc ? "Chances to win the match estimated" : "Estimated";
