@@ -342,7 +342,7 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
 class RangeSource(Source):
     """Bytes that come by asking for a range: `read(offset, size)` returns them, fewer only at the end.
 
-    The seam for byte ranges over a network; `GuardedSource` and `FolderSource` are two more.
+    The seam for byte ranges over a network; `GuardedSource` is another.
     """
 
     at_once = 16 << 20  # bytes up to which an array is read whole; a larger one becomes rows on demand
