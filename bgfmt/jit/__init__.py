@@ -8,10 +8,13 @@ it stands.
 Where there is no compiled code numba is imported, and its dispatcher made, when a kernel is first called; without
 numba that call says what to install.
 
-Numba keeps compiled code in a folder of its own for each kernel, beside the kernel's module or, where that is not
-writable, in the user's cache folder; NUMBA_CACHE_DIR names another. The folder's name changes with the sources of the
-kernel and of all kernels it may call, which numba itself does not look at. Where numba cannot read or write what it
-keeps, the process compiles for itself, and the folders of all kernels that it imported are removed.
+Numba keeps compiled code in a folder of its own for each declared signature, beside the kernel's module or, where
+that is not writable, in the user's cache folder; NUMBA_CACHE_DIR names another. Two processes that compile at the
+same time therefore write the same code: numba numbers the files of one folder, and gives one number to two signatures
+where two processes count at once. Kernels that are only called by others are part of those and not kept. The folder's
+name changes with the sources of the kernel and of all kernels it may call, which numba itself does not look at. Where
+numba cannot read or write what it keeps, the process compiles for itself, and the folders of all kernels that it
+imported are removed.
 """
 
 from __future__ import annotations
@@ -69,7 +72,6 @@ class Kernel:
         self.signatures = tuple("".join(signature.split()) for signature in signatures)
         self.name = f"{self.__module__}:{function.__qualname__}"
         self._functions: dict[Any, Callable[..., Any]] = {}  # by the types of the arguments
-        self._dispatcher: Any = None
         self._file = Path(str(function.__globals__.get("__file__"))).absolute()
         _modules[str(self._file)] = function.__globals__
         kernels.append(self)
@@ -82,10 +84,11 @@ class Kernel:
             with _lock:
                 Kernel.keeping = False
                 for kernel in kernels:
-                    kernel._dispatcher = None
                     kernel._functions.clear()
-                    if kernel._folder is not None:
-                        shutil.rmtree(kernel._folder, ignore_errors=True)
+                    for signature in kernel.signatures:
+                        folder = kernel._folder(signature)
+                        if folder is not None:
+                            shutil.rmtree(folder, ignore_errors=True)
             return self.dispatcher(*args)
 
     def __reduce__(self) -> str:
@@ -109,41 +112,44 @@ class Kernel:
         if forms not in self.signatures:
             declared = " or ".join(f"({signature})" for signature in self.signatures)
             raise TypeError(f"kernel {self.name} is called with ({forms}) and declares {declared}")
-        function: Callable[..., Any] = self._calls.find(args) or self.dispatcher
-        return function
+        return self._calls.find(args) or self.kept_dispatcher(forms)
 
     @cached_property
     def _calls(self) -> Calls:
         return Calls(self.name)
 
-    @cached_property
-    def _folder(self) -> Path | None:
-        """The folder for the kernel's code; None where none can be written."""
-        kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest(self._file)}-"
+    def _folder(self, signature: str) -> Path | None:
+        """The folder for the code of a signature; None where none can be written."""
+        kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest((self._file, signature))}-"
         for parent in _cache_parents(self._file):
             with contextlib.suppress(OSError):
                 folder = parent / f"{kernel}{_digest(_sources(str(self._file)))}"
                 if not folder.is_dir():
-                    folder.mkdir(parents=True)
+                    folder.mkdir(parents=True, exist_ok=True)
                     for older in set(parent.glob(f"{kernel}*")) - {folder}:
                         shutil.rmtree(older, ignore_errors=True)
                 if os.access(folder, os.W_OK):
                     return folder
         return None
 
-    @property
-    def dispatcher(self) -> Any:
-        """Numba's dispatcher of the function."""
+    def kept_dispatcher(self, signature: str) -> Any:
+        """Return a dispatcher of numba's that keeps on disk the code that it compiles for one declared signature."""
         with _lock:
-            if self._dispatcher is None:
-                numba, folder = import_numba(), self._folder if Kernel.keeping else None
-                if folder is None or not any(folder.rglob("*.nbc")):
-                    tell()
-                chosen = numba.config.CACHE_DIR
-                numba.config.CACHE_DIR = str(folder or chosen)
-                self._dispatcher = numba.njit(nogil=True, cache=folder is not None)(self.py_func)
-                numba.config.CACHE_DIR = chosen
-            return self._dispatcher
+            numba, folder = import_numba(), self._folder(signature) if Kernel.keeping else None
+            if folder is None or not any(folder.rglob("*.nbc")):
+                tell()
+            if folder is None:
+                return self.dispatcher
+            chosen = numba.config.CACHE_DIR
+            numba.config.CACHE_DIR = str(folder)
+            dispatcher = numba.njit(nogil=True, cache=True)(self.py_func)
+            numba.config.CACHE_DIR = chosen
+            return dispatcher
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's dispatcher of the function, for kernels that call it: it keeps nothing on disk."""
+        return import_numba().njit(nogil=True)(self.py_func)
 
 
 def modules() -> tuple[tuple[str, str], ...]:

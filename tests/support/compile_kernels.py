@@ -32,7 +32,7 @@ def compile_module(name: str) -> None:
         kernel, _, signature = line.partition(" ")
         module, _, function = kernel.partition(":")
         if module == name:
-            dispatcher = getattr(import_module(module), function).dispatcher
+            dispatcher = getattr(import_module(module), function).kept_dispatcher(signature)
             dispatcher.compile(tuple(map(hatch_build.numba_type, hatch_build.split(signature))))
 
 

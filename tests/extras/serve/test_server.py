@@ -400,8 +400,7 @@ def test_another_process_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("bgfmt.analysis.sources.Sources.may_estimate", lambda *_: False)  # of tables alone
     for kernel in jit.kernels:  # what other tests have compiled in this process
-        monkeypatch.setattr(kernel, "_dispatcher", None)
-        monkeypatch.delitem(vars(kernel), "_folder", raising=False)
+        monkeypatch.setattr(kernel, "_functions", {})
     with Holdings.open([f"table={packed}"]) as holdings:
         answers = Answers(holdings, settle=0)
         answers.warm()
