@@ -76,7 +76,8 @@ class UnknownFormatError(FormatError):
 
     def __init__(self, message: str, asked: tuple[str, ...] = (), readings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.asked, self.readings = asked, readings
+        self.asked = asked
+        self.readings = readings
 
 
 class AmbiguousFormatError(FormatError):
@@ -92,7 +93,10 @@ class HeaderError(FormatError):
 
     def __init__(self, name: str, field: str, offset: int, expected: object, found: object) -> None:
         super().__init__(f"{name}: {field} at byte {offset:,}: expected {expected}, found {shown(found, 40)}")
-        self.field, self.offset, self.expected, self.found = field, offset, expected, found
+        self.field = field
+        self.offset = offset
+        self.expected = expected
+        self.found = found
 
 
 class TruncatedError(FormatError):
@@ -106,7 +110,8 @@ class TruncatedError(FormatError):
         super().__init__(
             f"{name}: cut short at byte {found_size:,}: the {what} needs {needs}, found {found_size:,}"
         )
-        self.expected_size, self.found_size = expected_size, found_size
+        self.expected_size = expected_size
+        self.found_size = found_size
         self.cause = ""
 
     def __str__(self) -> str:
@@ -121,7 +126,9 @@ class CorruptError(FormatError):
     ) -> None:
         where = f"byte {offset:,}" + ("" if position_number is None else f" (position {position_number:,})")
         super().__init__(f"{name}: {where}: expected {expected}, found {shown(found, 40)}")
-        self.offset, self.expected, self.found = offset, expected, found
+        self.offset = offset
+        self.expected = expected
+        self.found = found
         self.position_number = position_number
 
 
@@ -138,7 +145,10 @@ class OptionError(CapabilityError):
 
     def __init__(self, format: str, option: str, value: object, offered: tuple[str, ...] = ()) -> None:
         super().__init__(f"{format} has no option {option!r} (it has: {', '.join(offered) or 'none'})")
-        self.format, self.option, self.value, self.offered = format, option, value, offered
+        self.format = format
+        self.option = option
+        self.value = value
+        self.offered = offered
 
 
 class LossError(CapabilityError):
@@ -168,7 +178,8 @@ class BeyondMetError(NotCoveredError):
     def __init__(self, name: str, points: int, longest: int, extended: bool) -> None:
         more = "" if extended else ", and an extension was not asked for"
         super().__init__(f"match equity table {name} goes to {longest}-away, not {points}-away{more}")
-        self.longest, self.extended = longest, extended
+        self.longest = longest
+        self.extended = extended
 
 
 class TooMuchWorkError(NotCoveredError):
@@ -182,7 +193,8 @@ class TooMuchWorkError(NotCoveredError):
         needed = f"{limit:,} {what}" if work is None else f"{limit:,}"
         more = "more than" if work is None else f"{work:,} {what}, more than"
         super().__init__(f"{message}: exact play needs {more} the limit of {needed}")
-        self.work, self.limit = work, limit
+        self.work = work
+        self.limit = limit
 
 
 class OutputExistsError(BgfmtError, ValueError):
@@ -206,7 +218,8 @@ class ScratchError(SolverError):
 
     def __init__(self, path: str, state: str, message: str) -> None:
         super().__init__(f"{path}: {message}")
-        self.path, self.state = path, state
+        self.path = path
+        self.state = state
 
 
 class VerificationError(BgfmtError):

@@ -191,7 +191,8 @@ class Advisor:
         one_sided, rolls = bulk.parse_measure(measure)
         if not one_sided:
             raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
-        sides, tables = [play.result.us for play in plays], self.library.tables
+        sides = [play.result.us for play in plays]
+        tables = self.library.tables
         best = choose.one_sided_for if rolls is None else choose.distributions_for
         table = best(tables, *sides)
         if table is None:
@@ -251,7 +252,8 @@ class Advisor:
         """
         from bgfmt.analysis.ondemand import scores_grid
 
-        state, sources = _going_on(state), self.sources
+        state = _going_on(state)
+        sources = self.sources
         grid = partial(
             scores_grid,
             state.position,
@@ -345,7 +347,8 @@ class Advisor:
 
     def _accepted(self, state: GameState) -> Resignation:
         """Whether the other side accepts what the player on roll offers to resign."""
-        position, points = state.position, state.resigned
+        position = state.position
+        points = state.resigned
         sides = (position.us, position.them)
         most = 3 if position.contact else 2 if any(side.chequers >= state.chequers for side in sides) else 1
         if points >= most:
@@ -464,7 +467,9 @@ def _ranked(
     plays: list[Play], worths: Worths, order: list[int], results: Sequence[Side] | None = None, **asked: Any
 ) -> RankedPlays:
     """Plays of these worths in this order; `results` are those where only one side is asked about."""
-    values, error, usual = worths.values, worths.error, worths.usual
+    values = worths.values
+    error = worths.error
+    usual = worths.usual
     lost = [abs(float(value - values[order[0]])) for value in values]
     how = (asked["measure"], error, usual is not None)
     rows = []
@@ -549,7 +554,8 @@ def rank_plays(
     roll : "61", "6-1" or (6, 1). cube : "centered", "owned" or "opponent", seen by the side that plays; used by
     "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
     """
-    advisor, dice = Advisor(databases, calculate="nothing"), parse_roll(roll)
+    advisor = Advisor(databases, calculate="nothing")
+    dice = parse_roll(roll)
     if isinstance(position, str):
         position = one_or_two(position)
     if isinstance(position, Side):

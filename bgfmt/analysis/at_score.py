@@ -58,7 +58,8 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Match
         theirs = wins([position.them] * len(results), results)
         return {side: low + wide * (1 - x) for side, x in zip(results, theirs, strict=True)}
 
-    (win,), error = wins([position.us], [position.them]), wide / 2 * float(table.known_errors[0])
+    (win,) = wins([position.us], [position.them])
+    error = wide / 2 * float(table.known_errors[0])
     source: dict[str, Any] = {"source": TABLE_OF_PAIRS, "table": sources.library.name(table)}
     decision = decide(position, score, low + wide * win, None, error=error, cubeless_win=win, **source)
     return MatchAnswer(decision, plays)
@@ -82,9 +83,12 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
     answer = _answer(sources, state.position, score, state.dice)
     if answer is None:
         return None
-    error, usual, emg = answer.cube.mwc_error, answer.cube.usual, score.emg_loss
+    error = answer.cube.mwc_error
+    usual = answer.cube.usual
+    emg = score.emg_loss
     chances = answer.plays(*state.dice)
-    most, about = max(chances.values()), usual is not None
+    most = max(chances.values())
+    about = usual is not None
     ranked = []
     for play in legal:
         mwc = chances[play.result.us]
@@ -150,7 +154,8 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
 
 def stored(table: MatchScore, position: Position, score: Score, name: str | None = None) -> MatchAnswer:
     """The answer from a table, which `name` is the name of; NotCoveredError says why it does not answer."""
-    reason, roller = refusal(table, position, score), roller_at(table, score)
+    reason = refusal(table, position, score)
+    roller = roller_at(table, score)
     if reason is not None or roller is None:
         raise NotCoveredError(reason or "")
     facts, other, cube = table.score, 1 - roller, _cube(score, roller)
@@ -164,7 +169,8 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
         if not score.without_cube and facts.found_in(player, cube) is not None:
             return table.mwc(asked, player, cube)
         side = int(player != roller)
-        lose, win = score.after(side, -cube.value), score.after(side, cube.value)
+        lose = score.after(side, -cube.value)
+        win = score.after(side, cube.value)
         return lose + (win - lose) * cubeless(asked)
 
     def after(side: Side) -> float:

@@ -47,7 +47,8 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
     step = max(1, min(many, ROOM // width))
     out = np.empty(step * width, np.int64)
     lengths = np.empty(many, np.int64)
-    scratch, path = np.empty(points, np.int64), np.empty(4, np.int64)
+    scratch = np.empty(points, np.int64)
+    path = np.empty(4, np.int64)
     parts = []
     for start in range(0, many, step):
         part = slice(start, start + step)
@@ -189,7 +190,8 @@ def judge_many(
     times cube states. PositionError for a game that is over.
     """
     table = choose.first_two_sided(databases, cubeful=True)
-    ours, theirs = table.numbers(us), table.numbers(them)
+    ours = table.numbers(us)
+    theirs = table.numbers(them)
     if not (ours.all() and theirs.all()):
         over = int(((ours == 0) | (theirs == 0)).argmax())
         raise PositionError(f"row {over}: the game is over, one side has no chequers left")
@@ -199,7 +201,8 @@ def judge_many(
         return actions
     from bgfmt.analysis.ondemand import solve_money
 
-    rows, better = [], []
+    rows = []
+    better = []
     for row in np.flatnonzero(actions.close):
         position = Position(*(Side.from_number(int(k[row]), table.points) for k in (ours, theirs)))
         try:

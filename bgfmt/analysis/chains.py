@@ -43,8 +43,13 @@ MOST_LAYERS = 256
 BATCH = 256  # races at a time
 MOST_RESULTS = 1024  # of a roll
 MAX_POINTS = 24
-HOME, FAR, WIDE = 6, 10, 12  # points of the two tables, and of the mean rolls
-ROLLS, FAR_ROLLS = 32, 64  # told apart within and beyond the tables
+# points of the two tables, and of the mean rolls
+HOME = 6
+FAR = 10
+WIDE = 12
+# told apart within and beyond the tables
+ROLLS = 32
+FAR_ROLLS = 64
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,8 @@ class Estimator:
     """Estimates of races, with the results of boards met kept for the next one; threads take turns."""
 
     def __init__(self, effort: Effort = CAREFUL, boards: int = 1 << 12) -> None:
-        self.effort, self.boards = effort, boards
+        self.effort = effort
+        self.boards = boards
         self._lock = Lock()
         self._kept: dict[int, tuple[Array, Arrays, Arrays, Arrays]] = {}
         self._spaces: dict[int, Chains] = {}  # by how many rolls they hold, shared by races on any points
@@ -106,7 +112,8 @@ class Estimator:
             on_roll = race.solve(after[1:])
             parts = (ours.boards[:found].copy(), ours.ends[:22].copy(), 1 + ours.results[: ours.ends[21]])
         if not position.gammons:
-            on_roll, after = _single(on_roll, columns), _single(after, columns)
+            on_roll = _single(on_roll, columns)
+            after = _single(after, columns)
         first = Family(parts[0], np.zeros(found, np.int64), *parts[1:])
         usual, most = (unit * error for error in errors(position, race.gammons))
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
@@ -198,7 +205,10 @@ class ChainGame:
     """A race of two chains; lines, starts: see `kernels_game.solve`. gammons: about how many a game has."""
 
     def __init__(self, chains: Chains, starts: Array, rules: tuple[int, Array, Arrays], game: GameColumns):
-        self.chains, self.starts, self.rules, self.game = chains, starts, rules, game
+        self.chains = chains
+        self.starts = starts
+        self.rules = rules
+        self.game = game
         self.gammons = max(map(_gammons, chains))
         self.lines = np.empty(starts[-1], np.float32)
 
@@ -249,7 +259,9 @@ def _ending(columns: Columns, chequers: int) -> Array:
         from bgfmt.solver.two_sided import TwoSidedSolver
         from bgfmt.solver.workers import threads_or
 
-        k, n, solver = len(columns), board.count(HOME, chequers), TwoSidedSolver(HOME, chequers)
+        k = len(columns)
+        n = board.count(HOME, chequers)
+        solver = TwoSidedSolver(HOME, chequers)
         out = np.zeros((n, n, 2 * k), np.float32)
         with threads_or(None, None) as team:
             solve_pairs(solver, columns, np.arange(2 * k).reshape(2, k), out, team, None)
@@ -273,8 +285,11 @@ def kept(boards: int, slack: float) -> Arrays:
     """Room for the results of boards, see `kernels_chains._expand`."""
     size = 1 << (2 * boards).bit_length()
     results = 22 * MOST_RESULTS + 40 * boards
-    keys, slots, ends = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros((boards, 22), np.int64)
-    numbers, means = np.empty(results, np.int64), np.empty(results)
+    keys = np.zeros(size, np.int64)
+    slots = np.zeros(size, np.int64)
+    ends = np.zeros((boards, 22), np.int64)
+    numbers = np.empty(results, np.int64)
+    means = np.empty(results)
     return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
@@ -282,10 +297,13 @@ def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int
     """Room for the boards of a side; what is not used takes no memory."""
     from bgfmt.analysis.kernels_chains import NEAR, Boards
 
-    layers, nexts = np.zeros(MOST_LAYERS, np.int64), np.zeros(MOST_LAYERS, np.int64)
+    layers = np.zeros(MOST_LAYERS, np.int64)
+    nexts = np.zeros(MOST_LAYERS, np.int64)
     chosen, numbers, gains, small = (np.empty(room, np.int64) for _ in range(4))
-    ends, results_ = np.empty(21 * room + 1, np.int64), np.empty(results * room, np.int64)
-    keys, places = np.empty(4 * room, np.int64), np.empty(4 * room, np.int64)
+    ends = np.empty(21 * room + 1, np.int64)
+    results_ = np.empty(results * room, np.int64)
+    keys = np.empty(4 * room, np.int64)
+    places = np.empty(4 * room, np.int64)
     return Boards(
         layers, nexts, chosen, ends, results_, np.empty((room, points), np.int8), numbers, np.empty(room),
         np.empty((room, rolls), np.float32), gains, small, np.empty((room, 2), np.float32),
@@ -313,7 +331,8 @@ def estimate_many(
     both = np.zeros((len(sides[0]), 2, max(side.shape[1] for side in sides)), np.int64)
     for k, side in enumerate(sides):
         both[:, k, : side.shape[1]] = side
-    chequers, highest = both.sum(axis=2), _highest(both)
+    chequers = both.sum(axis=2)
+    highest = _highest(both)
     odd = (both < 0).any(axis=(1, 2)) | ((chequers < 1) | (chequers > MAX_CHEQUERS)).any(axis=1)
     for n in np.flatnonzero(odd | (highest.sum(axis=1) > 24)):
         check_race(Position(*(Side(*counts) for counts in both[n].tolist())).check())

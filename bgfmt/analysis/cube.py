@@ -223,7 +223,8 @@ class CubeAction(Plain):
             flips = "further from flipping than that" if self.sure else "closer than that"
             how = "estimated"
             if self.source == PLAYED:
-                how, flips = "played out", flips if self.sure else "still open"
+                how = "played out"
+                flips = flips if self.sure else "still open"
             said.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
         elif not self.sure:
             what = "the double" if not self.sure_double else "the answer to it"
@@ -357,7 +358,8 @@ class MatchCube(CubeAction):
     @property
     def loss_emg(self) -> Losses | None:
         """What each choice costs as an equity of a game at this score."""
-        lost, emg = self.losses, self.score.emg_loss
+        lost = self.losses
+        emg = self.score.emg_loss
         return lost and Losses(emg(lost.no_double), emg(lost.double), emg(lost.take), emg(lost.pass_))
 
     @property
@@ -411,7 +413,8 @@ class MatchCube(CubeAction):
     @property
     def notes(self) -> tuple[str, ...]:
         """What else a player should know, a sentence each."""
-        score, cube = self.score, self.score.cube
+        score = self.score
+        cube = self.score.cube
         said = {
             "Crawford": "There is no doubling in the Crawford game.",
             "No cube": "No cube is in use.",
@@ -494,9 +497,11 @@ def decide(
 
     error, usual : the greatest error of a chance; of estimates and play-outs also that which 95 % of them keep.
     """
-    mwc, taken = Numbers(no_double, None, None, no_double), no_double
+    mwc = Numbers(no_double, None, None, no_double)
+    taken = no_double
     if double_take is not None and score.may_double(0):
-        taken, passed = double_take, score.after(0, score.cube)
+        taken = double_take
+        passed = score.after(0, score.cube)
         mwc = Numbers(no_double, taken, passed, max(no_double, min(taken, passed)))
     return MatchCube(
         position,
@@ -549,7 +554,8 @@ def _rolls(counts: tuple[int, ...]) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
-    pips, chequers = sum(point * n for point, n in enumerate(counts, 1)), sum(counts)
+    pips = sum(point * n for point, n in enumerate(counts, 1))
+    chequers = sum(counts)
     if not chequers or pips > 3 * rolls or chequers > 2 * rolls:
         return not chequers
     return all(

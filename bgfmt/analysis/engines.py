@@ -127,7 +127,8 @@ class Guest:
     """An engine of another package: its answers, and EngineError where it raises anything but a BgfmtError."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.name = engine, engine.name
+        self.engine = engine
+        self.name = engine.name
 
     def __getattr__(self, name: str) -> Any:
         if name == "engine":  # not made yet, as when it is unpickled
@@ -222,7 +223,8 @@ class PlainRule:
 
     def double(self, state: GameState) -> tuple[bool, bool]:
         """Whether to double, and whether to take."""
-        us, them = state.position.us.pips, state.position.them.pips
+        us = state.position.us.pips
+        them = state.position.them.pips
         if state.position.contact:
             return False, 3 * (them - us) <= us + them
         lead = them - us
@@ -244,7 +246,8 @@ def untidiness(result: Position | Side) -> tuple[int, ...]:
 
 
 def _contact_score(result: Position) -> float:
-    us, theirs = result.us, result.them.counts
+    us = result.us
+    theirs = result.them.counts
     score = float(result.them.pips - us.pips) + 4.0 * result.them.bar
     for point, chequers in enumerate(us.counts, 1):
         if chequers == 1:

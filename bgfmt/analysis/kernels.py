@@ -20,7 +20,8 @@ DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
 @njit()
 def _unrank(number: int, terms: Any, counts: Any) -> None:
     """Fill counts (points,) from a position number."""
-    last, above = counts.size - 1, terms.shape[1] - 1
+    last = counts.size - 1
+    above = terms.shape[1] - 1
     for k in range(last, -1, -1):
         before = above
         while terms[k, above] > number:
@@ -59,7 +60,8 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
     there: Any = np.int64(1)
     back: Any = np.int64(-1)
     double = dice[0] == dice[1]
-    end, last = start, counts.size - 1
+    end = start
+    last = counts.size - 1
     before = np.empty(4, np.int64)  # position numbers on the way
     before[0] = _number(counts, terms)
     for order in range(1 if double else 2):
@@ -76,7 +78,8 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
                 if depth >= 0:
                     _shift(counts, path[depth], dice[order if depth == 0 else 1 - order], back)
                 continue
-            number, above = before[depth], 0
+            number = before[depth]
+            above = 0
             for k in range(last - max(i - die, -1)):
                 above += counts[last - k]
                 if k >= last - i:  # one fewer from here on
@@ -113,7 +116,8 @@ def _insert(
     """Place of a board; as `n`, put before the others of its pips, where it is a new one."""
     at = _slot(keys, number)
     if keys[at] == 0:
-        keys[at], places[at] = number + 1, n
+        keys[at] = number + 1
+        places[at] = n
         left = 0
         for k in range(counts.size):
             boards[n, k] = counts[k]
@@ -139,7 +143,8 @@ def closure(
     Scratch: pending (room, 6, 3) int64 zero, keys zero and places, follow (room + pips + 1,) int64 all -1.
     Returns the number of boards, -1 for no room.
     """
-    points, room = start.size, boards.shape[0]
+    points = start.size
+    room = boards.shape[0]
     counts = start.copy()
     pips = 0
     for k in range(points):
@@ -226,22 +231,27 @@ def solve_rows(
     against it: 1, a gammon 2, 3. doubling_a, doubling_b: (may, passed, source, add, times) of each side, each (K,);
     won (K, 4): value to B of winning. space: scratch (near, total, best), for all boards of A.
     """
-    many, k = after.shape[1], after.shape[2]
+    many = after.shape[1]
+    k = after.shape[2]
     width = last - first
     rows = after.reshape(after.shape[0], many * k)
     # what a pair is worth to B when A is on roll, the boards of A side by side
     flat = space[0][: many * width * k].reshape(many, width * k)
     near = flat.reshape(many, width, k)
-    total, best = space[1], space[2]
-    begin, end = many, 0
+    total = space[1]
+    best = space[2]
+    begin = many
+    end = 0
     for u in range(first, last):
-        begin, end = min(begin, waiting[u, 0]), max(end, waiting[u, 1])
+        begin = min(begin, waiting[u, 0])
+        end = max(end, waiting[u, 1])
         for c in range(k):
             near[many - 1, u - first, c] = won[c, gains[u]]
     step = max(1, TILE // k)
     for tile in range(0, many, step):  # so that rows which several boards lead to stay in the cache
         for u in range(first, last):
-            low, high = max(tile, rolling[u, 0]), min(tile + step, rolling[u, 1])
+            low = max(tile, rolling[u, 0])
+            high = min(tile + step, rolling[u, 1])
             if high > low:
                 lanes = (high - low) * k
                 best_rolls(total[:lanes], best[:lanes], rows, ends_a, results_a, u, low * k, high * k)
@@ -268,12 +278,14 @@ def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -
             chances[x, 0] = 1.0
             continue
         total = 36.0
-        double, step = 0, 2
+        double = 0
+        step = 2
         for r in range(21):
             weight = 2.0
             if r == double:
                 weight = 1.0
-                double, step = double + step, step + 1
+                double = double + step
+                step = step + 1
             first = ends[21 * x + r]
             best = results[first]
             for i in range(first + 1, ends[21 * x + r + 1]):

@@ -10,11 +10,15 @@ from bgfmt.analysis.kernels import _plays, _slot, _unrank
 from bgfmt.game.kernels_results import _number
 from bgfmt.jit import njit
 
-HOME, FAR_HOME = 6, 18  # points of the own home board, and those before the other side's
+# points of the own home board, and those before the other side's
+HOME = 6
+FAR_HOME = 18
 PIPS = 49 / 6  # of a roll
 MAX_CHEQUERS = 15
 DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
-MOST_PLAYS, ANY_PLAYS = 1024, 1 << 15  # different results of a roll that are looked at, and that there can be
+# different results of a roll that are looked at, and that there can be
+MOST_PLAYS = 1024
+ANY_PLAYS = 1 << 15
 BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
 LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
 NEAR = 4  # boards that a board lies between
@@ -98,9 +102,14 @@ def _distributions(
     of the pips that this takes: 6/49 each, which deviate as those of a long race do, or what makes up its sum.
     """
     table, terms, _, sums, of_sums = tables
-    rolls, held, points, wide = within.shape[1], table.shape[1], terms.shape[0], of_sums.shape[0]
+    rolls = within.shape[1]
+    held = table.shape[1]
+    points = terms.shape[0]
+    wide = of_sums.shape[0]
     n = end - begin
-    brought, pips, wider = np.empty(n, np.int64), np.zeros(n), np.zeros(n, np.int64)
+    brought = np.empty(n, np.int64)
+    pips = np.zeros(n)
+    wider = np.zeros(n, np.int64)
     for x in range(n):
         brought[x] = numbers[begin + x]
         if boards.shape[1] != points:
@@ -110,7 +119,8 @@ def _distributions(
             wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
             pips[x] = scratch[wide]
     for x in range(n):  # by themselves, so that memory is asked for many rows at once
-        row, place = brought[x], begin + x
+        row = brought[x]
+        place = begin + x
         for k in range(held):
             within[place, k] = table[row, k]
     for x in range(n):
@@ -119,7 +129,9 @@ def _distributions(
     for x in range(begin, end):
         left = pips[x - begin] * 6 / 49
         if left > 0 or wider[x - begin]:
-            low, high = 0, held - 1  # rolls that have a chance
+            # rolls that have a chance
+            low = 0
+            high = held - 1
             while low < high and within[x, low] == NONE:
                 low += 1
             while high > low and within[x, high] == NONE:
@@ -135,7 +147,8 @@ def _distributions(
             twice = np.float32((SPREAD * more + more * more - more) / 2 if wide > points else 0.0)
             once = np.float32(more) - twice - twice
             for k in range(high, low - 1, -1):  # low is at least 1: the chance of no roll is 0
-                here, before = within[x, k], within[x, max(k - 2, 0)]
+                here = within[x, k]
+                before = within[x, max(k - 2, 0)]
                 within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
         total = NONE
         for k in range(rolls):
@@ -154,7 +167,8 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
     table, _, _, sums, of_sums = tables
     points = of_sums.shape[0]
     for n in range(many):
-        number, beyond = numbers[n], 0
+        number = numbers[n]
+        beyond = 0
         if counts.size != points:
             _unrank(number, terms, board)
             number = _table_number(board, points, of_sums, scratch)
@@ -177,7 +191,8 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
     used (2,): slots and results used.
     """
     keys, slots, ends, numbers, means, used, slacks = kept
-    (scratch, found, worth), slack = room, slacks[0]
+    (scratch, found, worth) = room
+    slack = slacks[0]
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
     at = _slot(keys, number)
     if keys[at]:
@@ -186,14 +201,17 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
         used[:] = 0
         keys[:] = 0
         at = _slot(keys, number)
-    keys[at], slots[at] = number + 1, used[0]
-    slot, n = used[0], used[1]
+    keys[at] = number + 1
+    slots[at] = used[0]
+    slot = used[0]
+    n = used[1]
     ends[slot, 0] = n
     roll = 0
     dice = np.empty(2, np.int64)
     for high in range(1, 7):
         for low in range(1, high + 1):
-            dice[0], dice[1] = high, low
+            dice[0] = high
+            dice[1] = low
             many = _results(counts, dice, terms, found, worth, tables, scratch)
             best = 0
             for x in range(1, many):
@@ -206,7 +224,8 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
             for y in range(many):
                 x = best if y == 0 else 0 if y == best else y  # the best one first
                 if worth[x] <= limit and n < first + most:
-                    numbers[n], means[n] = found[x], worth[x]
+                    numbers[n] = found[x]
+                    means[n] = worth[x]
                     n += 1
             roll += 1
             ends[slot, roll] = n
@@ -218,7 +237,10 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
 @njit()
 def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
     """Fill in all of boards begin..end-1 whose numbers are known."""
-    boards, numbers, gains, small = space.boards, space.numbers, space.gains, space.small
+    boards = space.boards
+    numbers = space.numbers
+    gains = space.gains
+    small = space.small
     counts = scratch[32 : 32 + boards.shape[1]]
     home = tables[2]
     for x in range(begin, end):
@@ -241,9 +263,12 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
 @njit()
 def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
     """Put the start, after t rolls."""
-    space.layers[: t + 1], space.layers[t + 1] = 0, 1
-    space.nexts[: t + 1], space.nexts[t + 1] = 0, 1
-    space.numbers[0], space.means[0] = _number(start, terms), 0.0
+    space.layers[: t + 1] = 0
+    space.layers[t + 1] = 1
+    space.nexts[: t + 1] = 0
+    space.nexts[t + 1] = 1
+    space.numbers[0] = _number(start, terms)
+    space.means[0] = 0.0
     _describe(0, 1, few, terms, tables, space, scratch)
     space.chosen[0] = space.near[0, :] = space.ends[0] = 0
     space.shares[0, :] = ONE
@@ -255,7 +280,10 @@ def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, sc
 def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, room: Any) -> bool:
     """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
     layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
-    shares, near, keys, places = space.shares, space.near, space.keys, space.places
+    shares = space.shares
+    near = space.near
+    keys = space.keys
+    places = space.places
     counts = np.empty(boards.shape[1], np.int64)
     first: Any = layers[t + 1]
     n: Any = first
@@ -275,16 +303,20 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
             met[:] = 0
             for x in range(first, n):
                 at = _slot(met, numbers[x])
-                met[at], places[at] = numbers[x] + 1, x
+                met[at] = numbers[x] + 1
+                places[at] = x
         for roll in range(21):
-            begin, end = spans[slot, roll], spans[slot, roll + 1]
+            begin = spans[slot, roll]
+            end = spans[slot, roll + 1]
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
             for x in range(begin, end):
                 at = _slot(met, those[x])
                 if met[at] == 0:
-                    met[at], places[at] = those[x] + 1, n
-                    numbers[n], means[n] = those[x], their_means[x]
+                    met[at] = those[x] + 1
+                    places[at] = n
+                    numbers[n] = those[x]
+                    means[n] = their_means[x]
                     shares[n, 0] = shares[n, 1] = NONE
                     near[n, 0] = -1
                     n += 1
@@ -303,7 +335,8 @@ def _finish(t: int, space: Any, other: Any) -> None:
     """Fill in `finished` after t rolls: the probabilities that the other side is off within so many rolls."""
     row = space.finished[t]
     row[:] = ONE
-    shares, within = other.shares, other.within
+    shares = other.shares
+    within = other.within
     for x in range(other.layers[t], other.layers[t + 1]):
         share = shares[x, 0]
         if share > NONE and other.numbers[x]:
@@ -321,7 +354,9 @@ def _risk(t: int, space: Any, finished: Any) -> bool:
     finished : the row of `Boards.finished`. A side loses a gammon if the other is off before its chequers are home
     and one of them is off, which takes about a roll for 49/6 pips, and one more; a backgammon likewise.
     """
-    gains, boards, risks = space.gains, space.boards, space.risks
+    gains = space.gains
+    boards = space.boards
+    risks = space.risks
     found = False
     for x in range(space.layers[t], space.layers[t + 1]):
         risks[x] = NONE
@@ -426,7 +461,9 @@ def race(
         spaces[side].nexts[t + 2 :] = spaces[side].nexts[t + 1]
     starts = np.zeros(2 * t + more + 2, np.int64)
     for h in range(starts.size - 2):
-        mine, other, u = spaces[h % 2].nexts, spaces[1 - h % 2].nexts, h // 2 + h % 2
+        mine = spaces[h % 2].nexts
+        other = spaces[1 - h % 2].nexts
+        u = h // 2 + h % 2
         starts[h + 1] = starts[h] + (mine[h // 2 + 1] - mine[h // 2]) * (other[u + 1] - other[u]) * lanes
     starts[-1] = starts[-2]
     return starts
@@ -444,7 +481,8 @@ def _throw(
     roll, and the boards chosen of the next layer. marks (boards,): scratch.
     """
     layers, nexts, chosen, ends, results, _, numbers = space[:7]
-    begin, n = layers[t + 1], counts.size
+    begin = layers[t + 1]
+    n = counts.size
     first: Any = nexts[t + 1]
     many: Any = first
     thrown = np.empty(at.size, np.int64)
@@ -460,7 +498,8 @@ def _throw(
         if at[i] < 0:
             continue
         dice: Any = thrown[i]
-        high, low = max(dice // 6, dice % 6), min(dice // 6, dice % 6)
+        high = max(dice // 6, dice % 6)
+        low = min(dice // 6, dice % 6)
         place = 21 * (nexts[t] + at[i]) + high * (high + 1) // 2 + low
         most = -np.inf
         best: Any = np.int64(0)
@@ -470,7 +509,8 @@ def _throw(
                 for lane in range(rows.shape[1]):
                     total += counts[lane % n] * rows[results[e], lane]
             if total > most:
-                most, best = total, results[e]
+                most = total
+                best = results[e]
         to[i] = best
         if numbers[begin + best]:
             if marks[best] < 0:
@@ -508,8 +548,11 @@ def _padded(n: int) -> int:
 @njit()
 def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
     """The chances of the boards after t rolls, (rolls, boards), from where they or those chosen in a chain differ."""
-    begin, end = space.layers[t], space.layers[t + 1]
-    numbers, within, theirs = space.numbers, space.within, chain.within
+    begin = space.layers[t]
+    end = space.layers[t + 1]
+    numbers = space.numbers
+    within = space.within
+    theirs = chain.within
     low: Any = within.shape[1]
     high: Any = np.int64(0)
     for x in range(begin, end):
@@ -541,9 +584,11 @@ def _meet(
     for x in range(risks.size):
         distance[x] += GAMMON * GAMMON * (risks[x] - risk) * (risks[x] - risk)
     for x in range(distance.size):
-        d, i = distance[x], np.int32(c)
+        d = distance[x]
+        i = np.int32(c)
         for y in range(NEAR):
-            e, j = least[y, x], near[y, x]
+            e = least[y, x]
+            j = near[y, x]
             nearer = d < e
             least[y, x] = d if nearer else e
             near[y, x] = i if nearer else j
@@ -559,8 +604,10 @@ def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, sh
     vectors; where fewer than NEAR are near, the equations of the others say nothing.
     """
     lanes = least.shape[1]
-    gram, total = np.zeros((NEAR, NEAR + 1, lanes), np.float32), np.zeros(lanes, np.float32)
-    trace, many = np.zeros(lanes, np.float32), np.zeros(lanes, np.float32)
+    gram = np.zeros((NEAR, NEAR + 1, lanes), np.float32)
+    total = np.zeros(lanes, np.float32)
+    trace = np.zeros(lanes, np.float32)
+    many = np.zeros(lanes, np.float32)
     for i in range(NEAR):
         for x in range(lanes):
             used = near[i, x] >= 0 and least[i, x] < least[0, x] + APART
@@ -599,16 +646,27 @@ def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, sh
 @njit()
 def _choose(t: int, most: int, space: Any) -> None:
     """Choose at most `most` boards of the layer after t rolls to play on; every other lies between some of them."""
-    begin, end, first = space.layers[t], space.layers[t + 1], space.nexts[t]
-    n, chosen, numbers, means, within = end - begin, space.chosen, space.numbers, space.means, space.within
-    shares, beside, weights = space.shares, space.near, space.weights
+    begin = space.layers[t]
+    end = space.layers[t + 1]
+    first = space.nexts[t]
+    n = end - begin
+    chosen = space.chosen
+    numbers = space.numbers
+    means = space.means
+    within = space.within
+    shares = space.shares
+    beside = space.near
+    weights = space.weights
     risks = space.risks[begin : end if _risk(t, space, space.finished[t]) else begin]
     columns, low = _turned(space, t, space, chosen[first:first])
-    least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
+    least = np.full((NEAR, _padded(n)), INFINITE)
+    near = np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
-    apart, together = np.empty((most, most), np.float32), space.apart
+    apart = np.empty((most, most), np.float32)
+    together = space.apart
     best = -1
-    often, weighted = np.zeros(_padded(n), np.float32), np.empty(_padded(n), np.float32)
+    often = np.zeros(_padded(n), np.float32)
+    weighted = np.empty(_padded(n), np.float32)
     bits = weighted.view(np.int32)  # of floats that are not negative: they order like the floats
     for x in range(begin, end):
         if numbers[x]:
@@ -622,7 +680,8 @@ def _choose(t: int, most: int, space: Any) -> None:
         for c in range(many + 1):
             apart[c, many] = apart[many, c] = distance[chosen[first + c] - begin]
         many += 1
-        best, top = -1, np.int32(0)
+        best = -1
+        top = np.int32(0)
         for x in range(often.size):
             weighted[x] = least[0, x] * often[x] if least[0, x] > SAME else NONE
             top = max(top, bits[x])
@@ -652,18 +711,27 @@ def _choose(t: int, most: int, space: Any) -> None:
 @njit()
 def _between(t: int, chain: Any, space: Any) -> None:
     """Say between which boards chosen in `chain` after t rolls those of another space lie."""
-    begin, end, first = space.layers[t], space.layers[t + 1], chain.nexts[t]
-    many, n = chain.nexts[t + 1] - first, end - begin
+    begin = space.layers[t]
+    end = space.layers[t + 1]
+    first = chain.nexts[t]
+    many = chain.nexts[t + 1] - first
+    n = end - begin
     if not many:
         return
-    numbers, beside, weights = space.numbers, space.near, space.weights
-    chosen, within, theirs, apart = chain.chosen, chain.within, chain.risks, chain.apart
+    numbers = space.numbers
+    beside = space.near
+    weights = space.weights
+    chosen = chain.chosen
+    within = chain.within
+    theirs = chain.risks
+    apart = chain.apart
     risky = _risk(t, space, chain.finished[t])
     for c in range(many):
         risky |= theirs[chosen[first + c]] > NONE
     risks = space.risks[begin : end if risky else begin]
     columns, low = _turned(space, t, chain, chain.chosen[first : first + many])
-    least, near = np.full((NEAR, _padded(n)), INFINITE), np.full((NEAR, _padded(n)), np.int32(-1))
+    least = np.full((NEAR, _padded(n)), INFINITE)
+    near = np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
     for c in range(many):
         x = chosen[first + c]

@@ -51,7 +51,10 @@ def _mix_rows(out: Any, rows: Any, near: Any, weights: Any) -> None:
     if weights[0] == ONE:
         out[:] = rows[near[0]]
         return
-    a, b, c, d = rows[near[0]], rows[near[1]], rows[near[2]], rows[near[3]]
+    a = rows[near[0]]
+    b = rows[near[1]]
+    c = rows[near[2]]
+    d = rows[near[3]]
     for i in range(out.size):
         out[i] = weights[0] * a[i] + weights[1] * b[i] + weights[2] * c[i] + weights[3] * d[i]
 
@@ -95,8 +98,13 @@ def _line(line: Any, wholes: Any, cubeless: int, scratch: Any) -> None:
     """
     lanes = line.shape[1]
     n = lanes // wholes.size
-    up, along, rise, square = scratch[0], scratch[1], scratch[2], scratch[3]
-    values, steep, wins = line[VALUES], line[SLOPES], line[WINS]
+    up = scratch[0]
+    along = scratch[1]
+    rise = scratch[2]
+    square = scratch[3]
+    values = line[VALUES]
+    steep = line[SLOPES]
+    wins = line[WINS]
     for c in range(wholes.size):
         steep[c * n : c * n + n] = wholes[c]
     for i in range(lanes):
@@ -132,7 +140,8 @@ def _chances(out: Any, row: Any, before: Any) -> None:
 @njit()
 def _before(space: Any, t: int, k: int) -> Any:
     """The chances of the boards chosen after t rolls to be off within one roll fewer than 0, 1, ...: (rolls, K n)."""
-    chosen, within = space.chosen[space.nexts[t] : space.nexts[t + 1]], space.within
+    chosen = space.chosen[space.nexts[t] : space.nexts[t + 1]]
+    within = space.within
     n = chosen.size
     out = np.zeros((within.shape[1], k * n), np.float32)
     for j in range(1, out.shape[0]):
@@ -153,14 +162,17 @@ def _faces(
     lines (boards chosen in the chain of the other side, 3 K n); walking : whether `other` is not that chain.
     """
     k = wholes.size
-    n, first = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u]
+    n = mine.nexts[t + 1] - mine.nexts[t]
+    first = other.nexts[u]
     many = other.nexts[u + 1] - first
     if walking:
         here = np.empty((many, 3 * k * n), np.float32)
         before = _before(mine, t, k)
-        chances, scratch = np.empty(k * n, np.float32), np.empty((4, k * n), np.float32)
+        chances = np.empty(k * n, np.float32)
+        scratch = np.empty((4, k * n), np.float32)
         for y in range(many):
-            x, parts = other.chosen[first + y], here[y].reshape(3, k * n)
+            x = other.chosen[first + y]
+            parts = here[y].reshape(3, k * n)
             _mix_rows(here[y], lines, other.near[x], other.weights[x])
             _chances(chances, other.within[x], before)
             _carry(parts[VALUES], parts[VALUES], parts[SLOPES], parts[WINS], chances)
@@ -188,13 +200,18 @@ def _half(
     """
     doublings, wons, wholes, cubeless, ending, few = game
     may, passed, source, add, times = doublings[1 - side]
-    won, lost = wons[side], wons[1 - side]
+    won = wons[side]
+    lost = wons[1 - side]
     k = may.size
     others = other.chosen[other.nexts[u] : other.nexts[u + 1]]
-    their_within, their_gains, their_small = other.within, other.gains, other.small
+    their_within = other.within
+    their_gains = other.gains
+    their_small = other.small
     many = others.size
     lanes = k * many
-    begin, end, small = mine.layers[t + 1], mine.layers[t + 2], mine.small
+    begin = mine.layers[t + 1]
+    end = mine.layers[t + 2]
+    small = mine.small
     rests = np.empty(many, np.int64)  # where exact values against each of the others begin, if there are any
     for b in range(many):
         rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
@@ -208,8 +225,10 @@ def _half(
         faces = _faces(lines, chain, t + 1, other, u, walking, wholes, cubeless)
     wide = (many + 15) & ~15  # of loops in vectors
     still = np.zeros((mine.within.shape[1], wide), np.float32)
-    low, highs = np.empty(lanes, np.float32), np.empty((4, lanes), np.float32)
-    counts, lone = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
+    low = np.empty(lanes, np.float32)
+    highs = np.empty((4, lanes), np.float32)
+    counts = np.empty(lanes, np.float32)
+    lone = np.empty(lanes, np.float32)
     for b in range(many):
         y = others[b]
         for j in range(still.shape[0]):
@@ -220,11 +239,18 @@ def _half(
         one = slice(c * many, c * many + many)
         for gain in range(4):
             highs[gain, one] = lost[c, gain]
-        counts[one], lone[one] = wholes[c], won[c, 1]
-    values, wins = np.empty(lanes, np.float32), np.empty(lanes, np.float32)
+        counts[one] = wholes[c]
+        lone[one] = won[c, 1]
+    values = np.empty(lanes, np.float32)
+    wins = np.empty(lanes, np.float32)
     chances = np.empty(wide, np.float32)
-    numbers, within, gains = mine.numbers, mine.within, mine.gains
-    near, weights, ends, results = mine.near, mine.weights, mine.ends, mine.results
+    numbers = mine.numbers
+    within = mine.within
+    gains = mine.gains
+    near = mine.near
+    weights = mine.weights
+    ends = mine.ends
+    results = mine.results
     two = 2 * lanes
     for x in range(begin, end):
         if not numbers[x]:
@@ -246,13 +272,20 @@ def _half(
             for c in range(k):
                 for b in range(many):
                     wins[c * many + b] = chances[b]
-            p, q, r, s = near[x, 0], near[x, 1], near[x, 2], near[x, 3]
-            v, w, y, z = weights[x, 0], weights[x, 1], weights[x, 2], weights[x, 3]
+            p = near[x, 0]
+            q = near[x, 1]
+            r = near[x, 2]
+            s = near[x, 3]
+            v = weights[x, 0]
+            w = weights[x, 1]
+            y = weights[x, 2]
+            z = weights[x, 3]
             gain = gains[x]
             for i in range(lanes):
                 if known:
                     value = v * faces[p, i] + w * faces[q, i] + y * faces[r, i] + z * faces[s, i]
-                    j, m = lanes + i, two + i
+                    j = lanes + i
+                    m = two + i
                     steep = v * faces[p, j] + w * faces[q, j] + y * faces[r, j] + z * faces[s, j]
                     middle = v * faces[p, m] + w * faces[q, m] + y * faces[r, m] + z * faces[s, m]
                     value += steep * (wins[i] - HALF * middle)
@@ -268,11 +301,15 @@ def _half(
             rows[x - begin, i] = -values[i]
         for c in range(k):
             if may[c]:
-                d, plus, factor, most = source[c] * many, add[c], times[c], passed[c]
+                d = source[c] * many
+                plus = add[c]
+                factor = times[c]
+                most = passed[c]
                 for b in range(many):
                     doubled = min(plus + factor * values[d + b], most)
                     rows[x - begin, c * many + b] = -max(values[c * many + b], doubled)
-    total, best = np.empty(lanes), np.empty(lanes, np.float32)
+    total = np.empty(lanes)
+    best = np.empty(lanes, np.float32)
     zero: Any = np.int64(0)
     for r in range(mine.nexts[t], mine.nexts[t + 1]):
         best_rolls(total, best, rows, ends, results, r, zero, lanes)
@@ -301,16 +338,21 @@ def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: 
     numbers of the board on roll and of the other.
     """
     k = on_roll.size
-    wholes, cubeless = game[2], game[3]
+    wholes = game[2]
+    cubeless = game[3]
     walking: Any = np.bool_(False)
     for h in range(starts.size - 3, -1, -1):
-        side, t = h % 2, h // 2
-        mine, other = chains[side], chains[1 - side]
+        side = h % 2
+        t = h // 2
+        mine = chains[side]
+        other = chains[1 - side]
         u = t + side
-        m, n = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u + 1] - other.nexts[u]
+        m = mine.nexts[t + 1] - mine.nexts[t]
+        n = other.nexts[u + 1] - other.nexts[u]
         if m == 0 or n == 0:
             continue
-        out, scratch = np.empty((m, k * n), np.float32), np.empty((4, k * n), np.float32)
+        out = np.empty((m, k * n), np.float32)
+        scratch = np.empty((4, k * n), np.float32)
         rows = np.empty((mine.layers[t + 2] - mine.layers[t + 1], k * n), np.float32)
         later = _later(lines, starts, h, mine, k)
         _half(out, rows, later, mine, mine, t, other, u, walking, side, game)
@@ -333,7 +375,8 @@ def estimates(
 ) -> int:  # fmt: skip
     """The values of races before the roll, out (N, K), of boards (N, 2, points), the side on roll first; returns of
     how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
-    lines, after = np.empty(0, np.float32), np.empty((0, out.shape[1]))
+    lines = np.empty(0, np.float32)
+    after = np.empty((0, out.shape[1]))
     no: Any = np.bool_(False)  # `race` is compiled once for any value, and again for a constant
     for n in range(len(boards)):
         starts = race(
@@ -368,12 +411,15 @@ def play_outs(
     wrong by: the mean over the 21 rolls of what is best then against the value it was reached for. So the luck of the
     dice is taken away.
     """
-    k, many = out.shape[2], out.shape[1]
-    first, last = 1 if board.size else 0, starts.size - 2
+    k = out.shape[2]
+    many = out.shape[1]
+    first = 1 if board.size else 0
+    last = starts.size - 2
     room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
     start = np.empty(terms.shape[0], np.int64)
     # of the throws at each half roll: the board on roll, and what it plays to
-    at, to = np.full((last + 2, many), -1), np.zeros((last, many), np.int64)
+    at = np.full((last + 2, many), -1)
+    to = np.zeros((last, many), np.int64)
     for side in range(2):
         t = 1 if first and side == 0 else 0
         for j in range(start.size):
@@ -382,16 +428,21 @@ def play_outs(
         if t:
             _between(t, chains[side], spaces[side])
         at[2 * t + side] = 0
-    marks, counts = np.empty(spaces[0].numbers.size, np.int64), np.empty(many)
+    marks = np.empty(spaces[0].numbers.size, np.int64)
+    counts = np.empty(many)
     shape = last, many, k * many
-    worth, reached = np.empty(shape, np.float32), np.empty(shape, np.float32)
+    worth = np.empty(shape, np.float32)
+    reached = np.empty(shape, np.float32)
     h: Any = np.int64(first)
     walking: Any = np.bool_(True)
     while h < last:
-        side, t = h % 2, h // 2
+        side = h % 2
+        t = h // 2
         u = t + side
-        mine, other = spaces[side], spaces[1 - side]
-        m, n = mine.nexts[t + 1] - mine.nexts[t], other.nexts[u + 1] - other.nexts[u]
+        mine = spaces[side]
+        other = spaces[1 - side]
+        m = mine.nexts[t + 1] - mine.nexts[t]
+        n = other.nexts[u + 1] - other.nexts[u]
         if not (m and n and _grow(t, few, terms, tables, kept[side], mine, room)):
             break
         _between(t + 1, chains[side], mine)
@@ -411,14 +462,18 @@ def play_outs(
                 reached[h, i, :lanes] = here[to[h, i]]
         h += 1
     last = h
-    wrong, later_wrong = np.zeros((many, k, many)), np.zeros((many, k, many))
+    wrong = np.zeros((many, k, many))
+    later_wrong = np.zeros((many, k, many))
     for h in range(last - 1, first - 1, -1):
-        side, t = h % 2, h // 2
+        side = h % 2
+        t = h // 2
         u = t + side
-        mine, other = spaces[side], spaces[1 - side]
+        mine = spaces[side]
+        other = spaces[1 - side]
         may, passed, source, add, times = game[0][side]
         n = other.nexts[u + 1] - other.nexts[u]
-        now, wrong = wrong, later_wrong
+        now = wrong
+        wrong = later_wrong
         for i in range(many):
             if at[h, i] < 0:
                 continue

@@ -59,7 +59,8 @@ class Library:
     def __init__(
         self, databases: Iterable[Asked] = (), *, opened: Iterable[Database] = (), notes: Iterable[str] = ()
     ) -> None:
-        self._opened, self.notes = list(opened), list(notes)
+        self._opened = list(opened)
+        self.notes = list(notes)
         self.databases: list[Asked] = [*databases, *self._opened]
         names = [_name(one, os.path.basename) for one in self.databases]
         names = [
@@ -232,7 +233,8 @@ def _table(*default: Any) -> Any:
 
 def _default(name: str, kind: str, points: int, called: str, say: Say) -> Database | Table:
     """A default table, kept earlier or made and kept now; where it cannot be kept it serves this once."""
-    path, far = folder() / name, name == FAR[0]
+    path = folder() / name
+    far = name == FAR[0]
     with suppress(BgfmtError, OSError):  # missing or broken
         found = open_database(path)
         if found.table.kind == kind:

@@ -118,7 +118,8 @@ def match_answer(solved: Solved, score: Score) -> MatchAnswer:
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:
     """The cube decision at a score; `place` is the column of its cube, 0 where nobody may double any more."""
-    position, doubling = solved.position, solved.columns.doubling
+    position = solved.position
+    doubling = solved.columns.doubling
     no_double = _chance(score, solved, place, float(solved.on_roll[place]))
     taken = None
     if score.may_double(0):
@@ -194,11 +195,13 @@ def scores_grid(
     together = max(1, min(TOGETHER, GRID_BYTES * total // max(1, work.memory)))
     done = 0
     while left:
-        many, used = 0, shared
+        many = 0
+        used = shared
         while many < len(left) and (not many or used + len(left[many][2]) - shared <= together):
             used += len(left[many][2]) - shared
             many += 1
-        here, left = left[:many], left[many:]
+        here = left[:many]
+        left = left[many:]
         kept, places = joined([part for _, _, part in here])
         solved = solving.solve(replace(work, columns=len(kept)), kept).start()
         for (cell, score, part), place in zip(here, places, strict=True):

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
 SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
-THROWS, MOST = 36, 1 << 12  # how often each side throws its dice in a block of play-outs; most blocks
+# how often each side throws its dice in a block of play-outs; most blocks
+THROWS = 36
+MOST = 1 << 12
 MANY = 32  # blocks, from which on the standard error is that of their means
 EVEN = 0.8  # of the variance of independent throws; those of a block are even at each roll
 #: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
@@ -46,7 +48,9 @@ EVEN = 0.8  # of the variance of independent throws; those of a block are even a
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
 #: the same where a side loses many gammons: players do not look far for plays that save one
 GAMMON_ALLOWANCE = 0.06
-WITHIN_95, WITHIN_99, WITHIN_99_9 = 1.959964, 2.5758293, 3.2905267
+WITHIN_95 = 1.959964
+WITHIN_99 = 2.5758293
+WITHIN_99_9 = 3.2905267
 
 
 @dataclass(frozen=True)
@@ -155,15 +159,20 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
 
 def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float) -> Solved:
     """As `settle`, of the plays of a roll that are near the best one in a column, until one is the best."""
-    high, low = max(dice), min(dice)
-    columns, places, unit = solved.columns, solved.plays(high * (high - 1) // 2 + low - 1), _unit(terms)
-    after, counts = solved.after.copy(), solved.ours.counts
+    high = max(dice)
+    low = min(dice)
+    columns = solved.columns
+    places = solved.plays(high * (high - 1) // 2 + low - 1)
+    unit = _unit(terms)
+    after = solved.after.copy()
+    counts = solved.ours.counts
     best = after[places, column].max()
     left = [int(x) for x in places if after[x, column] >= best - 2 * solved.error / unit]
     if len(left) < 2:
         return solved
     with _turn:
-        asked, oracle = [column, int(columns.doubling.source[1, column])], _oracle(thread_count(None))
+        asked = [column, int(columns.doubling.source[1, column])]
+        oracle = _oracle(thread_count(None))
         game = oracle.prepared(solved.position, columns)
         samples = {x: Sample(oracle, game, asked, board=counts[x]) for x in left if counts[x].any()}
         began = 0.0
@@ -214,7 +223,8 @@ class Oracle:
         many = 1
         while True:
             sample.more(many)
-            done, errors = sample.blocks, np.abs(times) * sample.errors
+            done = sample.blocks
+            errors = np.abs(times) * sample.errors
             passed = time.monotonic() - began
             if errors.max() <= error or done >= MOST or (seconds is not None and passed >= seconds):
                 break
@@ -240,7 +250,8 @@ class Oracle:
         """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
         from bgfmt.analysis import kernels_game as kernels
 
-        points, rolls = race.chains[0].boards.shape[1], race.chains[0].within.shape[1]
+        points = race.chains[0].boards.shape[1]
+        rolls = race.chains[0].within.shape[1]
         rooms = self._rooms.setdefault((points, rolls), [])
         while len(rooms) < self._threads:
             rooms.append(_Room(points, rolls))
@@ -285,7 +296,10 @@ class Sample:
         seed: int = 1,
         board: Array | None = None,
     ) -> None:
-        self.oracle, self.race, self.columns, self.seed = oracle, race, np.array(columns, np.int64), seed
+        self.oracle = oracle
+        self.race = race
+        self.columns = np.array(columns, np.int64)
+        self.seed = seed
         self.board = np.zeros(0, np.int8) if board is None else np.ascontiguousarray(board)
         self._means = np.zeros((0, 2, THROWS, len(columns)))
 
@@ -370,6 +384,7 @@ def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _S
         asked["cubeless"] = _Start(kept.states.index(columns.CUBELESS))
     if score.may_double(0):
         doubling = kept.doubling
-        add, times = float(doubling.add[0, place]), float(doubling.times[0, place])
+        add = float(doubling.add[0, place])
+        times = float(doubling.times[0, place])
         asked["double_take"] = _Start(int(doubling.source[0, place]), (1 + add) / 2, times / 2)
     return kept, asked

@@ -23,7 +23,8 @@ def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
     how = "drawing needs matplotlib", install_hint("plot")
     figure = extra("matplotlib.figure", *how).Figure(figsize=size, layout="constrained")
     canvas = extra("matplotlib.backends.backend_agg", *how).FigureCanvasAgg(figure)
-    suffix, known = Path(path).suffix.lstrip(".").lower(), canvas.get_supported_filetypes()
+    suffix = Path(path).suffix.lstrip(".").lower()
+    known = canvas.get_supported_filetypes()
     if suffix not in known:
         other = suffix or "a file without suffix"
         raise CapabilityError(f"{os.fspath(path)}: matplotlib draws {', '.join(sorted(known))}, not {other}")
@@ -74,10 +75,8 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     us, them = families
     pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))
     cubeless = pairs[:, 0].reshape(len(us), len(them))
-    rows, columns = (
-        np.argsort(-cubeless.mean(axis=1), kind="stable"),
-        np.argsort(cubeless.mean(axis=0), kind="stable"),
-    )
+    rows = np.argsort(-cubeless.mean(axis=1), kind="stable")
+    columns = np.argsort(cubeless.mean(axis=0), kind="stable")
     labels = cube_actions(pairs).label.reshape(len(us), len(them))[np.ix_(rows, columns)]
 
     figure, axes = _figure(path, (9, 7))
@@ -146,7 +145,8 @@ def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
 
 
 def _family(side: Side, points: int) -> Any:
-    first, last = board.count(points, side.chequers - 1), board.count(points, side.chequers)
+    first = board.count(points, side.chequers - 1)
+    last = board.count(points, side.chequers)
     return np.arange(first, last)
 
 

@@ -385,7 +385,8 @@ def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:
     """The race of one side, or of two with their chances."""
     if isinstance(asked, Side):
         return advisor.race(asked)
-    on_roll, other_side = advisor.race(asked.us), advisor.race(asked.them)
+    on_roll = advisor.race(asked.us)
+    other_side = advisor.race(asked.them)
     try:
         chances = advisor.chances(asked)
     except NotCoveredError:

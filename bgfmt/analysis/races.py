@@ -44,7 +44,8 @@ def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
 
 def calculated(found: SideRolls) -> SideRace:
     """The race of a side that was calculated from the rules."""
-    side, first = found.side, None if found.first is None else rolls_of(found.first)
+    side = found.side
+    first = None if found.first is None else rolls_of(found.first)
     origin = {"source": "calculation", "max_error": {"mean_rolls": EXACT}}
     return _race(side, side.number(max(6, side.highest)), rolls_of(found.last), first, **origin)
 
@@ -169,9 +170,11 @@ def win_chances(ours: ArrayLike, theirs: ArrayLike) -> Any:
     Takes distributions of shape (..., rolls) from the same or different tables and returns shape (...); the
     side on roll wins ties. gnubg's formula, and Peelle's `Pwin`.
     """
-    a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    a = np.asarray(ours, np.float64)
+    b = np.asarray(theirs, np.float64)
     rolls = max(a.shape[-1], b.shape[-1])
-    a, b = _wide(a, rolls), _wide(b, rolls)
+    a = _wide(a, rolls)
+    b = _wide(b, rolls)
     return (a * _at_least(b)).sum(axis=-1)
 
 
@@ -204,7 +207,8 @@ def outcome_chances(
     `our_first` and `their_first` are the distributions for the first chequer, None where nothing is known (the
     gammon chances are then 0). A side that has borne a chequer off has all of its `first` chance at 0 rolls.
     """
-    a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    a = np.asarray(ours, np.float64)
+    b = np.asarray(theirs, np.float64)
     win = win_chances(a, b)
     zero = np.zeros_like(win)
     win_gammon = zero if their_first is None else win_chances(a, their_first)
@@ -257,8 +261,10 @@ def twosided_many(databases: Databases, us: Any, them: Any) -> Floats:
     if not tables:
         raise choose.not_covered(databases, wanted="the distributions of rolls")
     table = tables[0]
-    ours, theirs = table.numbers(us), table.numbers(them)
-    a, b = _float64(table.bearoff[ours]), _float64(table.bearoff[theirs])
+    ours = table.numbers(us)
+    theirs = table.numbers(them)
+    a = _float64(table.bearoff[ours])
+    b = _float64(table.bearoff[theirs])
     few = board.count(table.points, MAX_CHEQUERS - 1)
     out = np.zeros((len(ours), 3))
     out[:, 0] = np.minimum(win_chances(a, b), 1.0)

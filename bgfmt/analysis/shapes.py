@@ -259,7 +259,8 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
 
 def _type(hint: Any, chance: bool = False) -> Type:
     """The type that an annotation stands for."""
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    arguments = get_args(hint)
     if origin is Annotated:
         return _type(arguments[0], chance or CHANCE in hint.__metadata__)
     if origin in (Union, types.UnionType):

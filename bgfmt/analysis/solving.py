@@ -115,8 +115,10 @@ def family(
     """
     from bgfmt.analysis import kernels
 
-    most, most_results = max(1000, min(most, limit // BOARD_COST)), max(1_000_000, limit // RESULT_COST)
-    points, bound = max(6, side.highest), no_farther(side)
+    most = max(1000, min(most, limit // BOARD_COST))
+    most_results = max(1_000_000, limit // RESULT_COST)
+    points = max(6, side.highest)
+    bound = no_farther(side)
     if alive == EVER and bound > 4 * most:
         return None  # play to the end makes most of them
     terms = np.ascontiguousarray(board.number_terms(points))
@@ -124,12 +126,16 @@ def family(
     room = min(bound, most, 1 << 16) + 6 * points + 2
     moves = min(points, side.chequers)
     while True:
-        boards, pending = np.zeros((room, points), np.int8), np.zeros((room, 6, 3), np.int64)
-        plies, order = np.zeros(room, np.int64), np.empty(room, np.int64)
+        boards = np.zeros((room, points), np.int8)
+        pending = np.zeros((room, 6, 3), np.int64)
+        plies = np.zeros(room, np.int64)
+        order = np.empty(room, np.int64)
         size = 1 << (2 * room).bit_length()
-        keys, places = np.zeros(size, np.int64), np.empty(size, np.int32)
+        keys = np.zeros(size, np.int64)
+        places = np.empty(size, np.int32)
         follow = np.full(room + side.pips + 1, -1, np.int64)
-        starts, targets = np.zeros((6, room + 1), np.int64), np.zeros((6, moves * room), np.int32)
+        starts = np.zeros((6, room + 1), np.int64)
+        targets = np.zeros((6, moves * room), np.int32)
         n = kernels.closure(
             start, terms, alive, boards, plies, pending, order, keys, places, follow, starts, targets
         )
@@ -142,7 +148,8 @@ def family(
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
     starts = np.ascontiguousarray(starts[:, : n + 1])
-    boards, plies = boards[order], plies[order]
+    boards = boards[order]
+    plies = plies[order]
     played = np.flatnonzero(plies[:-1] & alive)
     ends, found = of_rolls(Singles(starts, place[targets[:, : starts[:, n].max()]]), played, most_results)
     if len(found) > most_results:
@@ -220,7 +227,8 @@ def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
     alive = quick.alive if quick.alive < 1 << LAST_TOLD else EVER
     slow = boards(second, alive, SPARSE * limit // (len(quick) * columns))
     ours, theirs = (slow, quick) if swapped else (quick, slow)
-    rolling, waiting = _met(ours.plies, theirs.plies), _met(ours.plies >> 1, theirs.plies)
+    rolling = _met(ours.plies, theirs.plies)
+    waiting = _met(ours.plies >> 1, theirs.plies)
     rolling[-1] = waiting[-1] = 0
     return Work(position, ours, theirs, columns, rolling, waiting)
 
@@ -305,9 +313,11 @@ class Game:
 
         first : whether A, who was on roll at the start, is on roll in it, or B.
         """
-        ours, theirs = self.work.ours, self.work.theirs
+        ours = self.work.ours
+        theirs = self.work.theirs
         mine, other = (position.us, position.them) if first else (position.them, position.us)
-        u, t = ours.place(mine), theirs.place(other)
+        u = ours.place(mine)
+        t = theirs.place(other)
         if u is None or t is None or not mine.chequers or not other.chequers:
             return None
         if not (int(ours.plies[u]) >> (0 if first else 1)) & int(theirs.plies[t]):
@@ -321,7 +331,8 @@ class Game:
         return Solved(position, None, self.columns, self.error, ours, u, on_roll, here)
 
     def _second(self, position: Position, u: int, t: int) -> Solved:
-        ours, theirs = self.work.ours, self.work.theirs
+        ours = self.work.ours
+        theirs = self.work.theirs
         results = _results(theirs, t)
         after = np.zeros((len(theirs), len(self.columns)))
         after[-1] = self.columns.won[1][:, ours.gains[u]]
@@ -358,7 +369,8 @@ def solve(
 
     if len(columns) != work.columns:
         raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
-    ours, theirs = work.ours, work.theirs
+    ours = work.ours
+    theirs = work.theirs
     k = len(columns)
     after = np.zeros((len(ours), len(theirs), k))
     after[-1] = columns.won[0][:, theirs.gains].T
@@ -379,7 +391,8 @@ def solve(
         spaces.append(space)
 
     cuts = np.flatnonzero(np.diff(ours.pips)) + 1
-    done, total = 0, max(1, work.pairs)
+    done = 0
+    total = max(1, work.pairs)
     lengths = (work.waiting[:, 1] - work.waiting[:, 0]).clip(0)
     with ThreadPoolExecutor(threads) as pool:
         # layers of equal pips from the fewest on; the first board is the position itself, the last all off

@@ -171,7 +171,10 @@ class Sources:
         progress: Progress | None = None,
         oracle: float = 0.0,
     ) -> None:
-        self.library, self.calculate, self.progress, self.oracle = library, calculate, progress, oracle
+        self.library = library
+        self.calculate = calculate
+        self.progress = progress
+        self.oracle = oracle
         self.limits = Limits.of(limit)
         self.results = ResultCache()
         self._last: tuple[tuple[Position, bool], PositionEquities] | None = None
@@ -199,7 +202,8 @@ class Sources:
         Each game is hypergammon where no other tables are asked, and one that began with one to three chequers.
         NotCoveredError where no table answers for it; a race after which nobody loses a gammon is like any other.
         """
-        position, began = state.position, state.chequers
+        position = state.position
+        began = state.chequers
         tables = of_kind(self.tables, HyperSides)  # type: ignore[type-abstract]
         alone = len(tables) == len(self.tables) > 0
         if began == MAX_CHEQUERS and not alone:
@@ -232,10 +236,12 @@ class Sources:
 
     def equities(self, state: GameState) -> PositionEquities:
         """Chances and money equities before the roll by the first source that has them; of contact in hypergammon."""
-        position, hyper = state.position, self.hypergammon(state)
+        position = state.position
+        hyper = self.hypergammon(state)
         if hyper is not None:
             return self._of_hypergammon(hyper, state)
-        key, last = (position, bool(state.jacoby)), self._last
+        key = (position, bool(state.jacoby))
+        last = self._last
         if last is not None and last[0] == key:  # an answer about the cube asks three times
             return last[1]
         choose.check_race(position)
@@ -258,7 +264,8 @@ class Sources:
         self, state: GameState, results: list[Side] | None = None, *, cubeful: bool = True
     ) -> StoredEquities | None:
         """The two-sided table that answers: where gammons can be lost first one that counts them."""
-        position, jacoby = state.position, bool(state.jacoby)
+        position = state.position
+        jacoby = bool(state.jacoby)
         counting = choose.counting_for(self.tables, position, jacoby=jacoby, results=results)
         if counting is not None and position.gammons:
             return counting
@@ -268,7 +275,8 @@ class Sources:
         row = table.lookup_many([position.us], [position.them])[0]
         counted = position.gammons and not table.tells_win
         chances = NOT_KNOWN if counted else (float(row[0]) / 2 + 0.5, 0.0, 0.0)
-        errors, origin = table.errors(), {"source": table.kind, "table": self.library.name(table)}
+        errors = table.errors()
+        origin = {"source": table.kind, "table": self.library.name(table)}
         origin |= {"gammons": "counted" if counted else "ignored" if position.gammons else "none"}
         return _equities(position, chances, row, **origin, max_error={"win": errors["cubeless"] / 2} | errors)
 
@@ -279,7 +287,8 @@ class Sources:
 
     def of_calculation(self, solved: Solved) -> PositionEquities:
         """The money equities of a race calculated, estimated or played out."""
-        position, equities = solved.position, [solved.equity(name) for name in COLUMNS]
+        position = solved.position
+        equities = [solved.equity(name) for name in COLUMNS]
         chances = NOT_KNOWN if position.gammons else ((equities[0] + 1) / 2, 0.0, 0.0)
         errors = {"max_error": _errors(solved.error), "usual_error": _errors(solved.usual)}
         gammons = "counted" if position.gammons else "none"
@@ -287,7 +296,8 @@ class Sources:
 
     def _solved_or_estimated(self, state: GameState) -> Solved | None:
         """A race that no two-sided table covers, for money; None where it may be neither."""
-        position, jacoby = state.position, bool(state.jacoby)
+        position = state.position
+        jacoby = bool(state.jacoby)
         beside = choose.distributions_for(self.tables, position.us, position.them)
         limit = self.limits.alone if beside is None else self.limits.beside
         return self.solved(position, jacoby, limit) or self.estimated(position, jacoby)
@@ -297,7 +307,9 @@ class Sources:
 
         cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
         """
-        position, jacoby, dice = state.position, bool(state.jacoby), state.dice or (0, 0)
+        position = state.position
+        jacoby = bool(state.jacoby)
+        dice = state.dice or (0, 0)
         hyper = self.hypergammon(state)
         if hyper is not None:
             results = [result.swapped() for result in results]

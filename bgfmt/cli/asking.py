@@ -136,7 +136,8 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
     """The options of `bgfmt.analysis.questions` with these names; `about` has another sentence for some of them."""
     added = []
     for name in names:
-        one, spelled = options()[name], switch(name)
+        one = options()[name]
+        spelled = switch(name)
         typed: dict[str, Any] = {}
         if one.kind is bool:
             spelled += f"/--no-{spelled[2:]}"
@@ -290,7 +291,9 @@ def note(text: str) -> None:
 
 def source_line(answer: SourcedAnswer) -> str:
     """Where an answer comes from and how far it may err, in words."""
-    table, usual, most = (answer.table, answer.usual_error, answer.max_error)
+    table = answer.table
+    usual = answer.usual_error
+    most = answer.max_error
     if usual is not None and most is not None:
         within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
         how = "played out" if answer.source == PLAYED else "estimated"
@@ -337,16 +340,19 @@ def asides(
 
     asked : its names are `spelled` so in the lines.
     """
-    state, lines = answer.state, []
+    state = answer.state
+    lines = []
     names: tuple[str, ...] = MET if state and state.money else ()
     what = "this is no match"
     if state is None:
-        names, what = (*MET, *STATE, "oracle"), "one side alone is asked about"
+        names = (*MET, *STATE, "oracle")
+        what = "one side alone is asked about"
     elif isinstance(answer, ScoresAnswer):
         names = ("away", "crawford", "jacoby", "beavers", "oracle")
         what = "the cube is asked about at all scores"
     elif isinstance(answer, PlayAnswer) and answer.first.measure not in ("money", "match"):
-        names, what = (*MET, *STATE), f"plays are ranked by {answer.first.measure}"
+        names = (*MET, *STATE)
+        what = f"plays are ranked by {answer.first.measure}"
     if words := ", ".join(spelled(name) for name in names if getattr(asked, name) is not None):
         lines.append(f"not looked at: {words}; {what}")
     if state is not None and state.dice and not isinstance(answer, PlayAnswer):
@@ -367,7 +373,8 @@ def asides(
         used = map(advisor.library.name, advisor.library.tables)
         return lines + [f"{name} is left aside: the cube at all scores is calculated" for name in used]
     if isinstance(answer, PlayAnswer):
-        played, wanted = answer.first, "both sides' equities"
+        played = answer.first
+        wanted = "both sides' equities"
         if played.source == "forced":
             return lines
         return lines + _left_aside(
@@ -408,7 +415,9 @@ def _left_aside(
 
     That is said of all where none of them has been used, and always of a table of another game.
     """
-    library, lines, position = advisor.library, [], state.position
+    library = advisor.library
+    lines = []
+    position = state.position
     for table in library.tables:
         name = library.name(table)
         reason: object = "it is of hypergammon, another game; name it alone to play that"

@@ -71,7 +71,8 @@ def cube(
 
 def heading(state: GameState) -> list[str]:
     """The board, who is on roll, and the cube and score where there is something to say of them."""
-    us, them = state.position.us, state.position.them
+    us = state.position.us
+    them = state.position.them
     sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
     more = asking.title(state)
     return [asking.board_of(state), "", sides, *([more] if more else [])]
@@ -85,7 +86,8 @@ def answer_lines(
         return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
         return match_lines(answer)
-    equities, lines = answer.equities, heading(answer.state)
+    equities = answer.equities
+    lines = heading(answer.state)
     about = "approximately " if equities.approximate else ""
     if equities.win is not None:
         lines.append(f"  win {about}{asking.percent(equities.win).strip()}")
@@ -129,7 +131,9 @@ def action_lines(action: CubeAction) -> list[str]:
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     """The cube action at a score as lines of text."""
-    state, action, emg = answer.state, answer.action, answer.action.emg
+    state = answer.state
+    action = answer.action
+    emg = answer.action.emg
     word = "redouble" if state.owner == "owned" else "double"
     lines = [*heading(state), "", action.action, f"  {'':<16}    match     equity"]
     for name, chance, equity in (
@@ -163,7 +167,8 @@ WORDS = {
 
 def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
     """The grid as lines of text: own points to go down, the other side's across."""
-    state, grid = answer.state, answer.grid
+    state = answer.state
+    grid = answer.grid
     out = [asking.board_of(state), ""]
     out += [f"Cube at {state.cube_value}, {state.owner}; match equity table {grid.met.name}", ""]
     across = "".join(f"{other:>5}" for other in range(1, grid.upto + 1))

@@ -38,7 +38,8 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
       bgfmt info gnubg_os0.bd
       unxz < gnubg_ts.bd.xz | bgfmt info -
     """
-    found, failed = [], 0
+    found = []
+    failed = 0
     for k, file in enumerate(files):
         try:
             title, facts = _facts(file, described, part, digest)

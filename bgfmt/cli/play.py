@@ -60,7 +60,8 @@ def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
 
 
 def _lines(answer: questions.PlayAnswer) -> list[str]:
-    first, where = answer.first, answer.position
+    first = answer.first
+    where = answer.position
     titles = {
         "money": f"money equity, cube {first.cube}",
         "match": f"equity at the score, match winning chance, {first.met}",

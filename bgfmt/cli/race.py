@@ -78,7 +78,8 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
     for name, value in (("win gammon", estimate.win_gammon), ("lose gammon", estimate.lose_gammon)):
         known = "not known: no gammon data" if value is None else asking.percent(value)
         lines.append(f"  {name:<11} {known}")
-    worst, mean = 100 * estimate.worst_error, 100 * estimate.mean_error
+    worst = 100 * estimate.worst_error
+    mean = 100 * estimate.mean_error
     errs = f"  the win chance errs by {worst:.2f} % at most, {mean:.3f} % on average"
     return [*lines, f"{errs} (six chequers a side or fewer)"]
 

@@ -336,7 +336,8 @@ def echo_sweep(sweep: int, change: float) -> None:
 
 def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -> None:
     """Print what a solve with the chosen options would take, through a store where it goes through one."""
-    tiles, memory = any(name in chosen for name in TILES), chosen.get("memory")
+    tiles = any(name in chosen for name in TILES)
+    memory = chosen.get("memory")
     if not solver.stores or not (tiles or memory):
         if tiles:
             raise CapabilityError(f"{solver.what} is solved in one go: it goes through no store")

@@ -53,7 +53,8 @@ class Progress:
     bar: ClassVar[Any] = None
 
     def __init__(self, what: str, unit: str = "", *, always: bool = False, quiet: bool = False) -> None:
-        self.what, self.unit = what, unit
+        self.what = what
+        self.unit = unit
         self.live = sys.stderr.isatty()
         self.silent = quiet or not (self.live or always)
         self.begin = self.last = time.monotonic()

@@ -41,15 +41,16 @@ def _whole(state: GameState, asked: str, lines: Iterable[str], met: str | None) 
 
 def header(state: GameState, asked: str) -> list[str]:
     """What stands before the analysis: XGID, players, score, board, pips, cube, and what is asked."""
-    position, mine, other = state.position, state.scores[state.turn], state.scores[1 - state.turn]
+    position = state.position
+    mine = state.scores[state.turn]
+    other = state.scores[1 - state.turn]
     players = "X:Player 1   O:Player 2" if state.turn == 1 else "X:Player 2   O:Player 1"
     rules = [name for name, on in (("Jacoby", state.jacoby), ("Beaver", state.beavers)) if on]
-    game, score = f". Unlimited Game{', ' * bool(rules)}{' '.join(rules)}", f"{mine}-{other}"
+    game = f". Unlimited Game{', ' * bool(rules)}{' '.join(rules)}"
+    score = f"{mine}-{other}"
     if state.length:
-        game, score = (
-            f" {state.length} pt.(s) match.",
-            f"{score}/{state.length}{' Crawford' * state.crawford}",
-        )
+        game = f" {state.length} pt.(s) match."
+        score = f"{score}/{state.length}{' Crawford' * state.crawford}"
     owner = {"centered": "", "owned": ", X own cube", "opponent": ", O own cube"}[state.owner]
     return [
         *(state.xgid, "", players, f"Score is X:{mine} O:{other}{game}", *_board(state)),
@@ -89,7 +90,8 @@ def _cube(answer: CubeAnswer) -> list[str]:
 
 
 def _match_cube(answer: MatchCubeAnswer) -> list[str]:
-    action, score = answer.action, answer.action.score
+    action = answer.action
+    score = answer.action.score
     lines = [f"Analyzed in bgfmt, {action.certainty}"]
     if action.cubeless_win is not None and action.gammons_text == "none":
         win = action.cubeless_win
@@ -130,7 +132,8 @@ def _choices(action: CubeAction) -> list[str]:
 
 
 def _plays(answer: PlayAnswer) -> str:
-    first, state = answer.first, answer.state
+    first = answer.first
+    state = answer.state
     if state is None or first.measure not in EQUITIES:
         raise CapabilityError("XG's text has equities: both sides, and a measure money, cubeless or match")
     name = {ESTIMATE: "", PLAYED: "Rollout¹"}.get(first.source, "Book¹")

@@ -55,12 +55,14 @@ class Database:
     def __init__(
         self, source: Source, format: Format[Any], reading: Reading[Any], others: list[Extent], rest: int
     ) -> None:
-        self.source, self.format = source, format
+        self.source = source
+        self.format = format
         self._table: Table | None = reading.table
         #: where the table lies in the file
         self.extent = reading.extent
         #: other databases found in the same file, and bytes at its end that belong to none
-        self.others, self.rest = others, rest
+        self.others = others
+        self.rest = rest
         self._again: Callable[[], Database] | None = None  # opens it once more
 
     @property
@@ -135,13 +137,15 @@ class Database:
 
     def info(self) -> dict[str, Any]:
         """Facts for a person or a program: what the file is, and what gnubg makes of it."""
-        reading, form = self.reading, self.format
+        reading = self.reading
+        form = self.format
         table = reading.table
         out: dict[str, Any] = {"file": self.name, "size": self.source.size}
         out |= {"format": form.name, "title": form.title, "kind": table.kind}
         if table.points:
             out |= {"points": table.points, "chequers": table.chequers, "positions": table.positions}
-        details, host = form.info(reading), form.host_facts(reading)
+        details = form.info(reading)
+        host = form.host_facts(reading)
         notes = [*details.pop("notes", []), *host.pop("notes", [])]
         if self.others:
             where = ", ".join(f"{extent.size:,} bytes at {extent.offset:,}" for extent in self.others)
@@ -246,7 +250,9 @@ def returns_lost(source: Source, missing: int) -> bool:
     missing : how many bytes it lacks; more than it has where an index that has itself moved promised them.
     """
     some = bytes(source.buffer[: min(source.size, LOOKED)])
-    feeds, pairs = some.count(b"\n"), some.count(b"\r\n")  # those that are left had two carriage returns
+    # those that are left had two carriage returns
+    feeds = some.count(b"\n")
+    pairs = some.count(b"\r\n")
     if feeds < FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
         return False
     most = 1 + feeds // 8 if b"\r" in some else 2 * feeds

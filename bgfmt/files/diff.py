@@ -56,7 +56,8 @@ class Diff:
             return f"the same numbers ({', '.join(self.columns)}) for all {what}"
         assert self.first is not None
         assert self.worst is not None
-        largest, verb = f"{self.largest:g} {self.unit}", "differs" if self.different == 1 else "differ"
+        largest = f"{self.largest:g} {self.unit}"
+        verb = "differs" if self.different == 1 else "differ"
         if self.unit == "units":  # integers
             largest = f"{self.largest:,.0f} unit{'s' * (self.largest != 1)}"
         return (
@@ -86,8 +87,10 @@ def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Dif
     if policies == {"race", ""} and "gammon" in a.arrays().keys() & b.arrays().keys():
         notes.append("one gammon part follows the race's plays, the other those that save the gammon")
     a, b = _same_kind(a, b, notes)
-    points, chequers = min(a.points, b.points), min(a.chequers, b.chequers)
-    a, b = a.cut(points, chequers), b.cut(points, chequers)
+    points = min(a.points, b.points)
+    chequers = min(a.chequers, b.chequers)
+    a = a.cut(points, chequers)
+    b = b.cut(points, chequers)
     names = sorted(a.arrays().keys() & b.arrays().keys())
     if not names:
         raise CapabilityError(f"{a.kind} tables of these files have nothing to compare")
@@ -123,12 +126,14 @@ def _alike(a: Table, b: Table) -> bool:
 
 
 def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
-    arrays_a, arrays_b = a.arrays(), b.arrays()
+    arrays_a = a.arrays()
+    arrays_b = b.arrays()
     rows = len(arrays_a[names[0]])
     row = sum(int(np.prod(arrays_a[name].shape[1:], dtype=np.int64)) * 8 for name in names)
     step = max(1, BLOCK // max(1, row))
     counts: Counter[int] = Counter()
-    numbers, total = 0, 0.0
+    numbers = 0
+    total = 0.0
     for start in range(0, rows, step):
         stop = min(rows, start + step)
         sizes = []
@@ -138,20 +143,23 @@ def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
             gap = _gaps(a, b, name, x, y, out)
             differ = gap != 0
             out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
-            numbers, total = numbers + gap.size, total + float(gap.sum())
+            numbers = numbers + gap.size
+            total = total + float(gap.sum())
             if gap.dtype.kind == "i":
                 values, many = np.unique(gap[differ], return_counts=True)
                 counts.update(dict(zip(values.tolist(), many.tolist(), strict=True)))
             sizes.append(gap.reshape(*gap.shape[: a.sides], -1).max(axis=-1))
         size = np.max(sizes, axis=0).reshape(-1)  # the largest difference of each position
-        begin, wrong = start * (size.size // (stop - start)), np.flatnonzero(size)
+        begin = start * (size.size // (stop - start))
+        wrong = np.flatnonzero(size)
         out.compared += size.size
         out.different += wrong.size
         if wrong.size:
             out.first = out.first or _where(a, b, names, begin + int(wrong[0]))
             top = int(size.argmax())
             if float(size[top]) > out.largest:
-                out.largest, out.worst = float(size[top]), _where(a, b, names, begin + top)
+                out.largest = float(size[top])
+                out.worst = _where(a, b, names, begin + top)
         for table in (a, b):
             if table.release is not None:
                 table.release()

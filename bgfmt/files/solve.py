@@ -78,7 +78,8 @@ def solve(
     """
     solver = registry.get(what)
     try:
-        points, chequers = index(points), index(chequers)
+        points = index(points)
+        chequers = index(chequers)
     except TypeError:
         size = f"solve({what!r}, 6, 8, ...), not {points!r} and {chequers!r}"
         raise SolverError(f"points and chequers are two whole numbers, as in {size}") from None
@@ -163,7 +164,8 @@ solve_stored = partial(solve_table, tiles=True)
 
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
     """Solve without a store: into the body of the file where the solver can, else beside it."""
-    planned, path = solver.fitting_plan(how["threads"], memory), Path(file.path)
+    planned = solver.fitting_plan(how["threads"], memory)
+    path = Path(file.path)
     kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
     disk = max(planned.scratch, kept + planned.output) if planned.scratch else planned.output
     check_disk(planned.output, path, disk - planned.output, path)

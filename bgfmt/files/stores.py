@@ -38,7 +38,8 @@ from bgfmt.tables import Table
 Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else is said, and less would do
 #: of the time of making a table, what putting it in order takes, and what packing it takes
-MERGED, PACKED = 0.125, 4.0
+MERGED = 0.125
+PACKED = 4.0
 ROWS_BYTES = 128 << 20  # of rows that a thread puts in order at a time
 
 
@@ -81,7 +82,8 @@ def plan_stored(
     SolverError where that is too little.
     """
     ((_, _, columns), _), *_ = solver.arrays().values()
-    points, chequers = solver.points, solver.chequers
+    points = solver.points
+    chequers = solver.chequers
     base = WORK_BYTES + plays_bytes(points, chequers)
     left = (WORKER_BYTES if memory is None else memory) - base
     grid = grid or grid_of(points, chequers, columns=columns, workers=workers, memory=left)
@@ -130,7 +132,8 @@ def fill_store(
         left = 0
         if not is_address(path):
             left = max(0, grid.moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
-        planned, free = solver.plan(), available_memory()
+        planned = solver.plan()
+        free = available_memory()
         output, name = (0, Path(path)) if file is None else (planned.output, Path(file.path))
         check_disk(output, name, left, Path(path))
         layers = layers and known is None and (free is None or planned.memory <= free)
@@ -218,17 +221,20 @@ class Filling:
 
     def run(self, workers: Workers, layers: bool, device: str, check: bool) -> None:
         """Make all that the store lacks, and describe it as whole once every chunk is seen to be there."""
-        grid, store = self.grid, self.store
+        grid = self.grid
+        store = self.store
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
         making = Making(name, MAIN, grid, device, check, self.stakes)
         needed, present = sizes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
-            self.pairs, self.report.sum = grid.n**2, self.facts.sum
+            self.pairs = grid.n**2
+            self.report.sum = self.facts.sum
             self.whole(0, grid.n)
             return
         store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
         store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers()])
-        rows, steps = 0, solve_layers(making, workers) if layers else self._tiles(making, workers)
+        rows = 0
+        steps = solve_layers(making, workers) if layers else self._tiles(making, workers)
         for self.pairs, past in steps:
             if past > rows:
                 self.whole(rows, past)
@@ -285,7 +291,9 @@ class OutputFile:
         self, solver: Solver, path: PathLike, format: str | None, force: bool, options: dict[str, Any]
     ) -> None:
         check_output(path, force=force)
-        self.path, self.force, self.options = path, force, options
+        self.path = path
+        self.force = force
+        self.options = options
         arrays = {name: promised(*shape) for name, shape in solver.arrays().items()}
         self.blank: Table = solver.table(arrays)
         self.target: Format[Any] = whole_target(path, format, self.blank, solver.what, options)
@@ -341,9 +349,13 @@ class Merge:
     """Puts rows of a store in order of position numbers, into the body of a file."""
 
     def __init__(self, filling: Filling, out: Array, sink: Any, file: OutputFile) -> None:
-        self.store, self.facts, self.sink, self.file = filling.store, filling.facts, sink, file
+        self.store = filling.store
+        self.facts = filling.facts
+        self.sink = sink
+        self.file = file
         self.order = in_pips(self.facts.points, self.facts.chequers)
-        n, k = self.facts.n, self.facts.columns
+        n = self.facts.n
+        k = self.facts.columns
         self.record = np.dtype("<u8" if k == 4 else "<u2")
         self.out = out.reshape(n, n * k).view(self.record)
         self.most = max(1, ROWS_BYTES // self.out[:1].nbytes)
@@ -358,7 +370,9 @@ class Merge:
 
     def put(self, first: int, past: int) -> int:
         """The rows of places first..past-1, to the disk at once, as that takes long at the end; how many they are."""
-        n, c, order = self.facts.n, self.facts.chunk, self.order
+        n = self.facts.n
+        c = self.facts.chunk
+        order = self.order
         a, low = divmod(first, c)
         placed = room("placed", (past - first, n), self.record.type)
         space = room("chunk", (c * c * self.record.itemsize + SUM + 1,), np.uint8)

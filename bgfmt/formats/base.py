@@ -26,8 +26,11 @@ class Outlet:
     """
 
     def __init__(self, sink: Sink, progress: Callable[[int, int], None] | None = None) -> None:
-        self.sink, self.name, self._progress = sink, sink.name, progress
-        self.counted, self._total = 0, 0
+        self.sink = sink
+        self.name = sink.name
+        self._progress = progress
+        self.counted = 0
+        self._total = 0
 
     @property
     def written(self) -> int:
@@ -404,7 +407,8 @@ class Format(ABC, Generic[T]):
         for at, expected, stored in sink.runs():
             region = None if layout is None else layout.region_at(at)
             rule = f"{self.name} layout" if region is None else region.name
-            place, size = extent.offset + at, max(len(expected), len(stored))
+            place = extent.offset + at
+            size = max(len(expected), len(stored))
             yield Fault(place, size, rule, shown(expected), shown(stored))
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
@@ -474,7 +478,8 @@ class ArrayFormat(Format[T]):
             sink.write(np.ascontiguousarray(block[self.array], self.dtype))
 
     def layout(self, table: T, **options: Any) -> Layout:
-        header, shape = self.header_of(table, options), self.shape_of(table, options)
+        header = self.header_of(table, options)
+        shape = self.shape_of(table, options)
         start, each = len(header), np.dtype(self.dtype).itemsize
 
         def place(entry: int, column: str, item: int) -> int:

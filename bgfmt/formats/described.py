@@ -64,7 +64,8 @@ class Stored:
     """
 
     def __init__(self, source: Source, offset: int) -> None:
-        self.source, self.offset = source, offset
+        self.source = source
+        self.offset = offset
         self.names: dict[str, list[str]] = {}  # of an array: its columns
 
     def refuse(self, expected: str, found: object) -> CorruptError:
@@ -112,7 +113,8 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
     try:
         meta = json.loads(text)
         kind = tables.KINDS[meta["kind"]]
-        points, chequers = meta["points"], meta["chequers"]
+        points = meta["points"]
+        chequers = meta["chequers"]
         fields = formats.fields_of(meta.get("extra", {}), kind)
         if isinstance(arrays, Stored):
             shapes = _shapes(meta["arrays"], kind)

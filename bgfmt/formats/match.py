@@ -76,7 +76,8 @@ class BgfmtMatch(Format[MatchScore]):
             raise refuse("columns and results", 16, f"1 to {MOST} of each", (header.columns, header.results))
         size = FIXED + 4 * header.columns + 20 * header.results + 4
         raw = source.bytes(offset, size, "header")
-        right, summed = zlib.crc32(raw[:-4]), int.from_bytes(raw[-4:], "little")
+        right = zlib.crc32(raw[:-4])
+        summed = int.from_bytes(raw[-4:], "little")
         if right != summed:
             raise refuse("sum of the header", size - 4, f"{right:08x}", f"{summed:08x}")
         if not (1 <= header.points <= board.MAX_POINTS and 1 <= header.chequers <= board.MAX_CHEQUERS):
@@ -85,7 +86,8 @@ class BgfmtMatch(Format[MatchScore]):
         if not 1 <= header.block_rows <= n:
             raise refuse("rows of a block", 20, f"1 to {n}", header.block_rows)
         score = _score(header, raw, refuse)
-        start, what = offset + _padded(size), f"{header.points}x{header.chequers} match-score table"
+        start = offset + _padded(size)
+        what = f"{header.points}x{header.chequers} match-score table"
         rows = source.array("<f4", (n, n, header.columns), start, what)
         end = start + 4 * n * n * header.columns + 4 * -(-n // header.block_rows)
         source.need(end, "sums of the blocks")
@@ -107,7 +109,8 @@ class BgfmtMatch(Format[MatchScore]):
 
     def emit(self, table: MatchScore, sink: Outlet, options: Options) -> None:
         sink.write(_header(table))
-        n, step = table.positions, _block_rows(table)
+        n = table.positions
+        step = _block_rows(table)
         sums = []
         for start in range(0, n, step):
             block = np.ascontiguousarray(table.balance[start : start + step], "<f4")
@@ -180,7 +183,9 @@ def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     name = header.met.rstrip(b"\0").decode("utf-8", "replace")
     if header.flags > 3:
         raise refuse("flags", 15, "0 to 3", header.flags)
-    away, alike, gammons = (header.away[0], header.away[1]), bool(header.flags & 1), bool(header.flags & 2)
+    away = (header.away[0], header.away[1])
+    alike = bool(header.flags & 1)
+    gammons = bool(header.flags & 2)
     score = ScoreFacts(away, header.player, name, header.digest.hex(), results, alike, gammons)
     problem = score.odd()
     if problem is not None:

@@ -47,8 +47,13 @@ NPY = re.compile(
     rb"\{'descr': '([<|](?:[ui][1248]|f[248]))', 'fortran_order': False, 'shape': \(([0-9, ]{0,99})\), \} *\n",
     re.DOTALL,
 )
-LOCAL, DESCRIPTOR, END = b"PK\x03\x04", b"PK\x07\x08", b"PK\x05\x06"
-LOCAL_SIZE, DIRECTORY_SIZE, END_SIZE, END_64 = 30, 46, 22, 56 + 20
+LOCAL = b"PK\x03\x04"
+DESCRIPTOR = b"PK\x07\x08"
+END = b"PK\x05\x06"
+LOCAL_SIZE = 30
+DIRECTORY_SIZE = 46
+END_SIZE = 22
+END_64 = 56 + 20
 LARGE = (1 << 31) - 1  # beyond, zipfile writes fields of 64 bits
 MOST_MEMBERS = 64
 
@@ -131,7 +136,8 @@ class Npz(AnyTable):
 
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(arrays))
-            rows, dtype = arrays[name], _stored(arrays[name])
+            rows = arrays[name]
+            dtype = _stored(arrays[name])
             axes = rows.shape[table.sides :]
             return starts[name] + dtype.itemsize * (entry * prod(axes) + item)
 
@@ -149,10 +155,14 @@ class _Around:
     """A sink over room whose numbers are there already: takes what lies around them."""
 
     def __init__(self, room: NDArray[np.uint8], layout: Layout) -> None:
-        self.room, self.layout, self.written, self.name = room, layout, 0, "<archive>"
+        self.room = room
+        self.layout = layout
+        self.written = 0
+        self.name = "<archive>"
 
     def write(self, data: Any) -> None:
-        size, region = size_of(data), self.layout.region_at(self.written)
+        size = size_of(data)
+        region = self.layout.region_at(self.written)
         if size and not (region is not None and region.numbers):
             self.room[self.written : self.written + size] = np.frombuffer(data, np.uint8)
         self.written += size
@@ -183,7 +193,8 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
         raise TruncatedError(source.name, 0, source.size, "archive with its directory")
     try:
         with zipfile.ZipFile(SourceFile(source, offset)) as archive:
-            infos, start = archive.infolist(), archive.start_dir
+            infos = archive.infolist()
+            start = archive.start_dir
     except BgfmtError:
         raise
     except Exception as error:  # zipfile raises errors of many kinds for damaged archives
@@ -200,7 +211,8 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
         member = _member(source, info, offset, offset + follows)
         if member.begin != at or member.name in by_name:
             raise CorruptError(source.name, member.begin, f"member {info.filename!r} at byte {at}", "another")
-        by_name[member.name], at = member, member.end
+        by_name[member.name] = member
+        at = member.end
     _check_end(source, offset, at, offset + start, infos)
     return by_name
 
@@ -256,7 +268,9 @@ def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int
 
     sizes : name, bytes, and whether its fields have 64 bits whatever its size, of each member.
     """
-    begins, at, directory = [], 0, 0
+    begins = []
+    at = 0
+    directory = 0
     for name, size, wide in sizes:
         begin = at
         at += LOCAL_SIZE + len(name) + (20 if wide else 0)
@@ -284,7 +298,8 @@ def _stored(rows: Rows) -> np.dtype[Any]:
 
 
 def _npy_header(rows: Rows) -> bytes:
-    out, shape = io.BytesIO(), tuple(map(int, rows.shape))
+    out = io.BytesIO()
+    shape = tuple(map(int, rows.shape))
     header = {"descr": npy.dtype_to_descr(_stored(rows)), "fortran_order": False, "shape": shape}
     npy.write_array_header_2_0(out, header)
     return out.getvalue()
@@ -297,7 +312,8 @@ def _array(source: Source, member: Member) -> NDArray[Any]:
     if header is None or not member.name.endswith(".npy"):
         raise CorruptError(source.name, member.offset, "a plain array in C order", head)
     shape = tuple(int(axis) for axis in header.group(2).decode().replace(" ", "").split(",") if axis)
-    dtype, start = np.dtype(header.group(1).decode()), header.end()
+    dtype = np.dtype(header.group(1).decode())
+    start = header.end()
     if start + prod(shape) * dtype.itemsize != member.size:
         what = f"{member.name} of shape {shape}"
         raise CorruptError(source.name, member.offset, what, f"{member.size:,} bytes")

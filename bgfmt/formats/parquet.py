@@ -88,7 +88,8 @@ class Parquet(AnyTable):
     # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: Table, options: Options) -> str | None:
-        settings, names = _settings(table, options), [column.name for column in flat.columns(table)]
+        settings = _settings(table, options)
+        names = [column.name for column in flat.columns(table)]
         if settings.compression not in COMPRESSIONS:
             return f"parquet: compression is {' or '.join(COMPRESSIONS)}, not {settings.compression!r}"
         unknown = [name for name in settings.columns if name not in names]
@@ -156,7 +157,8 @@ class Parquet(AnyTable):
 
 def _settings(table: Table, options: Options) -> Settings:
     """As the options say, else as the table's own file has it."""
-    own, columns = table.record(Settings) or Settings(), options.get("columns")
+    own = table.record(Settings) or Settings()
+    columns = options.get("columns")
     names = own.columns if columns is None else tuple(filter(None, map(str.strip, columns.split(","))))
     return Settings(options.get("compression") or own.compression, names)
 
@@ -229,7 +231,8 @@ class Groups(described.Stored):
     def settings(self) -> Settings:
         """How the text that describes the table says that the file is written."""
         text = json.loads(self.facts())
-        compression, columns = text.get("compression", PLAIN.compression), text.get("columns", [])
+        compression = text.get("compression", PLAIN.compression)
+        columns = text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
             found = f"{compression!r:.40} and {columns!r:.40}"
             raise self.refuse("a compression and a list of columns", found)
@@ -259,7 +262,8 @@ class Groups(described.Stored):
         return list(wrong)
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        stop, at = first + len(out), first
+        stop = first + len(out)
+        at = first
         while at < stop:
             k = bisect_right(self._begins, at) - 1
             end = min(stop, self._begins[k + 1])

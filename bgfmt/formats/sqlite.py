@@ -46,7 +46,9 @@ INDEX = "CREATE INDEX by_id ON positions (position_id)"
 UNUSED = ("application_id", "user_version", "freelist_count")
 NOT_KEPT = "SQLite keeps neither negative zeros nor what is no number"
 VERSION_AT = 96  # of the SQLite that wrote a file last
-MOST_MINOR, MOST_PATCH = 199, 99  # of a version that there can be
+# of a version that there can be
+MOST_MINOR = 199
+MOST_PATCH = 99
 
 
 class Sqlite(AnyTable):
@@ -94,7 +96,9 @@ class Sqlite(AnyTable):
         """
         here = extent.offset + VERSION_AT
         version = int.from_bytes(source.bytes(here, 4), "big")
-        major, minor, patch = version // 10**6, version // 1000 % 1000, version % 1000
+        major = version // 10**6
+        minor = version // 1000 % 1000
+        patch = version % 1000
         faults = list(super().audit(source, table, extent))
         own = (major, minor, patch) == sqlite3.sqlite_version_info
         if own or major != 3 or minor > MOST_MINOR or patch > MOST_PATCH:

@@ -36,7 +36,8 @@ from bgfmt.tables import KINDS, PlacedPairs, Table
 from bgfmt.tables.two_sided import StoredEquities
 
 VERSION = 1
-MAIN, NUMBERS = "equities", "numbers"
+MAIN = "equities"
+NUMBERS = "numbers"
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,8 @@ class Zarr(Format[StoredEquities]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
-        order, chunks = board.in_pips(spec.points, spec.chequers), _Chunks(store, spec)
+        order = board.in_pips(spec.points, spec.chequers)
+        chunks = _Chunks(store, spec)
         rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
         place = offset, source.size - offset, spec.points, spec.chequers
         kind: Any = KINDS[spec.kind]
@@ -197,7 +199,8 @@ class Zarr(Format[StoredEquities]):
                 yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
             yield Fault(0, 8 * spec.n, f"{NUMBERS}/c.0", "its chunk", str(error))
-        digest, broken = hashlib.sha256(), False
+        digest = hashlib.sha256()
+        broken = False
         for _, faults, sums in sorted(run(audit_row, range(-(-spec.n // spec.chunk)))):
             yield from faults
             broken = broken or bool(faults)
@@ -210,9 +213,11 @@ def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
     """A row of chunks, what is wrong with them, and their checksums one behind the other."""
     spec = described(source.bytes(0, source.size), source.name)
     store: ChunkStore = source.store  # type: ignore[attr-defined]
-    faults, sums = [], b""
+    faults = []
+    sums = b""
     for b in range(-(-spec.n // spec.chunk)):
-        key, size = store.key(MAIN, (row, b, 0)), prod(spec.chunk_shape) * 2
+        key = store.key(MAIN, (row, b, 0))
+        size = prod(spec.chunk_shape) * 2
         try:
             values, total = store.get(MAIN, (row, b, 0), "<u2", spec.chunk_shape)
         except BgfmtError as error:
@@ -233,7 +238,8 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
         text = store.meta(key) if key in pieces else b""
         if text != own:
             at = next((k for k, (a, b) in enumerate(zip(own, text, strict=False)) if a != b), len(text))
-            expected, other = own[at : at + 20], text[at : at + 20]
+            expected = own[at : at + 20]
+            other = text[at : at + 20]
             yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
     if spec.recipe not in known_recipes():
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
@@ -250,7 +256,8 @@ class _Chunks:
     """Chunks of a store: those read last are in memory, and of those checked before parts alone can be read."""
 
     def __init__(self, store: ChunkStore, description: StoreDescription) -> None:
-        self.store, self.description = store, description
+        self.store = store
+        self.description = description
         self._recent: OrderedDict[tuple[int, int], Array] = OrderedDict()
         self._checked: set[tuple[int, int]] = set()
         self._lock = threading.Lock()

@@ -76,7 +76,8 @@ def _spread(starts: Any, results: Any, die: int, have: Any, out: Any, marks: Any
     """One more move with a die from each of `have`, without repeats; a side without moves is off and stays."""
     size = 0
     for x in have:
-        first, last = starts[die, x], starts[die, x + 1]
+        first = starts[die, x]
+        last = starts[die, x + 1]
         if first == last and marks[x] != mark:
             marks[x] = mark
             out[size] = x
@@ -97,17 +98,20 @@ def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
     Beside each result stands the place of its last move among those of the board before. The points never rise, so
     that no result repeats: what is higher has not changed, and its moves are as many as before.
     """
-    a[0, 0], a[0, 1] = x, 0
+    a[0, 0] = x
+    a[0, 1] = 0
     size = 1
     for _ in range(4):
         more = 0
         for i in range(size):
-            first, last = starts[die, a[i, 0]], starts[die, a[i, 0] + 1]
+            first = starts[die, a[i, 0]]
+            last = starts[die, a[i, 0] + 1]
             if first == last:
                 b[more] = a[i]
                 more += 1
             for s in range(first + a[i, 1], last):
-                b[more, 0], b[more, 1] = results[die, s], s - first
+                b[more, 0] = results[die, s]
+                b[more, 1] = s - first
                 more += 1
         a, b = b, a
         size = more
@@ -122,7 +126,8 @@ def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, ma
     int64 takes where each set ends in `out`, int32; returns how many were written, or -1 when `out` is too short.
     `marks` is int64 of size n + 1, zeroed before the first call.
     """
-    a, b = np.empty((marks.shape[0], 2), np.int32), np.empty((marks.shape[0], 2), np.int32)
+    a = np.empty((marks.shape[0], 2), np.int32)
+    b = np.empty((marks.shape[0], 2), np.int32)
     alone = np.empty(1, np.int32)
     mark = marks[-1]
     written = k = 0

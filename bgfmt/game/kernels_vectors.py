@@ -89,7 +89,8 @@ def record(
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size
     for roll in range(ROLLS):
-        first, last = rolls.ends[ROLLS * u + roll], rolls.ends[ROLLS * u + roll + 1]
+        first = rolls.ends[ROLLS * u + roll]
+        last = rolls.ends[ROLLS * u + roll + 1]
         double = np.int64(rolls.weights[roll]) - 1
         for part in range(0, stored.size, LANES):
             add_best(

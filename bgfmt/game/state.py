@@ -98,7 +98,8 @@ class GameState:
         cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and the
         other still need; None for money. fields : further fields of a state, such as `doubled` and `jacoby`.
         """
-        length, scores = 0, (0, 0)
+        length = 0
+        scores = (0, 0)
         if away is not None:
             if min(away) < 1:
                 raise PositionError(f"both sides need at least one point, not {away[0]} and {away[1]}")

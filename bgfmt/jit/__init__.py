@@ -135,7 +135,8 @@ class Kernel:
     def kept_dispatcher(self, signature: str) -> Any:
         """Return a dispatcher of numba's that keeps on disk the code that it compiles for one declared signature."""
         with _lock:
-            numba, folder = import_numba(), self._folder(signature) if Kernel.keeping else None
+            numba = import_numba()
+            folder = self._folder(signature) if Kernel.keeping else None
             if folder is None or not any(folder.rglob("*.nbc")):
                 tell()
             if folder is None:

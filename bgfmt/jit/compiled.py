@@ -22,7 +22,9 @@ import numpy as np
 FOLDER = Path(__file__).parent
 LIST = "kernels.json"
 HEAD = 512  # bytes in front of the arguments; the last 8 for the address of an error
-ALIGNED, LAYOUT = 0x100, 0x103  # bits of numpy's flags: of alignment, and of that and both orders
+# bits of numpy's flags: of alignment, and of that and both orders
+ALIGNED = 0x100
+LAYOUT = 0x103
 RANKS = {"x86-64-v3": 1, "x86-64-v4": 2}  # levels of processor, others being 0
 NUMBERS = {int: "i8", float: "f8", bool: "b1"}
 #: how `struct` packs a number into eight bytes
@@ -125,7 +127,8 @@ def _flatten(values: tuple[Any, ...], out: list[Any]) -> None:
 def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[..., Any]:
     """Calls a function of the library with arguments of its forms."""
     function = getattr(library, symbol)
-    function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_int32
+    function.argtypes = [ctypes.c_void_p]
+    function.restype = ctypes.c_int32
     pack = struct.Struct(f"={HEAD}x{layout}")
     forms = [one for one in returned.strip("()").split(",") if one]
     result = struct.Struct(

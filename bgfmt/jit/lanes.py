@@ -11,7 +11,9 @@ from typing import Any
 
 LANES = 64  # int16 numbers in a row: two cache lines
 LEAST = -32768
-ROWS, PANEL = 4, 32  # rows and columns of a block of products
+# rows and columns of a block of products
+ROWS = 4
+PANEL = 32
 
 
 def add_best(

@@ -31,16 +31,19 @@ def _add_best(
     signature = types.void(*[types.int64] * 8)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        short, wide = ir.VectorType(I16, LANES), ir.VectorType(I32, LANES)
+        short = ir.VectorType(I16, LANES)
+        wide = ir.VectorType(I32, LANES)
         rows, stride, at, results, begin, end, total, shift = args
         places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
         sums = builder.inttoptr(total, wide.as_pointer())
         before = builder.block
-        loop, after = builder.append_basic_block("rows"), builder.append_basic_block("sum")
+        loop = builder.append_basic_block("rows")
+        after = builder.append_basic_block("sum")
         least = ir.Constant(short, [LEAST] * LANES)
         builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
         builder.position_at_end(loop)
-        q, best = builder.phi(I64), builder.phi(short)
+        q = builder.phi(I64)
+        best = builder.phi(short)
         number = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
         place = builder.sext(builder.load(builder.gep(places, [number])), I64)
         row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), short.as_pointer())
@@ -83,7 +86,9 @@ def _pairs_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
 
 def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> Any:
     """The loop over products of `number`s, by vectors of `lanes`, for panels of so wide a row."""
-    kind, align, many = ir.VectorType(number, lanes), 8 if number is F64 else 4, panel // lanes
+    kind = ir.VectorType(number, lanes)
+    align = 8 if number is F64 else 4
+    many = panel // lanes
 
     def multiply(typing: Any, left: Any, stride: Any, right: Any, steps: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -92,7 +97,8 @@ def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> 
             rows = [builder.inttoptr(start, number.as_pointer()) for start in starts]
             columns, to = (builder.inttoptr(array, kind.as_pointer()) for array in (right, out))
             before = builder.block
-            loop, after = builder.append_basic_block("products"), builder.append_basic_block("sums")
+            loop = builder.append_basic_block("products")
+            after = builder.append_basic_block("sums")
             builder.cbranch(builder.icmp_signed("<", ir.Constant(I64, 0), steps), loop, after)
             builder.position_at_end(loop)
             k = builder.phi(I64)

@@ -77,7 +77,8 @@ def write(met: Met) -> bytes:
         raise CapabilityError(
             f"{met.name}: eXtreme Gammon's tables have one row for after the Crawford game, this one two"
         )
-    title, numbers = " ".join((met.title or met.name).split()), range(1, met.length + 1)
+    title = " ".join((met.title or met.name).split())
+    numbers = range(1, met.length + 1)
     head = f"[Current]\nName={title}\nVersion=1.00\nDescription=Written by bgfmt\n\n[PostCrawford]"
     lines = head.split("\n")
     lines += [f"Size={met.length}", f"Data={_row(met.post[0])}", "", "[PreCrawford]", f"Size={met.length}"]

@@ -101,7 +101,8 @@ class Met:
         Whether the Crawford game is over then follows from `away`, the score at which the game was begun.
         """
         self.check(*away)
-        mine, other = away[0] - max(points, 0), away[1] - max(-points, 0)
+        mine = away[0] - max(points, 0)
+        other = away[1] - max(-points, 0)
         if mine <= 0 or other <= 0:
             return 1.0 if mine <= 0 else 0.0
         if 1 not in away:

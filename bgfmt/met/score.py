@@ -10,7 +10,10 @@ from bgfmt.errors import PositionError
 from bgfmt.game.state import GameState
 from bgfmt.met.model import Met
 
-ROLLER, OTHER, NOBODY = 0, 1, 2  # who owns the cube: the side on roll, the other, nobody
+# who owns the cube: the side on roll, the other, nobody
+ROLLER = 0
+OTHER = 1
+NOBODY = 2
 OWNERS = {"owned": ROLLER, "opponent": OTHER, "centered": NOBODY}
 MOST_CUBE = 1 << 12
 

@@ -145,7 +145,8 @@ class TileGrid:
 
     def pairs(self, tile: Tile) -> int:
         """Pairs of a tile."""
-        (a, b), (c, d) = self.group(tile[0]), self.group(tile[1])
+        (a, b) = self.group(tile[0])
+        (c, d) = self.group(tile[1])
         return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
 
     @cached_property
@@ -334,7 +335,8 @@ class Making:
         won, lost = self.stakes.over(order, k)
         i, j = tile
         same = i == j
-        (a, b), (c, d) = grid.group(i), grid.group(j)
+        (a, b) = grid.group(i)
+        (c, d) = grid.group(j)
         above = grid.window(i)
         left = grid.window(j)
         # group i's records against group j, and the others, which are the same for i = j

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from bgfmt.errors import FormatError
 from bgfmt.storage.source import Source
 
-BLOCK, CHUNK = 1 << 20, 8 << 20
+BLOCK = 1 << 20
+CHUNK = 8 << 20
 SUM = 32  # bytes
 
 
@@ -36,7 +37,9 @@ class FileSums:
 
 def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) -> FileSums:
     """All sums of a source, read once."""
-    md5, sha256, blocks = hashlib.md5(usedforsecurity=False), hashlib.sha256(), bytearray()
+    md5 = hashlib.md5(usedforsecurity=False)
+    sha256 = hashlib.sha256()
+    blocks = bytearray()
     for start in range(0, source.size, BLOCK):
         piece = source.buffer[start : start + BLOCK]
         md5.update(piece)

@@ -215,7 +215,8 @@ class ChunkStore:
         if there > size + SUM:
             raise CorruptError(name, size + SUM, "the end of the chunk", "more bytes")
         values = data[:size]
-        said, found = int.from_bytes(data[size : size + SUM].tobytes(), "little"), crc32c(values)
+        said = int.from_bytes(data[size : size + SUM].tobytes(), "little")
+        found = crc32c(values)
         if said != found:
             raise CorruptError(name, size, f"the CRC-32C of the chunk, {found:08x}", f"{said:08x}")
         return values.view(dtype).reshape(shape), said

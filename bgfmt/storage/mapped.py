@@ -29,7 +29,8 @@ class MappedRoom:
     """
 
     def __init__(self, folder: PathLike, memory: int) -> None:
-        self.folder, self.memory = os.fspath(folder), memory
+        self.folder = os.fspath(folder)
+        self.memory = memory
         self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
         self._ended = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)

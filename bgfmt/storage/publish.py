@@ -90,7 +90,8 @@ class Draft:
     """A locked new file in its target's folder, nameless where the system can; `publish` gives it its name."""
 
     def __init__(self, target: Path) -> None:
-        self.target, self.folder = target, target.parent
+        self.target = target
+        self.folder = target.parent
         self.beside: Path | None = None
         self.fd = -1
         if hasattr(os, "O_TMPFILE") and hasattr(os, "link") and os.path.isdir("/proc/self/fd"):
@@ -133,7 +134,8 @@ class Draft:
 
     def _close(self) -> None:
         if self.fd >= 0:
-            fd, self.fd = self.fd, -1
+            fd = self.fd
+            self.fd = -1
             os.close(fd)
 
     def _link(self, to: Path) -> None:
@@ -190,8 +192,11 @@ def _hidden(target: Path, suffix: str) -> Path:
 
 # ---- folders
 
-PARTS, OLD = ".parts", ".old"
-_EXCHANGE, _HERE = 2, -100  # RENAME_EXCHANGE, AT_FDCWD
+PARTS = ".parts"
+OLD = ".old"
+# RENAME_EXCHANGE, AT_FDCWD
+_EXCHANGE = 2
+_HERE = -100
 
 
 @contextlib.contextmanager

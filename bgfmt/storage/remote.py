@@ -89,7 +89,8 @@ def open_url(
     kept = KeptPages(folder, web.name, page_bytes) if folder else None
     try:
         if kept is not None and kept.fresh():
-            web.size, web.seen = kept.size, kept.mark
+            web.size = kept.size
+            web.seen = kept.mark
             return RemoteSource(web, b"", page_bytes, cache_pages, kept)
         first, whole = web.first(page_bytes)
         if whole is not None:
@@ -115,7 +116,9 @@ class RemoteSource(RangeSource):
         self, web: Web, first: bytes, page_bytes: int, cache_pages: int, kept: KeptPages | None = None
     ) -> None:
         super().__init__(web.name, web.size, self._through_pages)
-        self._web, self.page_bytes, self.at_once = web, page_bytes, page_bytes
+        self._web = web
+        self.page_bytes = page_bytes
+        self.at_once = page_bytes
         self.cache_pages = max(2, cache_pages)
         self._pages = OrderedDict({0: first} if first else {})
         self._kept = kept
@@ -150,7 +153,8 @@ class RemoteSource(RangeSource):
             return b""
         if size >= WALK:
             return self._fetch([(offset, size)])[0]
-        first, last = offset // self.page_bytes, (offset + size - 1) // self.page_bytes
+        first = offset // self.page_bytes
+        last = (offset + size - 1) // self.page_bytes
         pages = self.pages(range(first, last + 1))
         at = offset - first * self.page_bytes
         return b"".join(pages[page] for page in range(first, last + 1))[at : at + size]
@@ -234,16 +238,20 @@ class KeptPages:
 
     def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
         name = hashlib.sha256(f"{page_bytes} {url}".encode()).hexdigest()[:32]
-        self.root, self.folder, self.page_bytes = Path(folder), Path(folder) / name, page_bytes
+        self.root = Path(folder)
+        self.folder = Path(folder) / name
+        self.page_bytes = page_bytes
         self._files = Folder(self.folder)
-        self.size, self.mark = 0, ""
+        self.size = 0
+        self.mark = ""
 
     def fresh(self) -> bool:
         """Whether size and mark are known, and were looked at not long ago."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             path = self.folder / KEPT_FACTS
             facts = json.loads(path.read_bytes())
-            self.size, self.mark = int(facts["size"]), str(facts["mark"])
+            self.size = int(facts["size"])
+            self.mark = str(facts["mark"])
             return 0 <= time.time() - path.stat().st_mtime < TRUSTED
         return False
 
@@ -252,7 +260,8 @@ class KeptPages:
         known = (self.size, self.mark)
         if known != (size, mark):
             self.forget()
-        self.size, self.mark = size, mark
+        self.size = size
+        self.mark = mark
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._files.write(KEPT_FACTS, [json.dumps({"size": size, "mark": mark}).encode()])
@@ -313,7 +322,8 @@ class _Again(Exception):
 
     def __init__(self, error: NetworkError, delay: float = 0.0) -> None:
         super().__init__(str(error))
-        self.error, self.delay = error, delay
+        self.error = error
+        self.delay = delay
 
 
 def tried(ask: Callable[..., T]) -> Callable[..., T]:
@@ -363,7 +373,9 @@ class Web:
     ) -> None:
         self.size = 0
         self.requests = self.bytes_fetched = 0
-        self.timeout, self.retries, self.whole_bytes = timeout, retries, whole_bytes
+        self.timeout = timeout
+        self.retries = retries
+        self.whole_bytes = whole_bytes
         self.seen: str | None = None  # what tells a replaced file
         self._lock = Lock()
         self._urllib3 = extra("urllib3", "reading over the network needs urllib3", install_hint("remote"))
@@ -404,7 +416,8 @@ class Web:
             _, _, total = self._sent(response)
             if total is None:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
-            self.size, self.seen = total, mark(response)
+            self.size = total
+            self.seen = mark(response)
             return self._body(response, 0, min(size, total)), None
         except BaseException:
             response.close()  # some of its body may not be read
@@ -508,7 +521,8 @@ def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
     """The address without user and password, and the header that carries them."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError as error:
         raise NetworkError(f"{url.rpartition('@')[2][:200]}: {error}") from None
     if not host:

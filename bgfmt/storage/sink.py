@@ -81,7 +81,9 @@ class FileSink(Sink):
     _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
 
     def __init__(self, fd: int, name: str) -> None:
-        self.fd, self.name, self.written = fd, name, 0
+        self.fd = fd
+        self.name = name
+        self.written = 0
         self.sums = Sums()
         self._unsynced = 0
         self._disk: ThreadPoolExecutor | None = None
@@ -99,7 +101,8 @@ class FileSink(Sink):
 
             self.flush()
             self._disk = self._disk or ThreadPoolExecutor(1)
-            self._synced, self._unsynced = self._disk.submit(self.settle), 0
+            self._synced = self._disk.submit(self.settle)
+            self._unsynced = 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
         """As `Sink.reserve`, mapped; the disk's room is taken now, so that a full disk is an OSError here."""
@@ -112,7 +115,8 @@ class FileSink(Sink):
 
     def put(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
         """As `Sink.put`, written: faster than page by page through the map, and takes none of its memory."""
-        at, found = int(part.ctypes.data - self._map.ctypes.data), np.empty_like(part)
+        at = int(part.ctypes.data - self._map.ctypes.data)
+        found = np.empty_like(part)
         with system.said_of(self.name):
             system.write_at(self.fd, view_of(values), at)
             system.read_into(self.fd, view_of(found), at)
@@ -146,7 +150,8 @@ class _Held(Sink):
     """A sink whose reserved arrays are its own until `flush` writes them."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.written = name, 0
+        self.name = name
+        self.written = 0
         self._reserved: list[tuple[int, NDArray[np.uint8]]] = []
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
@@ -155,7 +160,8 @@ class _Held(Sink):
         return self._reserved[-1][1]
 
     def flush(self) -> None:
-        reserved, self._reserved = self._reserved, []
+        reserved = self._reserved
+        self._reserved = []
         for offset, array in reserved:
             self.write_at(offset, array)
 
@@ -165,7 +171,8 @@ class MemorySink(_Held):
 
     def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
         super().__init__(name)
-        self._data, self.written = bytearray(data), len(data)
+        self._data = bytearray(data)
+        self.written = len(data)
 
     @property
     def data(self) -> bytearray:
@@ -207,7 +214,8 @@ class ComparingSink(_Held):
             for run in np.split(differ, np.flatnonzero(np.diff(differ) > 1) + 1):
                 if len(self._found) >= MOST_RUNS:
                     break
-                a, b = int(run[0]), int(run[-1]) + 1
+                a = int(run[0])
+                b = int(run[-1]) + 1
                 self._found[offset + a] = (same[a:b].tobytes(), there[a:b].tobytes())
         if len(there) < len(mine) and len(self._found) < MOST_RUNS:
             self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")

@@ -182,13 +182,15 @@ class MemorySource(Source):
         return self._buffer
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        kind, length = np.dtype(dtype), prod(shape)
+        kind = np.dtype(dtype)
+        length = prod(shape)
         self.need(offset + length * kind.itemsize, what)
         return np.frombuffer(self.buffer, kind, length, offset if length else 0).reshape(shape)
 
     def close(self) -> None:
         if self._buffer is not None:
-            view, self._buffer = self._buffer, None
+            view = self._buffer
+            self._buffer = None
             with contextlib.suppress(BufferError):  # someone still holds a view
                 view.release()
 
@@ -259,7 +261,9 @@ class SourceFile(io.RawIOBase):
     """The bytes of a source from `offset` on, as a file that can seek and be read."""
 
     def __init__(self, source: Source, offset: int) -> None:
-        self._source, self._start, self._at = source, offset, 0
+        self._source = source
+        self._start = offset
+        self._at = 0
 
     def seekable(self) -> bool:
         return True
@@ -350,7 +354,9 @@ class RangeSource(Source):
     def __init__(
         self, name: str, size: int, read: Callable[[int, int], bytes], path: Path | None = None
     ) -> None:
-        self.name, self.size, self.path = name, size, path
+        self.name = name
+        self.size = size
+        self.path = path
         self._read: Callable[[int, int], bytes] | None = read
 
     @property
@@ -400,7 +406,8 @@ class RangeSource(Source):
         near = max(1, NEAR // width)
         for group in np.split(order, np.flatnonzero(np.diff(numbers[order]) > near) + 1):
             if len(group):
-                first, last = int(numbers[group[0]]), int(numbers[group[-1]])
+                first = int(numbers[group[0]])
+                last = int(numbers[group[-1]])
                 data = self.read(offset + first * width, (last + 1 - first) * width)
                 out[group] = np.frombuffer(data, np.uint8).reshape(-1, width)[numbers[group] - first]
         return out
@@ -433,7 +440,8 @@ class ReadableSource(RangeSource):
     def __init__(self, file: BinaryIO) -> None:
         if not (hasattr(file, "read") and hasattr(file, "seek")):
             raise TypeError(f"a path, an address or an open binary file is needed, not {type(file).__name__}")
-        self._file, self._lock = file, Lock()
+        self._file = file
+        self._lock = Lock()
         name = getattr(file, "name", None)
         super().__init__(name if isinstance(name, str) else "<file>", file.seek(0, io.SEEK_END), self._at)
 

@@ -28,7 +28,8 @@ def write_at(fd: int, data: memoryview, offset: int) -> None:
             with _SEEKING:
                 os.lseek(fd, offset, os.SEEK_SET)
                 done = os.write(fd, data[: 1 << 30])
-        data, offset = data[done:], offset + done
+        data = data[done:]
+        offset = offset + done
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:

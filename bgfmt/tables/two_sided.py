@@ -176,7 +176,8 @@ class StoredEquities(PairEquities):
         """Rules of sides without chequers, of stored rows from row `start` on."""
 
     def many(self, *numbers: NDArray[np.int64]) -> Array:
-        (ours, theirs), stored = numbers, self.equities
+        (ours, theirs) = numbers
+        stored = self.equities
         if not (isinstance(stored, np.ndarray) and stored.flags.c_contiguous and stored.dtype == np.uint16):
             return super().many(ours, theirs)
         n = self.positions

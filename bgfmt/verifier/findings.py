@@ -53,7 +53,9 @@ class Rule(Enum):
     SAME_AGAINST = ("same against", "against", Kind.NOTE)
 
     def __init__(self, label: str, check: str, kind: Kind) -> None:
-        self.label, self.check, self.kind = label, check, kind
+        self.label = label
+        self.check = check
+        self.kind = kind
 
 
 @dataclass(frozen=True)

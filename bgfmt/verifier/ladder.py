@@ -171,7 +171,8 @@ class Climb:
         measured: Mapping[str, Any] = report.NOTHING,
     ) -> Report:
         """The report of one table; `more` are findings about its file."""
-        findings, outcome = list(more), None
+        findings = list(more)
+        outcome = None
         seconds: dict[str, float] = {}
         reached = "digest" if self.reaches("digest") else "structure"
         try:
@@ -244,7 +245,8 @@ class Climb:
 
     def _seconds(self, table: Table) -> float:
         """About how long the recurrence takes."""
-        sample, cost = self.request.sample, table.cost
+        sample = self.request.sample
+        cost = table.cost
         if sample is not None:
             cost = min(cost, STARTING + cost * sample / max(1, table.entries))
         return cost / self.request.threads

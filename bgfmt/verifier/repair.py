@@ -96,7 +96,8 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
                 reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
                 again += f" ({best.solved})" if best.least == LEAST_RIGHT else ""
             raise kind(f"{name}: not repairable: {reason}; {again}")
-        before, rest = rest, rest[best.taken :]
+        before = rest
+        rest = rest[best.taken :]
         if best.data in pieces:
             notes.append("a table that was there a second time was left out")
             continue
@@ -118,12 +119,14 @@ def _other_bytes(data: bytes, best: Mended) -> list[str]:
     if best.changed:
         return []
     size = min(len(data), len(best.data))
-    stored, right = np.frombuffer(data, np.uint8, size), np.frombuffer(best.data, np.uint8, size)
+    stored = np.frombuffer(data, np.uint8, size)
+    right = np.frombuffer(best.data, np.uint8, size)
     off = np.flatnonzero(stored != right)
     if not len(off):
         return []
     at = int(off[0])
-    was, now = shown(data[at : at + 8]), shown(best.data[at : at + 8])
+    was = shown(data[at : at + 8])
+    now = shown(best.data[at : at + 8])
     return [
         f"{plural(len(off), 'byte')} beside the numbers put right, from byte {at:,} on: {was} is {now} now"
     ]

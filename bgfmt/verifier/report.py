@@ -126,7 +126,9 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
 
 def build(file: str, seen: Seen, **about: Any) -> Report:
     """The report of one table; about : format, title, kind, exact and seconds of the `Report`."""
-    status, outcome, against = status_of(seen), seen.outcome or Outcome(), counted(seen)
+    status = status_of(seen)
+    outcome = seen.outcome or Outcome()
+    against = counted(seen)
     notes = [f for f in seen.findings if f.rule.kind is Kind.NOTE]
     notes += [f for f in seen.faults if f not in against]
     notes += [f for f in outcome.findings if f.rule.kind is Kind.NOTE]

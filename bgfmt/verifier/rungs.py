@@ -37,7 +37,8 @@ def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
         kept = [fault for fault in faults if fault.carried is carried]
         if kept:
             first = kept[0]
-            rule, count = Rule.CARRIED if carried else Rule.LAYOUT, sum(fault.size for fault in kept)
+            rule = Rule.CARRIED if carried else Rule.LAYOUT
+            count = sum(fault.size for fault in kept)
             yield Finding(rule, None, first.offset, first.expected, first.found, first.rule, count=count)
     if db.rest:
         yield Finding(Rule.LEFT_OVER, offset=db.source.size - db.rest, count=db.rest)
@@ -86,7 +87,8 @@ def digest(source: Source) -> Iterator[Finding]:
     if first is not None:
         names = "; ".join(sorted({entry["name"] for entry in alike}))
         kind = first["kind"]
-        expected, found = f"{kind} {first['sum']}", f"{kind} {digests[kind]}"
+        expected = f"{kind} {first['sum']}"
+        found = f"{kind} {digests[kind]}"
         yield Finding(Rule.DIGEST, field=names, expected=expected, found=found)
 
 
@@ -117,7 +119,9 @@ def sense(
 
 
 LARGE = 1 << 28  # bytes of a table of which a sample is enough to be quick
-STRETCHES, STRETCH = 256, 1 << 18  # of a sampled table: how many, and bytes of each, a row at least
+# of a sampled table: how many, and bytes of each, a row at least
+STRETCHES = 256
+STRETCH = 1 << 18
 
 
 def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
@@ -169,7 +173,8 @@ def unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, Like
 
 def broken(error: errors.FormatError, name: str) -> Finding:
     """The finding for an error that reading ended with."""
-    entry, offset = getattr(error, "position_number", None), getattr(error, "offset", None)
+    entry = getattr(error, "position_number", None)
+    offset = getattr(error, "offset", None)
     return Finding(Rule.BROKEN, entry=entry, offset=offset, found=plain(error, name))
 
 
@@ -198,7 +203,8 @@ def size_cause(source: Source) -> Likely | None:
 
 def damage_cause(db: Database, outcome: Outcome | None) -> Likely | None:
     """The likely cause of damage."""
-    table, source = db.table, db.source
+    table = db.table
+    source = db.source
     try:
         regions = [region for region in db.format.layout(table).regions if region.numbers]
     except errors.CapabilityError:

@@ -60,7 +60,8 @@ class Errors:
             us, them = divmod(int(np.abs(some).argmax()), n - 1)
             self.total[c] += float(some.sum())
             if abs(some[us, them]) > abs(self.errors[c]):
-                self.errors[c], self.worst[c] = float(some[us, them]), (us + start) * n + them + 1
+                self.errors[c] = float(some[us, them])
+                self.worst[c] = (us + start) * n + them + 1
 
     def decide(self, seen: Array, exact: Array, start: int, n: int) -> None:
         """Decisions of the rows from `start`: how many the stored equities get wrong."""
@@ -83,7 +84,8 @@ def _margins(seen: Array, exact: Array) -> list[tuple[str, Array, Array]]:
         doubled = np.minimum(1.0, 2 * e[..., 3])
         return doubled - e[..., 2], doubled - e[..., 1], 1 - 2 * e[..., 3], -2 * e[..., 3]
 
-    mine, true = of(seen), of(exact)
+    mine = of(seen)
+    true = of(exact)
     said = [m >= 0 for m in mine[:3]] + [mine[3] > 0]
     return list(zip(DECISIONS, true, said, strict=True))
 
@@ -99,13 +101,15 @@ def truth_of(table: TwoSided, threads: int | None) -> Array:
 def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
     """Errors of the equities, worst positions and wrong decisions."""
     truth = truth_of(table, threads)
-    n, columns = table.positions, table.equities.shape[2]
+    n = table.positions
+    columns = table.equities.shape[2]
     errors = Errors([0] * columns, [0.0] * columns, [0.0] * columns)
     step = max(1, BLOCK // n)
     for start in range(1, n, step):
         stop = min(n, start + step)
         stored = np.asarray(table.equities[start:stop])[:, 1:]
-        seen, exact = table.read("equities", stored), truth[start:stop, 1:]
+        seen = table.read("equities", stored)
+        exact = truth[start:stop, 1:]
         errors.add(seen - exact, start, n)
         if columns == 4:
             errors.decide(seen, exact, start, n)
@@ -138,7 +142,8 @@ def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
 
 def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
     values, scale = rational_equities(table.points, table.chequers)
-    n, columns = table.positions, table.equities.shape[2]
+    n = table.positions
+    columns = table.equities.shape[2]
     exact = (values[..., :columns] / scale).astype(np.float64)
     seen = table.read("equities", np.asarray(table.equities))
     return {
@@ -187,14 +192,17 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
 def plays_of(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
     """[position] -> weight, and distinct positions after it, of each roll."""
     starts, results = plays(points, chequers)
-    after, weights = np.split(results, starts[1:-1]), WEIGHTS.tolist()
+    after = np.split(results, starts[1:-1])
+    weights = WEIGHTS.tolist()
     return [list(zip(weights, after[x : x + ROLLS], strict=True)) for x in range(0, len(after), ROLLS)]
 
 
 def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
     """(values, scale): values[us, them] / scale = equities cubeless, owned, centered, opponent, exactly."""
-    ways, scale = plays_of(points, chequers), 36 ** (2 * points * chequers)
-    n, depth = len(ways), pips(points, chequers)
+    ways = plays_of(points, chequers)
+    scale = 36 ** (2 * points * chequers)
+    n = len(ways)
+    depth = pips(points, chequers)
     values = np.full((n, n, 4), -scale, object)
     values[0] = scale
     turned = -values
@@ -211,7 +219,8 @@ def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
 
 def rational_means(points: int, chequers: int) -> list[Fraction]:
     """Least expected rolls of every position, exactly."""
-    ways, scale = plays_of(points, chequers), 36 ** (1 + points * chequers)
+    ways = plays_of(points, chequers)
+    scale = 36 ** (1 + points * chequers)
     means = np.zeros(len(ways), object)
     for x in range(1, len(ways)):
         means[x] = scale + sum(weight * means[after].min() for weight, after in ways[x]) // 36

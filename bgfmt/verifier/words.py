@@ -50,7 +50,8 @@ def board(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    f, rule = finding, finding.rule
+    f = finding
+    rule = finding.rule
     if rule is Rule.ENTRY:
         return _entry(f)
     if rule in SENTENCES:
@@ -133,7 +134,8 @@ def _units(size: float, unit: str) -> str:
 
 
 def _proof(outcome: Outcome) -> str:
-    every, facts = f"every one of {plural(outcome.entries, 'entry')}", outcome.facts
+    every = f"every one of {plural(outcome.entries, 'entry')}"
+    facts = outcome.facts
     if "sweeps" in facts:
         again = "" if "restarts" not in facts else f", restarted after {plural(facts['restarts'], 'sweep')}"
         text = f"{every} is what {_whose(outcome)} iteration gives after {plural(facts['sweeps'], 'sweep')}{again}"
@@ -206,7 +208,8 @@ def truth(exact: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {exact['note']}"
     if "greatest_error" in exact:
         for column, size in exact["greatest_error"].items():
-            worst, mean = exact["worst"][column][0], exact["mean_error"][column]
+            worst = exact["worst"][column][0]
+            mean = exact["mean_error"][column]
             yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
     if "decisions_wrong" in exact:
         for name, count in exact["decisions_wrong"].items():

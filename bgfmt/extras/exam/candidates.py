@@ -55,7 +55,9 @@ class Candidate:
     most : the greatest number of a question that it knows an answer to, where it knows no others.
     """
 
-    threads, name, most = False, "", 0
+    threads = False
+    name = ""
+    most = 0
 
     def __init__(self, answer: Callable[[Question], object]) -> None:
         self.reply = answer
@@ -71,7 +73,8 @@ class Candidate:
                 except Empty:  # the call goes on in a thread that nobody hears any more
                     asks.put(None)
                     asks, replies = self._begun()
-                    said, took = None, PATIENCE * timeout
+                    said = None
+                    took = PATIENCE * timeout
                 if isinstance(said, BaseException) and not isinstance(said, Failure):
                     raise said
                 yield (Failure(LATE, f"after {took:.1f} s") if took > timeout else said), took
@@ -86,7 +89,8 @@ class Candidate:
         return asks, replies
 
     def _answer(self, asks: Any, replies: Any) -> None:
-        clock, said = time.perf_counter, None
+        clock = time.perf_counter
+        said = None
         for question in iter(asks.get, None):
             begin = clock()
             try:
@@ -279,19 +283,26 @@ class Answers:
 
     def __init__(self, kind: Array) -> None:
         count = len(kind)
-        self.kind, self.status, self.choice = kind, np.full(count, 255, np.uint8), np.full(count, -1)
-        self.numbers, self.seconds = np.full((count, 2), np.nan), np.zeros(count)
+        self.kind = kind
+        self.status = np.full(count, 255, np.uint8)
+        self.choice = np.full(count, -1)
+        self.numbers = np.full((count, 2), np.nan)
+        self.seconds = np.zeros(count)
         self.words: dict[int, str] = {}
 
     def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
         """Keep what was said; returns it as a line of a part file has it."""
-        status, row, words = ANSWERED, (-1, np.nan, np.nan), ""
+        status = ANSWERED
+        row = (-1, np.nan, np.nan)
+        words = ""
         try:
             row = read(question, said)
         except Failure as failure:
-            status, words = failure.status, str(failure)
+            status = failure.status
+            words = str(failure)
         except Exception as error:  # of an object that is read
-            status, words = ILLEGAL, f"{type(error).__name__}: {error}"
+            status = ILLEGAL
+            words = f"{type(error).__name__}: {error}"
         line = question.number, status, *row, seconds, printable(" ".join(words.split()))
         self.set(*line)
         return line
@@ -299,7 +310,9 @@ class Answers:
     def set(
         self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
-        self.status[number], self.choice[number], self.seconds[number] = status, choice, seconds
+        self.status[number] = status
+        self.choice[number] = choice
+        self.seconds[number] = seconds
         self.numbers[number] = equity, win
         alike = [k for k in self.words if self.status[k] == status and self.kind[k] == self.kind[number]]
         if words and len(alike) < KEPT:

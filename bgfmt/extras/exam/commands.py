@@ -116,7 +116,8 @@ def _sit(
         storage.check_output(output, force=force)
     with redirect_stdout(sys.stderr):  # the report has standard output to itself
         makers = [candidates.maker(engine) for engine in engines]
-    judged, files = [], []
+    judged = []
+    files = []
     for k, (engine, make) in enumerate(zip(engines, makers, strict=True)):
         part = f"{output}{k or ''}.part" if output else ""
         files += [part] * bool(part)
@@ -188,7 +189,8 @@ def _make(
         except UnknownFormatError:
             options.not_looked_at(by, "scores kinds cubeless count seed")
             made = making.solved(making.of_matches(what), error=error)
-            purpose, how = "race decisions of recorded matches", f" --error {error}" * (error > 0)
+            purpose = "race decisions of recorded matches"
+            how = f" --error {error}" * (error > 0)
         asked = " ".join(f"--make {os.path.basename(one)}" for one in what)
         made = replace(
             made, name=os.path.basename(output), purpose=purpose, origin=f"bgfmt exam {asked}{how}"

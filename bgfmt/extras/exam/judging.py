@@ -201,7 +201,8 @@ class Judged:
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:
     """What each answer loses against the best; what loses no more than `least` is not wrong."""
-    loss, kind = np.full(len(exam), np.nan), exam.kind
+    loss = np.full(len(exam), np.nan)
+    kind = exam.kind
     good = answers.status == ANSWERED
     rows = np.flatnonzero(good & (kind == PLAY))
     best = np.maximum.reduceat(exam.worths, exam.starts[:-1])
@@ -234,7 +235,8 @@ def findings(judged: Judged) -> list[Finding]:
 
 
 def _failures(judged: Judged) -> Iterator[Finding]:
-    count, answers = len(judged.exam), judged.answers
+    count = len(judged.exam)
+    answers = judged.answers
     for status, name in enumerate(STATUS):
         of = judged.exam.kind[answers.status == status]
         if status == ANSWERED or not len(of):
@@ -253,7 +255,8 @@ def _same(judged: Judged) -> Iterator[Finding]:
     for kind, names in ALWAYS.items():
         rows = (judged.exam.kind == kind) & judged.decided
         for always, name in enumerate(names):
-            same, wrong = judged.answers.choice[rows] == always, judged.wrong[rows].sum()
+            same = judged.answers.choice[rows] == always
+            wrong = judged.wrong[rows].sum()
             if len(same) >= FEW and same.mean() >= SAME and wrong >= 3:
                 words = f"{name}: this answer to {same.sum():,} of {len(same):,}, wrong in {wrong:,}"
                 yield Finding(name, words, len(same))
@@ -264,7 +267,8 @@ def _units(judged: Judged) -> Iterator[Finding]:
     rows = np.flatnonzero(~np.isnan(judged.off[0]))
     if len(rows) < FEW:
         return
-    said, true = judged.answers.numbers[rows, 0], judged.true[rows, 0]
+    said = judged.answers.numbers[rows, 0]
+    true = judged.true[rows, 0]
     whole = np.where(judged.match[rows], 1.0, 0.0)  # what both sides have together
     off = np.sqrt(np.mean((said - true) ** 2))
     for words, meant in (
@@ -279,7 +283,8 @@ def _slow(judged: Judged) -> Iterator[Finding]:
     seconds = judged.answers.seconds[judged.answers.status <= ANSWERED + 2]
     if not len(seconds):
         return
-    mean, middle = float(seconds.mean()), float(np.median(seconds))
+    mean = float(seconds.mean())
+    middle = float(np.median(seconds))
     stalls = int((seconds > max(STALL, 20 * middle)).sum())
     if mean >= SLOW:
         worst = 1000 * float(np.quantile(seconds, 0.99))

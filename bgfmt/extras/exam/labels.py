@@ -74,11 +74,13 @@ class Truth:
     """
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.met = limit, met.load()
+        self.limit = limit
+        self.met = met.load()
         self.known = cache(self._known)
 
     def _money(self, position: Position, jacoby: bool) -> dict[str, float]:
-        us, them = position.us, position.them
+        us = position.us
+        them = position.them
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
             row = np.asarray(small().lookup_many([us], [them]), np.float64)[0].tolist()
             known = dict(zip(EQUITY_COLUMNS, row, strict=True))
@@ -200,7 +202,8 @@ def _broken(state: GameState, values: dict[str, float], tolerance: float) -> Ite
             cause = "an equity in place of a chance" if -1 <= chance < 0 else ""
             yield f"{name} is no chance", "in per cent" if 1 < chance <= 100 else cause, f"{chance:g}"
             return
-    win, lose = chances.get("win"), values.get("lose")
+    win = chances.get("win")
+    lose = values.get("lose")
     if win is not None and lose is not None and abs(win + lose - 1) > max(SLACK, tolerance):
         rest = lose + sum(chances.values())
         cause = "gammons are counted apart from single games" if abs(rest - 1) <= tolerance else ""
@@ -256,8 +259,11 @@ class _Check:
     """A check under way: the states and by column the numbers of rows that have one, and what was found."""
 
     def __init__(self, rows: list[Row], columns: dict[str, str], tolerance: float, limit: int) -> None:
-        self.rows, self.columns, self.tolerance = rows, columns, tolerance
-        self.truth, self.found = Truth(limit), dict[tuple[str, str], Finding]()
+        self.rows = rows
+        self.columns = columns
+        self.tolerance = tolerance
+        self.truth = Truth(limit)
+        self.found = dict[tuple[str, str], Finding]()
         self.states = {k: state for k in range(len(rows)) if (state := self.state(k)) is not None}
         self.values = dict[str, dict[int, float]]()
         for role in [one for one in columns if one not in ("position", "error")]:
@@ -312,7 +318,8 @@ class _Check:
 
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
         """Hold all rows against the rules and what is true; how many have something true beside them."""
-        compared, wrong = 0, defaultdict[str, list[int]](list)
+        compared = 0
+        wrong = defaultdict[str, list[int]](list)
         for k, state in self.states.items():
             values = {role: column[k] for role, column in self.values.items() if k in column}
             for fault in _broken(state, values, self.tolerance):
@@ -332,16 +339,19 @@ class _Check:
 
     def explain(self, role: str, at: list[int]) -> None:
         """Name the causes of wrong numbers: the one that explains most rows first."""
-        explained, values = defaultdict[str, set[int]](set), self.values[role]
+        explained = defaultdict[str, set[int]](set)
+        values = self.values[role]
         hypotheses = list(_hypotheses(role))
         for k in at:
-            state, value = self.states[k], values[k]
+            state = self.states[k]
+            value = values[k]
             numbers = [(cause, change(state), column, unit) for cause, change, column, unit in hypotheses]
             for by, words in ((-1, "before"), (1, "behind")):
                 cause = f"labels moved by a row: that of the row {words}"
                 numbers.append((cause, self.states.get(k + by), role, float))
             for cause, meant, column, unit in numbers:
-                true, scale = self.truth.of(meant).get(column), max(1.0, abs(unit(1.0) - unit(0.0)))
+                true = self.truth.of(meant).get(column)
+                scale = max(1.0, abs(unit(1.0) - unit(0.0)))
                 near = SLACK if cause.startswith("rounded") else self.tolerance * scale
                 if true is not None and abs(unit(true) - value) <= near:
                     explained[cause].add(k)
@@ -350,9 +360,11 @@ class _Check:
             cause = max(explained, key=lambda name: (len(explained[name] & left), -len(name)), default="")
             rows = explained.pop(cause, set()) & left
             if len(rows) < max(1, len(at) // 50):
-                cause, rows = "", set(left)
+                cause = ""
+                rows = set(left)
             for k in sorted(rows):
-                state, value = self.states[k], values[k]
+                state = self.states[k]
+                value = values[k]
                 example = f"{state.position}: {value:g}, exact {self.truth.of(state).get(role, np.nan):.6f}"
                 self.note(k, f"{role} is wrong", cause, example)
             left -= rows
@@ -365,7 +377,9 @@ class _Check:
             for role, column in self.values.items():
                 if before not in column or k not in column:
                     continue
-                a, b, true = column[before], column[k], self.truth.of(state).get(role)
+                a = column[before]
+                b = column[k]
+                true = self.truth.of(state).get(role)
                 if abs(a - b) > self.allowed(role, before, k):
                     cause = "labels of two runs or two settings in one file"
                     if true is not None and abs(a - true) >= abs(b - true):

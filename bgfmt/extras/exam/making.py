@@ -72,11 +72,16 @@ class Judge:
     """
 
     def __init__(self, table: TwoSided | MatchScore, roller: int = 0, money: Judge | None = None) -> None:
-        self.table, self.roller, self.money = cast(Any, table), roller, money
-        self.points, self.chequers = table.points, min(table.chequers, MAX_CHEQUERS - 1)
+        self.table = cast(Any, table)
+        self.roller = roller
+        self.money = money
+        self.points = table.points
+        self.chequers = min(table.chequers, MAX_CHEQUERS - 1)
         self.score: ScoreFacts | None = getattr(table, "score", None)
         if self.score is not None:
-            self.met, self.away, error = self.score.met, self.score.away[:: -1 if roller else 1], 2e-7
+            self.met = self.score.met
+            self.away = self.score.away[:: -1 if roller else 1]
+            error = 2e-7
         else:
             self.met, self.away, error = "", (0, 0), 2 * float(self.table.known_errors.max())
         self.error = 0.0 if table.exact else error
@@ -108,7 +113,9 @@ class Judge:
         if self.score is None:
             column = ("none", "owned", "centered", "opponent").index(cube.owner)
             return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
-        facts, state, live = self.score, self._state(cube), cube.owner != "none"
+        facts = self.score
+        state = self._state(cube)
+        live = cube.owner != "none"
         found = facts.found_in(self.roller, state) if live else None
         if cube.value not in facts.results or (live and facts.live(state) and found is None):
             raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
@@ -150,7 +157,9 @@ class Judge:
 
     def mistaken(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
         """(M, 4, 3), what `doubles` or `equities` would be by each of `MISTAKES`."""
-        out, width, other = np.full((len(us), 4, 3), np.nan), 1 if what == "equities" else 3, self.other
+        out = np.full((len(us), 4, 3), np.nan)
+        width = 1 if what == "equities" else 3
+        other = self.other
         asked = [(self, them, us), (other, us, them), (other, them, us), (self.money, us, them)]
         for k, (judge, a, b) in enumerate(asked if self.away[0] else asked[:1]):
             with suppress(NotCoveredError):  # a cube that cannot come up
@@ -164,8 +173,10 @@ def part(
     judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None, **texts: Any
 ) -> Exam:
     """A set of questions of one kind on positions by number, with their worths."""
-    count, sides = len(us), [board.unrank_array(side, judge.points) for side in (us, them)]
-    lengths, columns = np.full(count, sets.WORTHS[kind]), dict[str, Any]()
+    count = len(us)
+    sides = [board.unrank_array(side, judge.points) for side in (us, them)]
+    lengths = np.full(count, sets.WORTHS[kind])
+    columns = dict[str, Any]()
     if kind == PLAY:
         lengths, results = results_of(sides[0], np.asarray(dice))
         worths = judge.after(results, np.repeat(them, lengths), cube)
@@ -204,7 +215,8 @@ def from_table(
         judges = [Judge(fitting[0], roller, money) for roller in (0, 1)]
         judges = judges[: len({judge.away for judge in judges})]
     elif two := of_kind([table], TwoSided):
-        judges, cubeless = [Judge(two[0])], cubeless or not two[0].cubeful
+        judges = [Judge(two[0])]
+        cubeless = cubeless or not two[0].cubeful
     else:
         raise NotCoveredError(f"questions are drawn from tables of both sides, not from a {table.kind} table")
     cubes = [Cube()] if cubeless else [Cube("centered"), Cube("owned", 2), Cube("opponent", 2), Cube()]
@@ -217,7 +229,8 @@ def from_table(
         and not (judge.away[0] and cube.owner == "owned" and judge.away[0] <= cube.value)
         and _answered(judge, cube)
     ]  # fmt: skip
-    rng, whole = np.random.default_rng(seed), sum(4 if kind == PLAY else 2 for _, kind, _ in groups)
+    rng = np.random.default_rng(seed)
+    whole = sum(4 if kind == PLAY else 2 for _, kind, _ in groups)
     if not groups:
         raise NotCoveredError(f"the table answers no questions of the kinds {', '.join(kinds)}")
     parts = []
@@ -226,7 +239,8 @@ def from_table(
         us, them = draw(judge, wanted * (8 if kind == PLAY or outside else 1) + 50, rng)
         if outside:
             far = [board.unrank_array(side, judge.points)[:, 6:].any(axis=1) for side in (us, them)]
-            us, them = us[far[0] | far[1]], them[far[0] | far[1]]
+            us = us[far[0] | far[1]]
+            them = them[far[0] | far[1]]
         dice = np.sort(rng.integers(1, 7, (len(us), 2)))[:, ::-1] if kind == PLAY else None
         made = part(judge, kind, cube, us, them, dice, **texts)
         parts.append(made.part(np.flatnonzero(np.diff(made.starts) > 1)[:wanted]))
@@ -262,7 +276,8 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
     error : beyond the limit doubles, takes and equities are played out to this standard error, as equities of the
     cube at hand, and 99 % of them are right within what the set states. 0: they are left out, as plays always are.
     """
-    met, parts = mets.load(), list[Exam]()
+    met = mets.load()
+    parts = list[Exam]()
 
     @lru_cache(1)  # doubles and takes of one position follow one another
     def answer(position: Position, score: Score | None) -> Any:
@@ -281,14 +296,16 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
         owner = state.owner if state.cube_in_use else "none"
         cube = (state.crawford, state.cube_value, state.owner, 0, state.cube_in_use)
         score = None if state.away is None else Score(state.away, met, *cube)
-        known, off = answer(state.position, score), 0.0
+        known = answer(state.position, score)
+        off = 0.0
         if known is None and error and kind != PLAY:
             worths, off = _played(kind, state, owner, played(replace(state, doubled=False), score), score)
         else:
             worths = {} if known is None else _worths(kind, state, owner, known)
         if len(worths) < 2:
             continue
-        us, them = state.position.us, state.position.them
+        us = state.position.us
+        them = state.position.them
         points = max(6, us.highest, them.highest)
         row = sets.rows_of(
             1, points, kind=kind, us=us.padded(points), them=them.padded(points), dice=state.dice or 0,
@@ -305,14 +322,16 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
     """What a question's answers are worth, of a play by the sides it leads to; empty where nobody may double."""
-    money, column = state.money, "cubeless" if owner == "none" else owner
+    money = state.money
+    column = "cubeless" if owner == "none" else owner
     if kind == PLAY:
         dice = state.dice or (1, 1)
         return dict(known.values(*dice, known.column(column)) if money else known.plays(*dice))
     if money:
         win = (1 + known.equity("cubeless")) / 2
         return _actions(kind, state, owner, known.equity(column), 2 * known.equity("opponent"), 1.0, win)
-    mwc, win = known.cube.mwc, known.cube.cubeless_win
+    mwc = known.cube.mwc
+    win = known.cube.cubeless_win
     return _actions(kind, state, owner, mwc.no_double, mwc.double_take, mwc.double_pass, win)
 
 
@@ -322,9 +341,14 @@ def _played(
     """The same by play-outs, and by how much a difference of two of them may be off."""
     if score is None:
         rolling = found.cubeless if owner == "none" else getattr(found, owner)
-        taken, times, passed = found.opponent, 2, 1.0
+        taken = found.opponent
+        times = 2
+        passed = 1.0
     else:
-        rolling, taken, times, passed = found.no_double, found.double_take, 1, score.ends[1]
+        rolling = found.no_double
+        taken = found.double_take
+        times = 1
+        passed = score.ends[1]
     win = None if found.cubeless is None else (1 + found.cubeless.value) / 2
     doubled = None if taken is None else times * taken.value
     off = sum(k * (one.high - one.low) / 2 for k, one in ((1, rolling), (times, taken)) if one is not None)
@@ -352,7 +376,8 @@ def _side(rng: Rng, chequers: int, points: int, least: int = 1) -> Side:
 def _trap_positions(rng: Rng, each: int) -> Iterator[tuple[tuple[int, ...], str, Position, dict[str, Any]]]:
     """(kinds of question, stratum, position, more of the state)."""
     for k in range(each):
-        fifteen, other = _side(rng, 15, 3), _side(rng, int(rng.choice([1, 2, 3, 8, 15])), 3)
+        fifteen = _side(rng, 15, 3)
+        other = _side(rng, int(rng.choice([1, 2, 3, 8, 15])), 3)
         away = None if k % 5 else (int(rng.integers(2, 6)), int(rng.integers(2, 6)))
         kinds = (PLAY, (DOUBLE, TAKE, EQUITY)[k % 3])
         yield kinds, "fifteen chequers", Position(*(fifteen, other)[:: 1 if k % 2 else -1]), {"away": away}
@@ -394,7 +419,8 @@ def of_matches(names: Iterable[str]) -> Iterable[Asked]:
         with suppress(BgfmtError):
             held = matches.read(name)
         for one in (one for match in held for one in decisions(match)):
-            state, position = one.state, one.state.position
+            state = one.state
+            position = one.state.position
             if one.kind in kinds and not (position.contact or position.us.bar or position.them.bar):
                 plain = GameState.of(
                     position, state.dice, cube=state.owner, cube_value=state.cube_value, away=state.away,
@@ -409,7 +435,8 @@ def of_matches(names: Iterable[str]) -> Iterable[Asked]:
 def races(rng: Rng, count: int) -> Iterable[Asked]:
     """Doubles, takes and equities of 12 to 15 chequers a side within ten points, the other up to a fifth behind."""
     for k in range(count // 3):
-        us, them = _side(rng, int(rng.integers(12, 16)), 10), Side()
+        us = _side(rng, int(rng.integers(12, 16)), 10)
+        them = Side()
         while not us.pips <= them.pips <= 1.2 * us.pips:
             them = _side(rng, int(rng.integers(12, 16)), 10)
         facts: dict[str, Any] = {"away": SCORES[k // 3 % len(SCORES)]} if k % 3 == 2 else {"jacoby": False}
@@ -451,7 +478,8 @@ def _close(count: int, seed: int) -> Exam:
 
 def _differences(count: int, seed: int) -> Exam:
     """Positions of one to six chequers, won in 12 to 93 % without a cube, at `SCORES` with cubes of 1, 2 and 4."""
-    rng, parts = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    parts = []
     sides = [
         np.array([board.rank(_side(rng, int(n), 6).padded(6)) for n in rng.integers(1, 7, 8 * count)])
         for _ in "ab"

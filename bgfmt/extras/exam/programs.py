@@ -43,7 +43,8 @@ class Lines(Candidate):
     A program that ends, or has not answered in time, is started anew for the next question.
     """
 
-    threads, timeout = True, 10.0
+    threads = True
+    timeout = 10.0
     talk: Talk | None = None
 
     def __init__(self, command: str) -> None:
@@ -137,7 +138,8 @@ class Ubgi(Lines):
 class External(Candidate):
     """A server of gnubg's external player protocol at HOST:PORT, such as gnubg after `external 127.0.0.1:PORT`."""
 
-    threads, file = True, cast(Any, None)
+    threads = True
+    file = cast(Any, None)
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -146,7 +148,8 @@ class External(Candidate):
         self.address = host or "127.0.0.1", int(port)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        text, numbers = fibs(told(question)), question.kind == "equity"
+        text = fibs(told(question))
+        numbers = question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
         asked = f"evaluation fibsboard {text} plies 0 {cubeful}" if numbers else f"{text} {rules}"
@@ -266,7 +269,8 @@ class Gnubg(Lines):
         found = shutil.which(words.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
             raise CapabilityError("gnubg: no program of that name is installed")
-        self.command, self.options = [found, "-t", "-q", "-r"], words
+        self.command = [found, "-t", "-q", "-r"]
+        self.options = words
         self.begin()
 
     def start(self) -> Talk:
@@ -313,8 +317,11 @@ class PyGnubg(Candidate):
         return self.gnubg.evaluate(sides, info, self.context)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        us, them, (mine, other) = question.us, question.them, question.away or (0, 0)
-        length, play = max(mine, other), question.kind == "play"
+        us = question.us
+        them = question.them
+        (mine, other) = question.away or (0, 0)
+        length = max(mine, other)
+        play = question.kind == "play"
         scores = length - mine, length - other  # the other side first, which is on roll after a play
         info = self.gnubg.cubeinfo(1, -1, 1, length, scores, int(question.crawford), 0)
         if play:
@@ -340,7 +347,8 @@ class Bgsage(Candidate):
     def reply(self, question: Question) -> object:  # type: ignore[override]
         if question.owner == "none" and question.kind != "equity":
             raise Failure(REFUSED, "it plays with a cube")
-        us, them = question.us, question.them
+        us = question.us
+        them = question.them
         points = [0, *us, *(0,) * (24 - len(us)), 0]
         for point, many in enumerate(them, 1):
             points[25 - point] -= many

@@ -25,7 +25,8 @@ BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
 
 def groups(judged: Judged) -> dict[str, dict[str, Array]]:
     """(N,) bool of the questions of each group, by what they are grouped by."""
-    exam, scores = judged.exam, {"money": ~judged.match}
+    exam = judged.exam
+    scores = {"money": ~judged.match}
     most = np.maximum(exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int))
     at = np.column_stack([exam.away, exam.crawford])
     for a, b, crawford in np.unique(at[judged.match], axis=0).tolist():
@@ -95,21 +96,27 @@ def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
 
 def case(judged: Judged, number: int) -> dict[str, Any]:
     """One decision in words."""
-    exam, answers = judged.exam, judged.answers
+    exam = judged.exam
+    answers = judged.answers
     question = exam.questions(np.array([number]))[0]
-    worths, choice = exam.of(number), int(answers.choice[number])
+    worths = exam.of(number)
+    choice = int(answers.choice[number])
     if exam.kind[number] == PLAY:
         assert question.dice is not None
         legal = legal_plays(question.position, *question.dice)
         named = {play.result.us.padded(exam.points): str(play) for play in legal}
         names = [named.get(play, "") for play in question.plays]
-        did, best = names[choice], names[int(worths.argmax())]
+        did = names[choice]
+        best = names[int(worths.argmax())]
     else:
         rolling, taken, passed, beaver = worths.tolist()
-        words, ranked = ["pass", "take", "beaver"], [-passed, -taken, -beaver]
+        words = ["pass", "take", "beaver"]
+        ranked = [-passed, -taken, -beaver]
         if exam.kind[number] == DOUBLE:
-            words, ranked = ["roll", "double"], [rolling, np.nanmin([taken, passed, beaver])]
-        did, best = words[choice], words[int(np.nanargmax(ranked))]
+            words = ["roll", "double"]
+            ranked = [rolling, np.nanmin([taken, passed, beaver])]
+        did = words[choice]
+        best = words[int(np.nanargmax(ranked))]
     return {
         "number": number, "question": str(question), "kind": question.kind, "position_id": question.position.id,
         "did": did, "best": best, "loss": float(judged.loss[number]), "equity_lost": float(judged.equity[number]),
@@ -174,7 +181,8 @@ class Report:
     """One judged engine, or two side by side, with the dearest decisions of each, `most` of them."""
 
     def __init__(self, judged: list[Judged], most: int) -> None:
-        self.judged, self.told = judged, [as_dict(one, most) for one in judged]
+        self.judged = judged
+        self.told = [as_dict(one, most) for one in judged]
         self.paired = paired(*judged) if len(judged) == 2 else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -224,7 +232,8 @@ def _number(error: float | None) -> str:
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
     """Figures by heading."""
-    points, mwc = row["points_lost"], row["mwc_lost"]
+    points = row["points_lost"]
+    mwc = row["mwc_lost"]
     return {
         "decisions": f"{row['decisions']:,}", "wrong": f"{row['wrong']:,}",
         "best": f"{100 * (1 - row['wrong_share']):.2f} %", "equity lost": f"{row['equity_lost']:.6f}",
@@ -245,7 +254,9 @@ def _given(told: dict[str, Any]) -> str:
 
 def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
     """The report as text."""
-    exam, every, seconds = told["set"], told["all"], told["seconds"]
+    exam = told["set"]
+    every = told["all"]
+    seconds = told["seconds"]
     yield f"{told['engine']}: {exam['name'] or 'a set'}, {exam['questions']:,} questions ({exam['digest'][:12]})"
     yield f"  {exam['purpose'] or exam['origin']}"
     yield f"  {_given(told)}"

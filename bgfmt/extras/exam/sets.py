@@ -191,7 +191,8 @@ class Exam:
     def worths_of(self, *kinds: int) -> Array:
         """(N, 4), of equities (N, 2), the worths of questions of some kinds, not a number elsewhere."""
         width = WORTHS[kinds[0]]
-        out, rows = np.full((len(self), width), np.nan), np.flatnonzero(np.isin(self.kind, kinds))
+        out = np.full((len(self), width), np.nan)
+        rows = np.flatnonzero(np.isin(self.kind, kinds))
         out[rows] = self.worths[self.starts[rows][:, None] + np.arange(width)]
         return out
 
@@ -238,7 +239,8 @@ def joined(parts: list[Exam], **changes: Any) -> Exam:
     """Sets one after another; strata of one name become one. What they are called is that of the first."""
     points = max(part.points for part in parts)
     strata = tuple(dict.fromkeys(name for part in parts for name in part.strata))
-    rows, boards = [], []
+    rows = []
+    boards = []
     for one in parts:
         wide = ((0, 0), (0, points - one.points))
         columns = {name: one.rows[name] for name in one.rows.dtype.names or ()}

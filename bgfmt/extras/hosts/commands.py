@@ -27,7 +27,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def _where_options(function: F) -> F:
     """`--user`, `--dir`, `--host`: what `_place` takes."""
-    hosts, folder = click.Choice(list(HOSTS)), click.Path(file_okay=False)
+    hosts = click.Choice(list(HOSTS))
+    folder = click.Path(file_okay=False)
     host = click.option("--host", type=hosts, help="Which program (default: the one found here).")
     here = click.option("--dir", "folder", metavar="DIR", type=folder, help="This folder instead.")
     user = click.option("--user", is_flag=True, help="A private folder of yours; needs no root.")
@@ -148,7 +149,9 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
       bgfmt gnubg where
     """
     place = _place(**where)
-    bad, slots, lines = _finish(place), dict[str, Any](), [HOSTS[place.host]]
+    bad = _finish(place)
+    slots = dict[str, Any]()
+    lines = [HOSTS[place.host]]
     for slot, path, exam, ours in gnubg_slots.installed(place, until=until):
         wrong = exam is not None and slot not in (exam.slots or (slot,))
         bad |= wrong or not (exam is None or exam.ok)

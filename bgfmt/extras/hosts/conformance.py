@@ -20,7 +20,9 @@ from bgfmt.game.identifiers import from_gnubg_id, from_xgid, position_id
 from bgfmt.game.moves import BAR, OFF, legal_plays
 from bgfmt.game.state import GameState
 
-START, ANSWER = 30.0, 10.0  # seconds that a program may take to begin and to its first play, and to answer
+# seconds that a program may take to begin and to its first play, and to answer
+START = 30.0
+ANSWER = 10.0
 LONGEST = 1 << 20
 REFUSALS = ("not_covered", "unsupported_feature")
 TOLD = 400  # bytes of what a program has said on standard error that are kept
@@ -214,7 +216,8 @@ def _info(answers: list[str]) -> str:
 
 def corpus() -> Iterator[Case]:
     """All cases, level by level; of what is said `;` ends a line."""
-    ready, doubling = _words("readyok"), _words("bestcube double", "bestcube nodouble")
+    ready = _words("readyok")
+    doubling = _words("bestcube double", "bestcube nodouble")
     yield Case(0, "handshake", "ubgi", _handshake)
     yield Case(0, "isready", "isready", ready)
     states = {f"play {text} {a}{b}": GameState.parse(text).rolled((a, b)) for text, (a, b) in PLAYS}
@@ -222,7 +225,8 @@ def corpus() -> Iterator[Case]:
         high, low = state.dice or (0, 0)
         said = f"position gnubgid {position_id(state.position)};dice {high} {low};go role chequer"
         yield Case(0, name, said, _play(state))
-    race, at_score = f"position gnubgid {RACE}", f"newsession length 5;score 3 1;position gnubgid {RACE}"
+    race = f"position gnubgid {RACE}"
+    at_score = f"newsession length 5;score 3 1;position gnubgid {RACE}"
     yield Case(0, "unknown command", "frobnicate 1 2", _ignored)
     yield Case(0, "bad position", f"{race};dice 2 1;position gnubgid ????;go role chequer", _error)
     for dice in ("7 1", "0 3", "-1 2", "6", "6 1 1", "x y"):
@@ -234,7 +238,8 @@ def corpus() -> Iterator[Case]:
     yield Case(1, "take", f"{doubled};go role cube", _words("bestcube take", "bestcube drop"))
     yield Case(1, "new session", "newsession length 5;isready", _silent)
     yield Case(1, "cube at a score", f"{at_score};go role cube", doubling)
-    none, owned = _words("bestcube nodouble"), f"{at_score};cube 2 opponent;go role cube"
+    none = _words("bestcube nodouble")
+    owned = f"{at_score};cube 2 opponent;go role cube"
     yield Case(1, "no double of the other's cube", owned, none)
     crawford = f"newsession length 5;score 4 1;crawford on;{race};go role cube"
     yield Case(1, "no double in the Crawford game", crawford, none)
@@ -257,7 +262,9 @@ def check(command: str) -> list[Outcome]:
     words = shlex.split(command)
     if not words:
         raise CapabilityError("--check: which command?")
-    outcomes, talk, limit = list[Outcome](), Talk(words), START
+    outcomes = list[Outcome]()
+    talk = Talk(words)
+    limit = START
     try:
         for case in corpus():
             try:
@@ -294,7 +301,8 @@ def _outcome(case: Case, answers: list[str]) -> Outcome:
 
 def _asked(talk: Talk, case: Case, limit: float) -> list[str]:
     """The answers to a case within `limit` seconds: all lines up to the answer of an `isready` said after it."""
-    answers, until = list[str](), time.monotonic() + limit
+    answers = list[str]()
+    until = time.monotonic() + limit
     said = [*case.said.split(";"), "isready"]
     for line in said:
         talk.say(line)

@@ -45,7 +45,8 @@ class Player:
     """
 
     def __init__(self, advisor: Decider, *, resign: bool = False) -> None:
-        self.advisor, self.resign = advisor, resign
+        self.advisor = advisor
+        self.resign = resign
 
     def answer(self, state: GameState) -> Reply:
         """The answer to a question. PositionError for a position that cannot be, NotCoveredError if refused."""
@@ -62,7 +63,8 @@ class Player:
 
     def play_on(self, state: GameState) -> Reply:
         """The answer to a question without a resignation."""
-        decision, left = self.advisor.decide(state), None
+        decision = self.advisor.decide(state)
+        left = None
         if decision.act == "play":
             result = state.position if decision.play is None else decision.play.result
             left = result.us if isinstance(result, Position) else result
@@ -120,7 +122,8 @@ class Session:
         if state.kind == "cube":
             self._offered = state.position
         elif state.kind == "play":
-            self._offered, self._left = None, answer.left if state.may_double else None
+            self._offered = None
+            self._left = answer.left if state.may_double else None
         if self.log is not None:
             names = " v ".join(printable(state.names[k], 30) for k in (state.turn, 1 - state.turn))
             words = f"{state.position} {state.kind} {state.dice or (0, 0)}"

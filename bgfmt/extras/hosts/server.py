@@ -61,7 +61,8 @@ class Server:
 
         `ready` is called with the port once connections are taken.
         """
-        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
         files = system.allow_files(self.connections + 2 * BACKLOG)
         spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
@@ -116,14 +117,16 @@ class Server:
                 writer.close()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
-        session, loop = connection.session, asyncio.get_running_loop()
+        session = connection.session
+        loop = asyncio.get_running_loop()
         while not session.closing and session.mistakes < MISTAKES:
             try:
                 line = await self._line(reader)
             except asyncio.LimitOverrunError:
                 await self._send(connection, external.error_line(f"a line of more than {LINE} bytes"))
                 return
-            connection.last, text = time.monotonic(), line.decode("utf-8", "replace")
+            connection.last = time.monotonic()
+            text = line.decode("utf-8", "replace")
             if self._pool is None:
                 answer = session.reply(text)
             else:

@@ -32,7 +32,8 @@ class Engine:
     """The state of one conversation, answered by an adviser, or by an engine of that `name`."""
 
     def __init__(self, advisor: Decider, name: str = "") -> None:
-        self.advisor, self.name = advisor, name
+        self.advisor = advisor
+        self.name = name
         self.state: GameState | None = None
         self.session: dict[str, Any] = {}  # what positions are asked with that do not say it themselves
         self.info = self.over = False
@@ -84,7 +85,8 @@ class Engine:
 
     def do_newsession(self, words: list[str]) -> list[str]:
         said = _matched(r"(?:length (\d{1,2}))?", words, "newsession or newsession length N", re.IGNORECASE)
-        self.state, self.session = None, {"length": int(said[1])} if said[1] else {}
+        self.state = None
+        self.session = {"length": int(said[1])} if said[1] else {}
         return []
 
     def do_score(self, words: list[str]) -> list[str]:
@@ -120,7 +122,8 @@ class Engine:
                 match = self.advisor.cube(state).match
                 assert match is not None
                 return [f"eval mwc {match.mwc.best!r} equity {match.emg.best!r}"]
-            equities, best = self.advisor.equities(state), self.advisor.cube(state).best
+            equities = self.advisor.equities(state)
+            best = self.advisor.cube(state).best
         win = "" if equities.win is None else f" win {float(equities.win)!r}"
         return [f"eval{win} cubeless {float(equities.cubeless)!r} equity {float(best)!r}"]
 
@@ -137,7 +140,8 @@ class Engine:
 
     def _placed(self, state: GameState) -> GameState:
         """A position with what the session says of score and cube."""
-        length, (mine, other) = self.session.get("length", 0), self.session.get("score", (0, 0))
+        length = self.session.get("length", 0)
+        (mine, other) = self.session.get("score", (0, 0))
         if length and max(mine, other) >= length:
             raise Refused(f"no match to {length} stands at {mine} to {other}")
         value, owner = self.session.get("cube", (1, "centered"))
@@ -154,7 +158,8 @@ class Engine:
         readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
         if len(words) < 2 or words[0].lower() not in readers:
             raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
-        self.state, text = None, " ".join(words[1:])
+        self.state = None
+        text = " ".join(words[1:])
         state = readers[words[0].lower()](text)
         alone = words[0].lower() == "gnubgid" and ":" not in text and len(words) == 2
         self.state = self._placed(state) if alone and self.session else state

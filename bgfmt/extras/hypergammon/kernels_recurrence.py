@@ -22,7 +22,11 @@ PLACES = 25
 OPEN = 24  # the blocked landing of a side that blocks none
 ROLLS = 21
 NUMBERS = 10
-ILLEGAL, OVER, CONTACT, RACE = 0, 1, 2, 3  # classes of records
+# classes of records
+ILLEGAL = 0
+OVER = 1
+CONTACT = 2
+RACE = 3
 MOST_PLAYS = 4096
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
 TOGETHER = 32  # columns of a row that are made together: near rows look at the same records
@@ -81,14 +85,17 @@ SWEEPING64 = (
 def list_side(board: Array, terms: Array, ends: Array) -> Any:
     """(after, landed) of the plays of a side of 25 counts, in makehyper's order, those of a roll each once; ends
     (25 * 21,) takes where the plays of a roll end."""
-    after, landed = np.empty(1 << 14, np.uint16), np.empty(1 << 14, np.uint32)
+    after = np.empty(1 << 14, np.uint16)
+    landed = np.empty(1 << 14, np.uint32)
     used = at = 0
     for blocked in range(PLACES):
         for high in range(1, 7):
             for low in range(1, high + 1):
                 if used + MOST_PLAYS > len(after):
-                    after, landed = np.concatenate((after, after)), np.concatenate((landed, landed))
-                state, double = np.zeros(3, np.int64), high == low
+                    after = np.concatenate((after, after))
+                    landed = np.concatenate((landed, landed))
+                state = np.zeros(3, np.int64)
+                double = high == low
                 for order in range(1 if double else 2):
                     dice = np.full(4 if double else 2, high)
                     dice[1 - order] = low
@@ -107,9 +114,12 @@ def list_order(
 
     state : how many plays are listed, and the dice and pips that they use: the most.
     """
-    u, many = board.copy(), len(dice)
-    source, first = np.full(many + 1, BAR + 1), np.full(many + 1, BAR)
-    masks, pips = np.zeros(many + 1, np.int64), np.zeros(many + 1, np.int64)
+    u = board.copy()
+    many = len(dice)
+    source = np.full(many + 1, BAR + 1)
+    first = np.full(many + 1, BAR)
+    masks = np.zeros(many + 1, np.int64)
+    pips = np.zeros(many + 1, np.int64)
     goes_on = np.zeros(many + 1, np.bool_)
     depth = 0
     while True:
@@ -120,14 +130,17 @@ def list_order(
                 i -= 1
         if i >= 0:
             k = i - dice[depth]
-            source[depth], goes_on[depth] = i, True
+            source[depth] = i
+            goes_on[depth] = True
             u[i] -= 1
-            masks[depth + 1], pips[depth + 1] = masks[depth], pips[depth] + dice[depth]
+            masks[depth + 1] = masks[depth]
+            pips[depth + 1] = pips[depth] + dice[depth]
             if k >= 0:
                 u[k] += 1
                 masks[depth + 1] |= 1 << k
             depth += 1
-            source[depth], goes_on[depth] = BAR + 1, False
+            source[depth] = BAR + 1
+            goes_on[depth] = False
             first[depth] = i if many == 4 and i < BAR else BAR
             continue
         if depth and not goes_on[depth]:
@@ -162,7 +175,9 @@ def add_play(
     if used < state[1] or pips < state[2]:
         return
     if used > state[1] or pips > state[2]:
-        state[0], state[1], state[2] = 0, used, pips
+        state[0] = 0
+        state[1] = used
+        state[2] = pips
     number = above = seen = 0
     for k in range(PLACES):
         above += u[PLACES - 1 - k]
@@ -172,7 +187,8 @@ def add_play(
             seen = SEEN
             if landed[p] & (SEEN - 1) == mask:
                 return
-    after[state[0]], landed[state[0]] = number, mask | seen
+    after[state[0]] = number
+    landed[state[0]] = mask | seen
     state[0] += 1
 
 
@@ -243,10 +259,17 @@ def finish(total: Array, divide: bool) -> None:
 @njit()
 def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
     """total = one step for record [r, c], not over, from the numbers as they stand."""
-    lists, turned = state.lists, state.turned
-    starts, after, landed, hit = lists.starts, lists.after, lists.landed, lists.hit[c]
-    n, blots = len(lists.blocked), lists.blots[c]
-    one, two, three = lists.met[c, 0], lists.met[c, 1], lists.met[c, 2]
+    lists = state.lists
+    turned = state.turned
+    starts = lists.starts
+    after = lists.after
+    landed = lists.landed
+    hit = lists.hit[c]
+    n = len(lists.blocked)
+    blots = lists.blots[c]
+    one = lists.met[c, 0]
+    two = lists.met[c, 1]
+    three = lists.met[c, 2]
     roll = (r * PLACES + lists.blocked[c]) * ROLLS
     once = turned.dtype.type(1)
     total[:] = 0
@@ -266,16 +289,24 @@ def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
                 bits = (mask >> one & 1) | (mask >> two & 1) << 1 | (mask >> three & 1) << 2
                 at = np.int64(after[p]) * n + hit[bits]
                 if turned[at, 5] >= e5:  # among equal ones the last play gives the chances
-                    e5, chosen = turned[at, 5], at
-                e6, e7, e8, e9 = (
-                    max(e6, turned[at, 6]), max(e7, turned[at, 7]), max(e8, turned[at, 8]), max(e9, turned[at, 9]),
-                )  # fmt: skip
+                    e5 = turned[at, 5]
+                    chosen = at
+                e6 = max(e6, turned[at, 6])
+                e7 = max(e7, turned[at, 7])
+                e8 = max(e8, turned[at, 8])
+                e9 = max(e9, turned[at, 9])
             if starts[roll] == starts[roll + 1]:
-                e5, e6, e7 = turned[chosen, 5], turned[chosen, 6], turned[chosen, 7]
-                e8, e9 = turned[chosen, 8], turned[chosen, 9]
+                e5 = turned[chosen, 5]
+                e6 = turned[chosen, 6]
+                e7 = turned[chosen, 7]
+                e8 = turned[chosen, 8]
+                e9 = turned[chosen, 9]
                 if not state.stay:  # each equity by itself, as if the cube did not change hands
                     x = state.values[c * n + r]
-                    e6, e7, e8, e9 = -x[6], -x[7], -x[8], -x[9]
+                    e6 = -x[6]
+                    e7 = -x[7]
+                    e8 = -x[8]
+                    e9 = -x[9]
             weight = once if high == low else once + once
             for k in range(5):
                 total[k] += weight * turned[chosen, k]
@@ -294,17 +325,23 @@ def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high
 
     Which of almost equal plays a program saw as best is not to be had from rounded numbers.
     """
-    lists, turned = state.lists, state.turned
-    n, met = len(lists.blocked), lists.met[c]
-    low[:], high[:] = 0, 0
-    least, most = np.empty(5, turned.dtype), np.empty(5, turned.dtype)
+    lists = state.lists
+    turned = state.turned
+    n = len(lists.blocked)
+    met = lists.met[c]
+    low[:] = 0
+    high[:] = 0
+    least = np.empty(5, turned.dtype)
+    most = np.empty(5, turned.dtype)
     roll = (r * PLACES + lists.blocked[c]) * ROLLS
     for a in range(6):
         for b in range(a + 1):
-            best, some = turned.dtype.type(LEAST), 0
+            best = turned.dtype.type(LEAST)
+            some = 0
             for look in range(2):  # at the best play, then at those near it
                 for p in range(lists.starts[roll], lists.starts[roll + 1]):
-                    mask, bits = np.int64(lists.landed[p]), 0
+                    mask = np.int64(lists.landed[p])
+                    bits = 0
                     for k in range(3):
                         bits |= (mask >> met[k] & 1) << k
                     g = turned[np.int64(lists.after[p]) * n + lists.hit[c, bits]]
@@ -331,7 +368,8 @@ def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
 
     Returns the greatest change of a number in a record that is iterated.
     """
-    values, kinds = state.values, state.kinds
+    values = state.values
+    kinds = state.kinds
     n = len(state.lists.blocked)
     total = np.zeros(NUMBERS, values.dtype)
     most = values.dtype.type(0)
@@ -362,18 +400,23 @@ def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array
     right : (m, 10), what the step gives; off : (m,), the greatest difference to what is stored, of an equity (the
     cubeless one too, which follows from the chances) or of a chance from where `chances_within` allows it.
     """
-    n, values = len(state.lists.blocked), state.values
+    n = len(state.lists.blocked)
+    values = state.values
     total = np.zeros(NUMBERS, values.dtype)
-    low, high = np.zeros(5, values.dtype), np.zeros(5, values.dtype)
+    low = np.zeros(5, values.dtype)
+    high = np.zeros(5, values.dtype)
     for i in range(len(which)):
         x = which[i]
-        r, c, kind = x // n, x % n, state.kinds[x]
+        r = x // n
+        c = x % n
+        kind = state.kinds[x]
         total[:] = 0
         if kind == OVER:
             total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
         elif kind != ILLEGAL:
             make_record(r, c, state, total)
-        low[:], high[:] = total[:5], total[:5]
+        low[:] = total[:5]
+        high[:] = total[:5]
         if kind >= CONTACT:
             chances_within(r, c, state, slack, low, high)
         most = values.dtype.type(0)

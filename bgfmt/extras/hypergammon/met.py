@@ -49,7 +49,8 @@ class Wins:
 
     def mean(self, of: Callable[[int], float]) -> float:
         """The mean of `of(points)` over a win with the cube at 1."""
-        single, double = 1 - self.gammon, self.gammon - self.backgammon
+        single = 1 - self.gammon
+        double = self.gammon - self.backgammon
         return single * of(1) + double * of(2) + self.backgammon * of(3)
 
 
@@ -108,8 +109,10 @@ class _Modelled(Making):
 
     def cash_point(self, away: int, other: int, cube: int) -> float:
         """The chance from which the other side passes a double of the side that needs `away`."""
-        passed, take = self.at(away - cube, other), self.owned(other, away, 2 * cube)
-        low, high = 0.0, 1.0
+        passed = self.at(away - cube, other)
+        take = self.owned(other, away, 2 * cube)
+        low = 0.0
+        high = 1.0
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             low, high = (low, middle) if 1 - take(1 - middle) >= passed else (middle, high)
@@ -117,8 +120,10 @@ class _Modelled(Making):
 
     def centered(self, away: int, other: int) -> float:
         """At the beginning of a game with the cube in the middle."""
-        high, low = self.cash_point(away, other, 1), 1 - self.cash_point(other, away, 1)
-        won, lost = self.at(away - 1, other), 1 - self.at(other - 1, away)
+        high = self.cash_point(away, other, 1)
+        low = 1 - self.cash_point(other, away, 1)
+        won = self.at(away - 1, other)
+        lost = 1 - self.at(other - 1, away)
         dead = self.dead(away, other, 1)(FAIR)
         if not low < FAIR < high:  # one side cashes at once
             return won if high <= FAIR else lost
@@ -138,7 +143,8 @@ def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = L
     if not 0 <= live <= 1:
         raise PositionError(f"the efficiency of a cube lies between 0 and 1, not at {live}")
     making = _Modelled(length, wins=wins, live=live)
-    post, pre = making.post, making.pre
+    post = making.post
+    pre = making.pre
     for away in range(2, length + 1):  # the cube at 2, owned by a side that needs one point
         post[away] = FAIR * wins.mean(lambda points, n=away: post.get(n - 2 * points, 1.0))  # type: ignore[misc]
     for away in range(2, length + 1):
@@ -241,7 +247,8 @@ def hypergammon_met(
     solver = HypergammonSolver(points, chequers, recipe="exact", sweeping=sweeping)
     check_output(path, force=force)
     make(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
-    name, kept = Path(path).stem, Path(f"{path}.scores")
+    name = Path(path).stem
+    kept = Path(f"{path}.scores")
     if exact:
         from bgfmt.extras.hypergammon.score import Scores
 

@@ -84,7 +84,8 @@ class Check:
         return told, search, next((end for end in ends if end is not None), None)
 
     def _run_again(self) -> Outcome:
-        (told, search, state), entries = self.searched(), len(self.stored)
+        (told, search, state) = self.searched()
+        entries = len(self.stored)
         if told.hopeless and self.work.tolerance is None:
             off = recurrence.off(self.stored[told.where], self.iteration.written(told.right))
             small = not told.fixed and bool(np.quantile(off, 0.99) < SMALL)

@@ -48,7 +48,8 @@ class Scores(Iterated):
     def __init__(self, chequers: int, threads: int | None = None) -> None:
         if chequers not in (1, 2, 3):
             raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
-        n, what = board.count(PLACES, chequers), f"match scores of hypergammon, {chequers} chequers"
+        n = board.count(PLACES, chequers)
+        what = f"match scores of hypergammon, {chequers} chequers"
         check_memory(n * n * (4 * MOST_COLUMNS + 2) * 8, what)
         super().__init__(chequers, thread_count(threads))
         self.start = Side(*(0,) * (PLACES - 1 - chequers), *(1,) * chequers).number(PLACES)
@@ -75,7 +76,8 @@ class Scores(Iterated):
         worth = np.zeros((2, self.n, self.n, len(kept)))
         for side in (0, 1):
             if self._first is not None:
-                win, lose = kept.won[side, :, 1], -kept.won[1 - side, :, 1]
+                win = kept.won[side, :, 1]
+                lose = -kept.won[1 - side, :, 1]
                 worth[side] = (win + lose) / 2 + (win - lose) / 2 * self._first[side]
             worth[side, 0] = kept.won[side][:, 1 + self.gammon + self.backgammon].T
         doubling = [tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (0, 1)]
@@ -95,8 +97,12 @@ class Scores(Iterated):
 
     def opening(self, worth: Array) -> Array:
         """(K,) values of player a before the opening roll: either side begins, by one of fifteen rolls."""
-        plays, sides, us = self.plays, self.sides, self.start
-        blocked, places, total = sides.blocked[us], sides.places[us], np.zeros(worth.shape[3])
+        plays = self.plays
+        sides = self.sides
+        us = self.start
+        blocked = sides.blocked[us]
+        places = sides.places[us]
+        total = np.zeros(worth.shape[3])
         for low, high in combinations(range(6), 2):
             roll = high * (high + 1) // 2 + low
             some = slice(plays.first[us, blocked, roll], plays.last[us, blocked, roll])
@@ -122,11 +128,18 @@ def step(
     doubling : what the side on roll may do in each of K columns, as `bgfmt.solver.columns.Doubling` of one side.
     """
     may, passed, source, add, times = doubling
-    first_play, last_play, landed, after = plays.first, plays.last, plays.landed, plays.after
-    hit, places = sides.hit, sides.places
+    first_play = plays.first
+    last_play = plays.last
+    landed = plays.landed
+    after = plays.after
+    hit = sides.hit
+    places = sides.places
     # the rolls are written out here: a kernel called for each of them takes ten times as long
-    n, k = len(worth), worth.shape[2]
-    total, best, changes = np.empty(k), np.empty(k), np.zeros(4)
+    n = len(worth)
+    k = worth.shape[2]
+    total = np.empty(k)
+    best = np.empty(k)
+    changes = np.zeros(4)
     for column in range(1, n, TOGETHER):
         for us in range(first, last):
             for them in range(column, min(n, column + TOGETHER)):
@@ -136,10 +149,13 @@ def step(
                 total[:] = 0.0
                 roll = 0
                 blocked = sides.blocked[them]
-                one, two, three = places[them, 0], places[them, 1], places[them, 2]
+                one = places[them, 0]
+                two = places[them, 1]
+                three = places[them, 2]
                 for high in range(6):
                     for low in range(high + 1):
-                        start, end = first_play[us, blocked, roll], last_play[us, blocked, roll]
+                        start = first_play[us, blocked, roll]
+                        end = last_play[us, blocked, roll]
                         if start == end:
                             for c in range(k):
                                 best[c] = worth[us, them, c]
@@ -149,7 +165,8 @@ def step(
                         for e in range(start, end):
                             mask = landed[e]
                             bits = (mask >> one & 1) | (mask >> two & 1) << 1 | (mask >> three & 1) << 2
-                            a, h = after[e], hit[them, bits]
+                            a = after[e]
+                            h = hit[them, bits]
                             for c in range(k):
                                 best[c] = max(best[c], worth[a, h, c])
                         weight = 1.0 if high == low else 2.0

@@ -28,9 +28,12 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     numbers = np.arange(len(stored)) if which is None else which
     if request.progress is not None:
         request.progress(len(numbers), len(numbers))
-    ours, rule, scale = stored[numbers], right[numbers], 1
+    ours = stored[numbers]
+    rule = right[numbers]
+    scale = 1
     if not table.exact:
-        rule, scale = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule), MILLION
+        rule = np.copysign(np.floor(np.abs(rule) * MILLION + 0.5), rule)
+        scale = MILLION
     with np.errstate(invalid="ignore"):
         gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
     differ = gap > 0
@@ -39,8 +42,10 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     bad = np.flatnonzero(differ.any(axis=1))
     findings = []
     for k in bad[:KEPT].tolist():
-        number, column = int(numbers[k]), int(gap[k].argmax())
-        found, expected = ours[k, column] / scale, rule[k, column] / scale
+        number = int(numbers[k])
+        column = int(gap[k].argmax())
+        found = ours[k, column] / scale
+        expected = rule[k, column] / scale
         findings.append(request.entry(table, number, found, expected, table.columns[-1].unit, ("", column)))
     name, rounding = ("exact", -np.inf) if table.exact else (recipe, 1.0)
     largest = float(gap.max(initial=0.0))

@@ -82,7 +82,8 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     ways_of: dict[tuple[int, ...], list[int]] = {}
     rows = np.zeros((len(ids), 1 + tables.ROLLS))
     for done, k in enumerate(order, 1):
-        side, ways = counts[k], [0] * (LONGEST + 2)
+        side = counts[k]
+        ways = [0] * (LONGEST + 2)
         if not any(side):
             ways[0] = 1
         else:

@@ -74,7 +74,8 @@ class Millionths(Table):
             places = np.searchsorted(self.ids, numbers).clip(max=self.positions - 1)
             outside = self.ids[places] != numbers
         if outside.any():
-            row, size = int(outside.argmax()), f"{self.points}x{self.chequers}"
+            row = int(outside.argmax())
+            size = f"{self.points}x{self.chequers}"
             raise NotCoveredError(f"row {row} is outside the {size} table")
         return places
 
@@ -83,7 +84,10 @@ class Millionths(Table):
 
 
 Domain = Literal["union", "intersection"]
-POINTS, MEN, PIPS, ROLLS = 6, 8, 25, 8
+POINTS = 6
+MEN = 8
+PIPS = 25
+ROLLS = 8
 #: most chequers of a side, by domain
 CHEQUERS: dict[Domain, int] = {"union": 15, "intersection": 8}
 NAMES = ("mean_rolls", *(f"chance_{n}" for n in range(1, ROLLS + 1)))
@@ -97,7 +101,8 @@ def domain_ids(domain: Domain) -> Integers:
     (4853, 1724)
     """
     counts = board.unrank_array(np.arange(board.count(POINTS, 15)), POINTS).astype(np.int64)
-    few, near = counts.sum(axis=1) <= MEN, counts @ np.arange(1, POINTS + 1) <= PIPS
+    few = counts.sum(axis=1) <= MEN
+    near = counts @ np.arange(1, POINTS + 1) <= PIPS
     ids = np.flatnonzero(few | near if domain == "union" else few & near)
     ids.setflags(write=False)
     return ids

@@ -85,10 +85,13 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
     FormatError, in one line, where it is not a match.
     """
     if isinstance(source, bytes):
-        data, name = source, name or "<bytes>"
+        data = source
+        name = name or "<bytes>"
     else:
-        data, name = content(source), name or os.path.basename(os.fspath(source))
-    name, data = printable(name), _plain(data)
+        data = content(source)
+        name = name or os.path.basename(os.fspath(source))
+    name = printable(name)
+    data = _plain(data)
     return map(checked, reader(data, name).read(data, name))
 
 

@@ -42,7 +42,8 @@ def recognise(data: bytes) -> bool:
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     """The one game of the text; what does not fit, a missing mark of a hit among it, is a problem of the game."""
     text = data[: LARGEST + 1].decode("utf-8", "replace")
-    white, black = WHITE.search(text), BLACK.search(text)
+    white = WHITE.search(text)
+    black = BLACK.search(text)
     if len(data) > LARGEST or not white or not black:
         raise FormatError(f"{name}: no game of White and Black of up to {LARGEST >> 20} MiB")
     players = (printable(white[1].strip()), printable(black[1].strip()))
@@ -50,7 +51,8 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     rules = Rules(jacoby=False, beavers=False)
     match = Match(players, rules=rules, headers=headers, format=NAME, unit="line")
     walk = GameWalk(match)
-    turn, resigned = 0, None
+    turn = 0
+    resigned = None
     for at, line in enumerate(text.splitlines(), 1):
         words = re.sub(r"\([^)]*\)", "", line).strip()
         entry = LINE.fullmatch(words)

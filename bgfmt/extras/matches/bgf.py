@@ -16,7 +16,8 @@ from bgfmt.extras.matches.walk import GameWalk, walked
 NAME = "bgf"
 LARGEST = 32 << 20  # of the document, unpacked
 LARGEST_JSON = 8 << 20  # which becomes objects all at once
-GREEN, RED = -1, 1
+GREEN = -1
+RED = 1
 HEADERS = ("event", "site", "date", "round", "title", "location", "transcriber")
 
 
@@ -90,7 +91,9 @@ class _Fields:
     def __init__(self, value: Any, name: str, what: str) -> None:
         if not isinstance(value, dict):
             raise FormatError(f"{name}: {what}: expected an object, found {type(value).__name__}")
-        self.value, self.name, self.what = value, name, what
+        self.value = value
+        self.name = name
+        self.what = what
 
     def bad(self, key: str, expected: str) -> FormatError:
         kind = type(self.value.get(key)).__name__
@@ -127,7 +130,8 @@ class _Fields:
 
 
 def _game(game: _Fields, match: Match, number: int) -> GameWalk:
-    scores, crawford = (game.number("scoreGreen", 0), game.number("scoreRed", 0)), game.flag("isCrawford")
+    scores = (game.number("scoreGreen", 0), game.number("scoreRed", 0))
+    crawford = game.flag("isCrawford")
     walk = GameWalk(match, number=number, scores=scores, crawford=bool(crawford))
     if isinstance(game.value.get("initial"), dict):
         _start(walk, _Fields(game.value["initial"], game.name, game.what))
@@ -155,7 +159,8 @@ def _start(walk: GameWalk, initial: _Fields) -> None:
 
 def _move(walk: GameWalk, move: _Fields, at: int) -> None:
     player = 0 if move.number("player") == GREEN else 1
-    red, green = move.number("red"), move.number("green")
+    red = move.number("red")
+    green = move.number("green")
     walk.opinion = _opinion(move.value, answers=green == 7 and red in (2, 3))
     actions = {1: walk.double, 2: walk.take, 3: walk.drop, 9: walk.resign}
     if green == 7 and red in actions:
@@ -172,15 +177,18 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
     """What the analysis says of a move; of an answer to a double all is seen by who answers."""
     try:
-        before, ply = move.get("equity") or {}, move.get("ply")
+        before = move.get("equity") or {}
+        ply = move.get("ply")
         level = f"{ply}-ply" if isinstance(ply, int) and 0 <= ply < 100 else ""
-        worth, mwc = before.get("cubeDecision") or {}, bool(before.get("useMatchEquity"))
+        worth = before.get("cubeDecision") or {}
+        mwc = bool(before.get("useMatchEquity"))
         cube = [float(worth.get(key, "nan")) for key in ("eqNoDouble", "eqDoubleTake")]
         if answers:
             cube = [mwc - number for number in cube]
         plays = []
         for one in move.get("moveAnalysis") or []:
-            hops, equity = one["move"], one["eq"]
+            hops = one["move"]
+            equity = one["eq"]
             pairs = zip(map(int, hops["from"]), map(int, hops["to"]), strict=True)
             ends = tuple((start, max(0, end)) for start, end in pairs if start >= 0)
             cubeful = (equity.get("cubeDecision") or {}).get("eqCubeFul", "nan")
@@ -207,7 +215,9 @@ class _Smile:
     def __init__(self, data: bytes, name: str) -> None:
         if not data.startswith(MAGIC) or len(data) < 4:
             raise FormatError(f"{name}: expected Smile, found {data[:4]!r}")
-        self.data, self.name, self.at = data, name, 4
+        self.data = data
+        self.name = name
+        self.at = 4
         self.keys: list[str] | None = [] if data[3] & 1 else None  # texts to which later bytes may refer
         self.strings: list[str] | None = [] if data[3] & 2 else None
         self.count = 0
@@ -309,7 +319,8 @@ class _Smile:
             return self.scalar(token)
         if depth >= DEPTH:
             raise self.bad(f"at most {DEPTH} levels")
-        array, fields = [], {}
+        array = []
+        fields = {}
         while (start := self.byte()) != (0xF9 if token == 0xF8 else 0xFB):
             if token == 0xF8:
                 array.append(self.value(start, depth + 1))

@@ -254,7 +254,8 @@ def _play(state: GameState, roll: str | None, played: str) -> Decision:
 def _cube(state: GameState, roll: str | None, did: str) -> Decision:
     if roll is not None:
         raise click.UsageError("a cube decision comes before the roll; --roll is for --played")
-    doubling, beaver = did in ("double", "no double"), did == "beaver"
+    doubling = did in ("double", "no double")
+    beaver = did == "beaver"
     pending = "the identifier says that a double is pending; judge the answer, --take or --pass"
     owned = "the side on roll may not double: the other side owns the cube"
     for wrong, why in (
@@ -270,7 +271,8 @@ def _cube(state: GameState, roll: str | None, did: str) -> Decision:
 
 
 def _lines(judgement: Judgement) -> list[str]:
-    decision, state = judgement.decision, judgement.decision.state
+    decision = judgement.decision
+    state = judgement.decision.state
     who = "The other side" if decision.player != state.turn else "The side on roll"
     more = asking.title(state)
     dice = f", roll {state.dice[0]}{state.dice[1]}" if state.dice else ""

@@ -43,7 +43,8 @@ class Decision:
 
 def state(match: Match, game: Game, record: Record) -> GameState:
     """The state of the match before a record."""
-    rules, board = match.rules, record.position
+    rules = match.rules
+    board = record.position
     return GameState(
         (board.us, board.them) if record.turn == 0 else (board.them, board.us),
         turn=record.turn,
@@ -69,10 +70,12 @@ def decisions(match: Match) -> Iterator[Decision]:
     """
     limit = match.rules.cube_limit or LARGEST_CUBE + 1
     for number, game in enumerate(match.games):
-        rolled, move = False, 1
+        rolled = False
+        move = 1
         before = ""  # the kind of the record before
         for at, record in enumerate(game.records):
-            now, kind = state(match, game, record), record.kind
+            now = state(match, game, record)
+            kind = record.kind
             more: dict[str, Any] = {"move": move, "opinion": record.opinion}
             if kind in ("play", "dance"):
                 may = now.may_double and record.cube < limit and (not now.away or now.away[0] > record.cube)

@@ -95,7 +95,8 @@ def _split(text: str) -> list[_Text]:
                     headers[header[1].strip()] = header[2].strip()
         elif (length := _LENGTH.match(line)) or _MONEY.match(line):
             if here.games:
-                here, pending = _Text(pending), {}
+                here = _Text(pending)
+                pending = {}
                 texts.append(here)
             here.length = int(length[1]) if length else 0
         elif game := _GAME.match(line):
@@ -122,7 +123,10 @@ def _match(text: _Text, name: str) -> Match:
         ("", ""), text.length, rules=_rules(headers, name), event=event, place=place, date=date, round=round_,
         headers=dict(text.headers), format=NAME, unit="line",
     )  # fmt: skip
-    walks, records, crawford_seen, scores = list[GameWalk](), 0, not match.rules.crawford, (0, 0)
+    walks = list[GameWalk]()
+    records = 0
+    crawford_seen = not match.rules.crawford
+    scores = (0, 0)
     for number, lines in text.games:
         at, heading = _heading(lines, match.players if walks else None, headers)
         names, scores, column = heading or (("", ""), scores, USUAL_COLUMN)
@@ -184,7 +188,8 @@ def _names(line: str, names: set[str]) -> _Heading | None:
     last = marks[-1]
     found: list[tuple[int, _Heading]] = []
     for mark in marks[:-1][-8:]:
-        left, right = _name(line[: mark.start()]), _name(line[mark.end() : last.start()])
+        left = _name(line[: mark.start()])
+        right = _name(line[mark.end() : last.start()])
         rest = line[mark.end() :]
         worth = 2 * sum(name.lower() in names for name in (left, right)) + rest.startswith(("  ", "\t"))
         found.append((worth, ((left, right), (int(mark[1]), int(last[1])), len(line) - len(rest.lstrip()))))
@@ -247,7 +252,9 @@ def _cells(line: str, begin: int, middle: int) -> list[_Cell]:
         kind = "dice" if dice else _KINDS[token["word"][:3].lower()]
         cell = _Cell(kind, int(begin + token.start() >= middle), dice, line[token.end() : end])
         if kind == "resign" and cells and cells[-1].kind == "dice" and cells[-1].text in (" ", "  "):
-            cells[-1].kind, cells[-1].text = "resign", cell.text  # rolled and conceded in one cell
+            # rolled and conceded in one cell
+            cells[-1].kind = "resign"
+            cells[-1].text = cell.text
         else:
             cells.append(cell)
     return cells
@@ -303,7 +310,8 @@ def _fibs_board(text: str, before: Position) -> Position:
     """
     numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
     mine, theirs = Counts.of(before)
-    best, distance = None, MOST_MOVED + 1
+    best = None
+    distance = MOST_MOVED + 1
     for begin in range(len(numbers) - BAR):
         points = numbers[begin : begin + BAR + 1]
         for counts in (points, points[::-1], [-n for n in points], [-n for n in reversed(points)]):
@@ -316,7 +324,8 @@ def _fibs_board(text: str, before: Position) -> Position:
             possible = sum(others) == sum(theirs) and all(map(ge, theirs[:BAR], others[:BAR]))
             apart = sum(abs(a - b) for a, b in zip(mine + theirs, after + others, strict=True))
             if possible and sum(after) <= sum(mine) and apart < distance:
-                best, distance = position, apart
+                best = position
+                distance = apart
     if best is None:
         raise PositionError("a play that is not recorded, and no board after it that can be read")
     return best

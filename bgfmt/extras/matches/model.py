@@ -267,7 +267,8 @@ def checked(match: Match) -> Match:
 
 def _disagreements(match: Match, game: Game, following: Game | None, jacoby: bool | None) -> list[str]:
     out = []
-    won, claim = outcome(game, jacoby), game.result if game.result and game.result.winner >= 0 else None
+    won = outcome(game, jacoby)
+    claim = game.result if game.result and game.result.winner >= 0 else None
     last = game.records[-1] if game.records else None
     if won is None and last is not None and last.kind == "resign":
         won = 1 - last.player, ()  # of points that are not said
@@ -287,7 +288,8 @@ def _disagreements(match: Match, game: Game, following: Game | None, jacoby: boo
         won = claim.winner, ()  # the points of a forfeit may be any
     if following is not None and following.number == game.number + 1 and won is not None:
         winner, points = won
-        before, scores = game.scores, following.scores
+        before = game.scores
+        scores = following.scores
         gained, lost = (scores[player] - before[player] for player in (winner, 1 - winner))
         if lost or gained not in (points or range(1, 1 << 30)):
             words = " or ".join(map(str, points)) or "the game"

@@ -93,7 +93,8 @@ def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
 
 
 def tell(walk: GameWalk, ply: Ply, at: int) -> None:
-    player, action = ply.player, ply.action
+    player = ply.player
+    action = ply.action
     if action <= 20:
         points = [(25 - (step & 31) if player == 0 else step & 31, step >> 5) for step in ply.steps]
         walk.roll(player, ROLLS[action], [(start, max(0, start - die)) for start, die in points], at)
@@ -195,7 +196,8 @@ def _first(source: Source, begin: int) -> Match:
     length, _, flags, *_ = header.unpack("<HBBHHBBIH8s", "the match header")
     players = (header.text(header.byte()), header.text(header.byte()))
     rules = Rules(bool(flags & 1), bool(flags & 2), bool(flags & 4))
-    match, walks = Match(players, length, rules=rules, format=NAME, unit="ply"), list[GameWalk]()
+    match = Match(players, length, rules=rules, format=NAME, unit="ply")
+    walks = list[GameWalk]()
     for number, chunk in enumerate(games, 1):
         walks.append(GameWalk(match, number=number, scores=_after(walks[-1]) if walks else (0, 0)))
         _first_game(chunk, walks[-1])
@@ -204,7 +206,8 @@ def _first(source: Source, begin: int) -> Match:
 
 def _after(walk: GameWalk) -> tuple[int, int]:
     """The score after a game, nobody past the length."""
-    out, most = list(walk.scores), walk.match.length or sys.maxsize
+    out = list(walk.scores)
+    most = walk.match.length or sys.maxsize
     if walk.result is not None:
         out[walk.result.winner] += walk.result.points
     return min(out[0], most), min(out[1], most)
@@ -270,7 +273,8 @@ def _second(source: Source, begin: int) -> Match:
         other = f"variant {variant} is neither backgammon nor Nackgammon"
         raise FormatError(f"{source.name}: byte {header.at}: {other}")
     names = [fields.text(fields.varint()) if mask >> bit & 1 else "" for bit in (0, 1)]
-    rules, players = Rules(), (names[0], names[1])
+    rules = Rules()
+    players = (names[0], names[1])
     if mask & 4:
         flags = fields.varint()
         crawford, jacoby, beavers, automatic = (bool(flags & bit) for bit in (1, 2, 4, 16))

@@ -55,7 +55,8 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
         return written
     moves, target = written
     after = target.position()
-    high, low = max(dice), min(dice)
+    high = max(dice)
+    low = min(dice)
     for order in [(high,) * 4] if high == low else [(high, low), (low, high)]:
         # a way that uses all the dice is legal, and no other play need be looked at
         way = _way(board, order, target)
@@ -72,12 +73,14 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
     """The play that turns one board into another; without moves where plain moves cannot."""
-    mine, others = Counts.of(before).mine, Counts.of(after).mine
+    mine = Counts.of(before).mine
+    others = Counts.of(after).mine
     starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - others[p])]
     ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
     if starts and len(ends) <= len(starts) <= MOST_HOPS:
         hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-        written, play = _written(Counts.of(before), hops), find(before, dice, hops)
+        written = _written(Counts.of(before), hops)
+        play = find(before, dice, hops)
         sound = not isinstance(written, str) and written[1].position() == after
         if sound and not isinstance(play, str) and play.result == after:
             return play

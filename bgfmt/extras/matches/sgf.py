@@ -88,14 +88,17 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
     while token := _TOKEN.match(data, at):
         mark, key, _ = token.groups()
         if mark == b"(":
-            node, depth = None, depth + 1
+            node = None
+            depth = depth + 1
             if depth == 1:
                 trees.append([])
                 skipping = False
         elif mark == b")":
             if not depth:
                 raise FormatError(f"{name}: byte {token.start(1)}: a closing parenthesis too many")
-            node, depth, skipping = None, depth - 1, True
+            node = None
+            depth = depth - 1
+            skipping = True
         elif mark == b";" and depth:
             node = Node(token.start(1), token.end())
             if not skipping:
@@ -137,7 +140,8 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
         walk = _walk(tree[0].properties, name)
         if walks and (walk.number <= walks[-1].number or walk.match.length != walks[-1].match.length):
             yield walked(walks[0].match, walks)
-            walks, records = [], 0
+            walks = []
+            records = 0
         walks.append(walk)
         _game(tree, walk)
         records += len(walk.records)
@@ -235,7 +239,8 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
         points = [_point(letter, player) for letter in match["play"].decode()]
         several.append((tuple(zip(points[::2], points[1::2], strict=True)), float(match["equity"])))
     worth = cube and (float(cube["rolling"]), float(cube["taken"]))
-    level, cube_level = f"{levels[0]}-ply", f"{levels[-1]}-ply"
+    level = f"{levels[0]}-ply"
+    cube_level = f"{levels[-1]}-ply"
     return model.Opinion("GNU Backgammon", level, cube_level, worth, bool(walk.match.length), tuple(several))
 
 
@@ -354,7 +359,8 @@ def write_sgf(
             if node and lines:
                 node += b"C[" + b"\n".join(_escaped(MARK + line) for line in lines) + b"]"
             out.append(b"\n;" + node if node else b"")
-            after, unwritten = record.after, not (record.legal or record.moves)
+            after = record.after
+            unwritten = not (record.legal or record.moves)
             if unwritten and after is not None and after != record.position:  # its board stands in its place
                 out.append(b"\n;" + _board_node(after, record.player) + b"PL[%c]" % b"BW"[record.player])
         out.append(b")\n")
@@ -398,7 +404,8 @@ def with_comments(
                 edits.append((start, end, b"\n".join(old + lines)))
             elif lines:
                 edits.append((node.end, node.end, b"C[" + b"\n".join(lines) + b"]"))
-    out, at = [], 0
+    out = []
+    at = 0
     for start, end, text in sorted(edits):
         out += [data[at:start], text]
         at = end

@@ -31,7 +31,10 @@ class GameWalk:
     def __init__(
         self, match: model.Match, *, number: int = 1, scores: tuple[int, int] = (0, 0), crawford: bool = False
     ) -> None:
-        self.match, self.number, self.scores, self.crawford = match, number, scores, crawford
+        self.match = match
+        self.number = number
+        self.scores = scores
+        self.crawford = crawford
         side = model.STARTS[match.rules.variation]
         self.sides = [side, side]
         self.start = Position(side, side)
@@ -130,7 +133,8 @@ class GameWalk:
             self.problem(at, f"the cube is turned to {value}, not to {expected}")
             before = value >> (len(self.offers) + 1)
             if before >= 1 and model.is_cube(value):
-                self.cube, expected = before, value
+                self.cube = before
+                expected = value
         if expected > model.LARGEST_CUBE:
             self.stop(at, f"a cube beyond {model.LARGEST_CUBE}")
             return
@@ -181,7 +185,9 @@ class GameWalk:
             self.turn = turn
         if board is not None:
             self._put(0, board)
-            self.over, self.stopped, self.sure = False, False, True
+            self.over = False
+            self.stopped = False
+            self.sure = True
             self.offers = []
         if cube is not None:
             self.cube, self.owner = cube
@@ -222,7 +228,8 @@ class GameWalk:
         return Position(self.sides[turn], self.sides[1 - turn])
 
     def _put(self, turn: int, board: Position) -> None:
-        self.sides[turn], self.sides[1 - turn] = board.us, board.them
+        self.sides[turn] = board.us
+        self.sides[1 - turn] = board.them
 
     def _add(self, kind: model.Kind, player: int, at: int, **more: Any) -> None:
         """Put down a record with the board of now, and with `more` of its fields."""
@@ -233,7 +240,8 @@ class GameWalk:
         )
 
     def _played(self, player: int, dice: Dice, play: WrittenPlay, at: int) -> None:
-        before, after = self.position(player), play.result
+        before = self.position(player)
+        after = play.result
         self._add("play", player, at, dice=dice, moves=play.moves, after=after, legal=play.legal)
         self._put(player, after)
         if not play.legal:

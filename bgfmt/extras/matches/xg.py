@@ -233,7 +233,8 @@ def _finite(numbers: Iterable[float]) -> bool:
 def _game_end(record: bytes, walk: GameWalk, number: int) -> None:
     end = _GAME_END.parse(record)
     how = HOW.get(end.how % 100, "") if end.how >= 0 else ""
-    resigned, settled = end.how // 100 % 10 == 1, end.how >= 1000
+    resigned = end.how // 100 % 10 == 1
+    settled = end.how >= 1000
     walk.result = Result(_player(end.winner), end.points, how, resigned, settled)
 
 
@@ -255,7 +256,8 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     if len(data) < _HEADER.size or not recognise(data):
         raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {shown(data[:8])}")
     _, _, size, thumbnail = _HEADER.unpack_from(data)
-    begin, most = size + thumbnail, MOST_RECORDS * RECORD
+    begin = size + thumbnail
+    most = MOST_RECORDS * RECORD
     if size < _HEADER.size:
         raise FormatError(f"{name}: byte 8: expected the size of the header, found {size}")
     if begin >= len(data):
@@ -291,7 +293,8 @@ def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, int, b
         return None
     if zlib.crc32(data[begin : -_END.size]) != crc:
         notes.append("the checksum of the archive is wrong")
-    entries, size = data[index : index + index_size], members * _MEMBER.size
+    entries = data[index : index + index_size]
+    size = members * _MEMBER.size
     try:
         entries = zlib.decompressobj().decompress(entries, size) if packed else entries[:size]
     except zlib.error:

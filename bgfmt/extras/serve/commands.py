@@ -95,7 +95,8 @@ def serve(
     """
     needed = "serving needs starlette, uvicorn, httptools and prometheus-client"
     server = extra("bgfmt.extras.serve.server", needed, install_hint("serve"))
-    hosts, files = server.hosts_of(host, tuple(name.lower() for name in allow_host)), list(databases)
+    hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
+    files = list(databases)
     if not files:
         with library.standing() as held:
             files = [one.name for one in held.databases if isinstance(one, Database)]
@@ -137,7 +138,8 @@ def site(
       bgfmt site public gnubg_ts0.bd gnubg_os0.bd
       bgfmt site public --complete --part 2G 6x15.bgts
     """
-    links, files = [page.Link.parse(text) for text in link], list(databases)
+    links = [page.Link.parse(text) for text in link]
+    files = list(databases)
     page.check(out, force)
     part = page.part_size(part or page.PART) if part or complete else None
     made = Path(f"{os.fspath(out)}{page.TABLES}")

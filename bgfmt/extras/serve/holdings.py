@@ -19,7 +19,8 @@ from bgfmt.storage import is_url, system
 from bgfmt.storage.chunks import is_address
 from bgfmt.tables import Table
 
-BLOCKS, BLOCK = 16, 64 << 10
+BLOCKS = 16
+BLOCK = 64 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,8 @@ class Holding:
 
     def entry(self, url: str | None) -> dict[str, Any]:
         """Return what a list of tables says of it."""
-        table, info = self.table, self.database.info()
+        table = self.table
+        info = self.database.info()
         out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
         out |= {key: getattr(table, key) for key in ("kind", "points", "chequers", "positions")}
         out |= {key: info[key] for key in ("cubeful", "gammon", "compressed") if key in info}
@@ -98,9 +100,11 @@ def split_name(text: str) -> tuple[str, str]:
 
 def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack) -> Holding:
     wanted, path = split_name(text)
-    name, k = legible(wanted), 2
+    name = legible(wanted)
+    k = 2
     while name in taken:
-        name, k = f"{legible(wanted)}-{k}", k + 1
+        name = f"{legible(wanted)}-{k}"
+        k = k + 1
     if k > 2:
         say(f"bgfmt: {path} is named {name}, as there is another {legible(wanted)}", err=True)
     database = stack.enter_context(open_database(path, guard=True, **reading))

@@ -23,7 +23,9 @@ ROUTES = {
     "probe": ("All of it for one position", "ProbeAnswer"),
 }
 EVERYWHERE = (405, 421, 431, 500, 503)  # what every route can answer by
-JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
+JSON = "application/json"
+LINES = "application/x-ndjson"
+BYTES = "application/octet-stream"
 
 NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}

@@ -159,7 +159,9 @@ def write(
     part : tables of more bytes are cut into files of at most that many. met : with a match equity table.
     OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
     """
-    target, links, title = check(out, force), list(links), legible(title)
+    target = check(out, force)
+    links = list(links)
+    title = legible(title)
     if not databases and not links:
         raise CapabilityError("a site needs a table, or a link to one")
     far = [text for text in databases if is_url(text)]
@@ -253,10 +255,12 @@ def part_size(most: int) -> int:
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dict[str, Any]:
     """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
-    size, parts = source.stat().st_size, list[dict[str, Any]]()
+    size = source.stat().st_size
+    parts = list[dict[str, Any]]()
     with open(source, "rb") as file, system.said_of(folder):
         for k, start in enumerate(range(0, size, most - GRAIN)):
-            part, left = folder / f"{name}.{k:03}", min(most, size - start)
+            part = folder / f"{name}.{k:03}"
+            left = min(most, size - start)
             parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
             file.seek(start)
             with open(part, "wb") as out:

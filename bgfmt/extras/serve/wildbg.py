@@ -116,7 +116,8 @@ def _estimated(adviser: Advisor, position: Position, cubeless: float) -> Chances
     """Chances of the side on roll of this equity without a cube, the gammons estimated."""
     gammons = adviser.sources.estimated_gammons(position) if position.gammons else (0.0, 0.0)
     if gammons is None:
-        tables, wanted = adviser.library.tables, "the chances of gammons"
+        tables = adviser.library.tables
+        wanted = "the chances of gammons"
         raise choose.not_covered(tables, position.us, position.them, wanted=wanted)
     won, lost = gammons
     return _named(min(max((1 + cubeless - won + lost) / 2, 0.0), 1.0), won, lost)

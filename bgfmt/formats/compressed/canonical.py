@@ -41,13 +41,15 @@ def _carried(offset: int, size: int, what: str, expected: str, found: str = "oth
 
 
 def _has_own_classes(reader: Reader) -> bool:
-    found, own = reader.directory.classes, model.ladder()
+    found = reader.directory.classes
+    own = model.ladder()
     return all(np.array_equal(one, other) for one, other in zip(found, own, strict=True))
 
 
 def _compare_head(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
     """Compare the header and the directory; offsets of strips follow from what is in them."""
-    shape, begin = reader.shape, reader.offset
+    shape = reader.shape
+    begin = reader.offset
     columns = table.equities.shape[2]
     own = layout.Shape.of(shape.version, table.points, table.chequers, columns, shape.facts, shape.size)
     if shape != own:
@@ -67,7 +69,9 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
     """Find the rows of a tile that may be coded otherwise; encode them again by the file's factors, and compare."""
     from bgfmt.formats.compressed import kernels_canonical
 
-    edges, shape, tile_model = reader.edges.tolist(), reader.shape, reader.model(g, j)
+    edges = reader.edges.tolist()
+    shape = reader.shape
+    tile_model = reader.model(g, j)
     width = edges[j + 1] - edges[j]
     classes = model.ladder()
     slots = classes.slots.reshape(-1)
@@ -81,7 +85,9 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
         )  # fmt: skip
         if not suspects.any():
             continue
-        places, starts, ends = places[suspects], starts[suspects], ends[suspects]
+        places = places[suspects]
+        starts = starts[suspects]
+        ends = ends[suspects]
         factors = (starts + shape.entry_bytes(width))[:, None] + np.arange(tile_model.factor_bytes)
         records = reader.piece(places, edges[j], edges[j + 1])
         again, sizes = writer.encode_rows(
@@ -99,7 +105,8 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
 
 def _compare_factors(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
     """Write the table anew and compare; where only this can tell, the factors are what differs."""
-    begin, size = reader.offset, reader.shape.size
+    begin = reader.offset
+    size = reader.shape.size
     sink = ComparingSink(memoryview(reader.source.bytes(begin, size)))
     try:
         writer.write(table, reader.shape.version, Outlet(sink))

@@ -35,7 +35,8 @@ def _has_own_classes(
     """
     for c in range(columns):
         kind = classes >> 4 * c & 15
-        low, high = ranges[kind, 0], ranges[kind, 1]
+        low = ranges[kind, 0]
+        high = ranges[kind, 1]
         total: Any = np.int32(0)
         for k in range(count):
             r = np.int32(residual[first + k * columns + c])

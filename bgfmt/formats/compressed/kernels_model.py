@@ -46,15 +46,20 @@ def lay_out(
         for k in range(0, narrow, 2):
             to = first * steps + panel * (k // 2) - first
             other = min(k + 1, narrow - 1)
-            by, also = raised[k], raised[other] if other > k else 16  # one left over has 0 beside it
+            # one left over has 0 beside it
+            by = raised[k]
+            also = raised[other] if other > k else 16
             for i in range(first, last):
-                one, two = np.int32(data[i, 2 * many + k]), np.int32(data[i, 2 * many + other])
+                one = np.int32(data[i, 2 * many + k])
+                two = np.int32(data[i, 2 * many + other])
                 small[to + i] = np.int32((one << by & 65535) | two << also << 16)
         for k in range(pairs):
-            to, by = first * steps + panel * ((narrow + 1) // 2 + k) - first, raised[narrow + k]
+            to = first * steps + panel * ((narrow + 1) // 2 + k) - first
+            by = raised[narrow + k]
             for i in range(first, last):
                 both = np.int32(data[i, 2 * many + narrow + k])
-                one, two = ((both & 15) ^ 8) - 8, both >> 4
+                one = ((both & 15) ^ 8) - 8
+                two = both >> 4
                 small[to + i] = np.int32((one << by & 65535) | two << by << 16)
 
 
@@ -70,9 +75,11 @@ def products(
     are multiplied by.
     """
     m = len(out)
-    padded, steps = (m + ROWS - 1) // ROWS * ROWS, parts[-1]
+    padded = (m + ROWS - 1) // ROWS * ROWS
+    steps = parts[-1]
     many = len(left_wide) // padded
-    wide, small = np.empty((2, ROWS * HALF), np.float64), np.empty(ROWS * PANEL, np.int32)
+    wide = np.empty((2, ROWS * HALF), np.float64)
+    small = np.empty(ROWS * PANEL, np.int32)
     total = np.empty((ROWS, PANEL), np.float64)
     for first in range(0, w, PANEL):
         for row in range(0, m, ROWS):
@@ -84,7 +91,8 @@ def products(
                     for i in range(HALF):
                         total[r, h * HALF + i] = np.floor(wide[h, r * HALF + i] * (1.0 / 1024.0))
             for p in range(len(parts) - 1):
-                low, high = parts[p], parts[p + 1]
+                low = parts[p]
+                high = parts[p + 1]
                 left = left_small.ctypes.data + 4 * (row * steps + low)
                 panel = right_small.ctypes.data + 4 * (first * steps + low * PANEL)
                 multiply_pairs(left, 4 * steps, panel, high - low, small.ctypes.data)
@@ -112,17 +120,25 @@ def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
     """
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = U(parts[c, WIDE]), U(parts[c, NARROW]), U(parts[c, PAIRS])
-        a, s = U(at + parts[c, BEFORE]), U(parts[c, SHIFTS])
+        wide = U(parts[c, WIDE])
+        narrow = U(parts[c, NARROW])
+        pairs = U(parts[c, PAIRS])
+        a = U(at + parts[c, BEFORE])
+        s = U(parts[c, SHIFTS])
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
             out[to + k] = np.int32(value) << np.int32(shifts[s + k])
-        a, s, to = a + wide + wide, s + wide, to + wide
+        a = a + wide + wide
+        s = s + wide
+        to = to + wide
         for k in range(narrow):
             out[to + k] = np.int32(data[a + k]) << np.int32(shifts[s + k])
-        a, s, to = a + narrow, s + narrow, to + narrow
+        a = a + narrow
+        s = s + narrow
+        to = to + narrow
         for k in range(pairs):
-            both, by = np.int32(data[a + k]), np.int32(shifts[s + k])
+            both = np.int32(data[a + k])
+            by = np.int32(shifts[s + k])
             out[to + k] = ((both & 15) ^ 8) - 8 << by
             out[to + pairs + k] = both >> 4 << by
         to += pairs + pairs
@@ -134,17 +150,21 @@ def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
     factors from data[at] (int8) on."""
     to = _NONE
     for c in range(len(parts)):
-        wide, narrow, pairs = U(parts[c, WIDE]), U(parts[c, NARROW]), U(parts[c, PAIRS])
+        wide = U(parts[c, WIDE])
+        narrow = U(parts[c, NARROW])
+        pairs = U(parts[c, PAIRS])
         a = U(at + parts[c, BEFORE])
         total: Any = np.int64(0)
         for k in range(wide):
             value = np.int32(data[a + k]) << 8 | (np.int32(data[a + wide + k]) & 255)
             total += np.int64(row[to + k]) * np.int64(np.int32(value))
         total >>= 10
-        a, to = a + wide + wide, to + wide
+        a = a + wide + wide
+        to = to + wide
         for k in range(narrow):
             total += np.int64(row[to + k]) * np.int64(data[a + k])
-        a, to = a + narrow, to + narrow
+        a = a + narrow
+        to = to + narrow
         for k in range(pairs):
             both = np.int64(data[a + k])
             total += row[to + k] * (((both & 15) ^ 8) - 8) + row[to + pairs + k] * (both >> 4)

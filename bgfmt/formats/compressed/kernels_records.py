@@ -20,24 +20,23 @@ from bgfmt.jit import njit
 
 U = np.uint64
 STARTED = U(1 << 16)
-LANES, NEVER = 4, 1 << 40
+LANES = 4
+NEVER = 1 << 40
 #: a lane: state, where its next unit is, step to the unit after, least and greatest place of a unit of its block,
 #: records left, where its next record goes; state and place when it had none left; first slots of four columns;
 #: escapes so far
-X, AT, STEP, LEAST, MOST, LEFT, TO, END_X, END_AT, SLOTS, ESCAPES, WORDS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-    13,
-    14,
-)
+X = 0
+AT = 1
+STEP = 2
+LEAST = 3
+MOST = 4
+LEFT = 5
+TO = 6
+END_X = 7
+END_AT = 8
+SLOTS = 9
+ESCAPES = 13
+WORDS = 14
 
 AT_ONCE = 4096  # records that are located before they are decoded
 SOON = 4  # records before it is needed the memory is asked for a column's factors
@@ -62,14 +61,19 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
     """Set lane k to the first or the second stream of a block of `units` units at `start`; False if it is none."""
     if units < 4:
         return False
-    first, end = U(start), U(start + 2 * units)
+    first = U(start)
+    end = U(start + 2 * units)
     if second:
         x = _unit_at(data, end - _TWO) | _unit_at(data, end - _FOUR) << _16
-        lanes[k, AT], lanes[k, STEP] = end - U(6), _NONE - _TWO
+        lanes[k, AT] = end - U(6)
+        lanes[k, STEP] = _NONE - _TWO
     else:
         x = _unit_at(data, first) | _unit_at(data, first + _TWO) << _16
-        lanes[k, AT], lanes[k, STEP] = first + _FOUR, _TWO
-    lanes[k, X], lanes[k, LEAST], lanes[k, MOST] = x, first + _TWO, end - _FOUR
+        lanes[k, AT] = first + _FOUR
+        lanes[k, STEP] = _TWO
+    lanes[k, X] = x
+    lanes[k, LEAST] = first + _TWO
+    lanes[k, MOST] = end - _FOUR
     lanes[k, ESCAPES] = _NONE
     return bool(x >= STARTED)
 
@@ -89,8 +93,13 @@ def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
 def _rest(lanes: Any, k: Any, spare: Any) -> None:
     """Give lane k nothing to do but to write zeros from `spare` on; it reads where it has read already."""
     at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
-    lanes[k, X], lanes[k, STEP], lanes[k, AT], lanes[k, LEAST], lanes[k, MOST] = STARTED, _NONE, at, at, at
-    lanes[k, TO], lanes[k, LEFT] = spare, NEVER
+    lanes[k, X] = STARTED
+    lanes[k, STEP] = _NONE
+    lanes[k, AT] = at
+    lanes[k, LEAST] = at
+    lanes[k, MOST] = at
+    lanes[k, TO] = spare
+    lanes[k, LEFT] = NEVER
     for c in range(4):
         lanes[k, SLOTS + c] = _NONE
 
@@ -109,7 +118,8 @@ def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift:
     """State, place and value after the low bits of a symbol have been taken."""
     at = min(max(at, lanes[k, LEAST]), lanes[k, MOST])
     if value == _ESCAPE - _MIDDLE:
-        value, shift = _NONE, _16
+        value = _NONE
+        shift = _16
         lanes[k, ESCAPES] += _ONE
     value = (value << shift) + (x & ((_ONE << shift) - _ONE))
     x >>= shift
@@ -125,25 +135,45 @@ def _decode_steps(
 ) -> None:
     """`steps` records of each of four lanes. A damaged stream is kept within its block and the four bytes behind it,
     where every segment has its sum: the caller sees afterwards that it did not end as it should."""
-    x0, a0, s0 = lanes[0, X], lanes[0, AT], lanes[0, STEP]
-    x1, a1, s1 = lanes[1, X], lanes[1, AT], lanes[1, STEP]
-    x2, a2, s2 = lanes[2, X], lanes[2, AT], lanes[2, STEP]
-    x3, a3, s3 = lanes[3, X], lanes[3, AT], lanes[3, STEP]
-    t0, t1, t2, t3 = lanes[0, TO], lanes[1, TO], lanes[2, TO], lanes[3, TO]
+    x0 = lanes[0, X]
+    a0 = lanes[0, AT]
+    s0 = lanes[0, STEP]
+    x1 = lanes[1, X]
+    a1 = lanes[1, AT]
+    s1 = lanes[1, STEP]
+    x2 = lanes[2, X]
+    a2 = lanes[2, AT]
+    s2 = lanes[2, STEP]
+    x3 = lanes[3, X]
+    a3 = lanes[3, AT]
+    s3 = lanes[3, STEP]
+    t0 = lanes[0, TO]
+    t1 = lanes[1, TO]
+    t2 = lanes[2, TO]
+    t3 = lanes[3, TO]
     for _ in range(steps):
-        a0, a1 = min(max(a0, lanes[0, LEAST]), lanes[0, MOST]), min(max(a1, lanes[1, LEAST]), lanes[1, MOST])
-        a2, a3 = min(max(a2, lanes[2, LEAST]), lanes[2, MOST]), min(max(a3, lanes[3, LEAST]), lanes[3, MOST])
+        a0 = min(max(a0, lanes[0, LEAST]), lanes[0, MOST])
+        a1 = min(max(a1, lanes[1, LEAST]), lanes[1, MOST])
+        a2 = min(max(a2, lanes[2, LEAST]), lanes[2, MOST])
+        a3 = min(max(a3, lanes[3, LEAST]), lanes[3, MOST])
         for c in range(U(columns)):
             k = U(SLOTS) + c
-            b0, b1, b2, b3 = lanes[0, k], lanes[1, k], lanes[2, k], lanes[3, k]
-            q0, q1 = U(slots[b0 | x0 & _SLOT]), U(slots[b1 | x1 & _SLOT])
-            q2, q3 = U(slots[b2 | x2 & _SLOT]), U(slots[b3 | x3 & _SLOT])
+            b0 = lanes[0, k]
+            b1 = lanes[1, k]
+            b2 = lanes[2, k]
+            b3 = lanes[3, k]
+            q0 = U(slots[b0 | x0 & _SLOT])
+            q1 = U(slots[b1 | x1 & _SLOT])
+            q2 = U(slots[b2 | x2 & _SLOT])
+            q3 = U(slots[b3 | x3 & _SLOT])
             x0, a0 = _symbol(data, x0, a0, s0, q0)
             x1, a1 = _symbol(data, x1, a1, s1, q1)
             x2, a2 = _symbol(data, x2, a2, s2, q2)
             x3, a3 = _symbol(data, x3, a3, s3, q3)
-            v0, v1 = (q0 >> _25 & _63) - _MIDDLE, (q1 >> _25 & _63) - _MIDDLE
-            v2, v3 = (q2 >> _25 & _63) - _MIDDLE, (q3 >> _25 & _63) - _MIDDLE
+            v0 = (q0 >> _25 & _63) - _MIDDLE
+            v1 = (q1 >> _25 & _63) - _MIDDLE
+            v2 = (q2 >> _25 & _63) - _MIDDLE
+            v3 = (q3 >> _25 & _63) - _MIDDLE
             if (q0 | q1 | q2 | q3) >> _31:
                 if q0 >> _31:
                     x0, a0, v0 = _low_bits(data, x0, a0, lanes, 0, v0, U(shifts[b0 >> _12]))
@@ -153,12 +183,26 @@ def _decode_steps(
                     x2, a2, v2 = _low_bits(data, x2, a2, lanes, 2, v2, U(shifts[b2 >> _12]))
                 if q3 >> _31:
                     x3, a3, v3 = _low_bits(data, x3, a3, lanes, 3, v3, U(shifts[b3 >> _12]))
-            out[t0 + c], out[t1 + c], out[t2 + c], out[t3 + c] = v0, v1, v2, v3
-        t0, t1, t2, t3 = t0 + U(stride), t1 + U(stride), t2 + U(stride), t3 + U(stride)
-    lanes[0, X], lanes[0, AT], lanes[0, TO] = x0, a0, t0
-    lanes[1, X], lanes[1, AT], lanes[1, TO] = x1, a1, t1
-    lanes[2, X], lanes[2, AT], lanes[2, TO] = x2, a2, t2
-    lanes[3, X], lanes[3, AT], lanes[3, TO] = x3, a3, t3
+            out[t0 + c] = v0
+            out[t1 + c] = v1
+            out[t2 + c] = v2
+            out[t3 + c] = v3
+        t0 = t0 + U(stride)
+        t1 = t1 + U(stride)
+        t2 = t2 + U(stride)
+        t3 = t3 + U(stride)
+    lanes[0, X] = x0
+    lanes[0, AT] = a0
+    lanes[0, TO] = t0
+    lanes[1, X] = x1
+    lanes[1, AT] = a1
+    lanes[1, TO] = t1
+    lanes[2, X] = x2
+    lanes[2, AT] = a2
+    lanes[2, TO] = t2
+    lanes[3, X] = x3
+    lanes[3, AT] = a3
+    lanes[3, TO] = t3
 
 
 @njit("u1.1C, u8.2C, i8, i8, u4.1C, i8.1C, i8, i8, u2.1C")
@@ -196,7 +240,8 @@ def decode(
 @njit()
 def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block: Any) -> Any:
     """Bytes of the first `blocks` blocks of a row segment; their lengths are at `lengths` in data."""
-    units, plain = U(0), U(0)
+    units = U(0)
+    plain = U(0)
     first = U(lengths)
     for b in range(U(blocks)):
         units += U(data[first + b])
@@ -221,7 +266,9 @@ def rows(
     predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 where there is one column: record
     first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.
     """
-    kept, blocks, many = 2 if columns == 4 else 1, (width + block - 1) // block, predicted.shape[2]
+    kept = 2 if columns == 4 else 1
+    blocks = (width + block - 1) // block
+    many = predicted.shape[2]
     spare = (last - first) * block * columns  # behind the residuals, room for those of a block
     residual = np.zeros(spare + block * columns, np.uint16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
@@ -351,8 +398,10 @@ def records(
     """
     columns = out.shape[1]
     many = min(len(starts), AT_ONCE)
-    lanes, states = np.zeros((LANES, WORDS), np.uint64), np.zeros((many, WORDS), np.uint64)
-    by_length, stored = np.empty(many, np.int64), np.zeros(len(starts), np.bool_)
+    lanes = np.zeros((LANES, WORDS), np.uint64)
+    states = np.zeros((many, WORDS), np.uint64)
+    by_length = np.empty(many, np.int64)
+    stored = np.zeros(len(starts), np.bool_)
     decoded = np.zeros((LANES + 1, 4), np.uint16)
     stride: Any = np.int64(0)  # no literals, for which numba would compile once more
     spare: Any = np.int64(4 * LANES)
@@ -378,14 +427,16 @@ def records(
                 lanes[k, TO] = 4 * k
             decode(data, lanes, busy, columns, slots, shifts, stride, spare, decoded.reshape(-1))
             for k in range(busy):
-                i, state = first + by_length[at + k], states[by_length[at + k]]
+                i = first + by_length[at + k]
+                state = states[by_length[at + k]]
                 if not state[LEAST] <= lanes[k, END_AT] <= state[MOST]:
                     return i
                 for c in range(columns):
                     out[order[i], c] = decoded[k, c]
     each = 3 if columns == 4 else 2
     row = np.empty(MOST_FACTORS, np.int32)
-    mine, theirs = data.view(np.int8), side.view(np.int8)
+    mine = data.view(np.int8)
+    theirs = side.view(np.int8)
     last = np.int64(-1)
     for i in range(len(starts)):
         if i + SOON < len(starts):
@@ -415,13 +466,15 @@ def record(
         stride: Any = np.int64(0)  # no literals, as in `records`
         spare: Any = np.int64(4)
         decoded = np.zeros(8, np.uint16)
-        least, most = lanes[0, LEAST], lanes[0, MOST]
+        least = lanes[0, LEAST]
+        most = lanes[0, MOST]
         decode(data, lanes, 1, columns, slots, shifts, stride, spare, decoded)
         if not least <= lanes[0, END_AT] <= most:
             return False
         out[:] = decoded[:columns]
     if how != 1:
-        signed, row = data.view(np.int8), np.empty(MOST_FACTORS, np.int32)
+        signed = data.view(np.int8)
+        row = np.empty(MOST_FACTORS, np.int32)
         at = start + (width + block - 1) // block * (3 if columns == 4 else 2)
         raise_row(signed, at, parts, model_shifts, row)
         add_prediction(row, signed, where, parts, out)
@@ -455,7 +508,9 @@ def _encode_stream(
         symbol = (residual[r] >> shift) + MIDDLE
         low = residual[r] & ((1 << shift) - 1)
         if symbol < 0 or symbol >= ESCAPE or frequencies[kind, symbol] == 0:
-            symbol, shift, low = ESCAPE, 16, residual[r] & 65535
+            symbol = ESCAPE
+            shift = 16
+            low = residual[r] & 65535
         if shift:
             if x >= np.int64(1) << (32 - shift):
                 units[many] = x & 65535

@@ -37,7 +37,9 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 
 MAGIC = b"bgfmt-ts"
-VERSION, GAMMONS, JACOBY = 1, 3, 4
+VERSION = 1
+GAMMONS = 3
+JACOBY = 4
 SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which one ply makes the others
 HEADER_BYTES = 64
 BLOCK = 128  # records of a block
@@ -46,10 +48,15 @@ MOST_GROUP = 8192
 FEW_STRIPS = 8  # up to which their heads are read when a table that is far away is opened
 HEAD = 5 << 10  # bytes, about what the head of a strip takes
 MOST_FACTS = 1 << 16
-MOST_WIDE, MOST_NARROW, MOST_PAIRS = 256, 1024, 1024
+MOST_WIDE = 256
+MOST_NARROW = 1024
+MOST_PAIRS = 1024
 CLASS_BYTES = 16 * 65 * 2
 #: symbols of residuals: how many, that of 0, that of all others; the sum of their frequencies
-SYMBOLS, MIDDLE, ESCAPE, WHOLE = 64, 31, 63, 4096
+SYMBOLS = 64
+MIDDLE = 31
+ESCAPE = 63
+WHOLE = 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
     "version" / Int16ul,
@@ -79,7 +86,8 @@ def sealed(data: bytes) -> bytes:
 def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
     """`size` bytes at an offset, the last four the checksum of the others; CorruptError if they are not."""
     data = source.bytes(at, size, what)
-    stored, right = data[-4:], crc(memoryview(data)[:-4])
+    stored = data[-4:]
+    right = crc(memoryview(data)[:-4])
     if right != stored:
         raise CorruptError(source.name, at + size - 4, f"the {what}'s sum {right.hex()}", stored.hex())
     return data
@@ -190,7 +198,8 @@ class Classes(NamedTuple):
         out = np.empty((16, WHOLE), np.uint32)
         out[0] = np.arange(WHOLE) | WHOLE << 12 | MIDDLE << 25
         for kind in range(1, 16):
-            many, begins = self.frequencies[kind], self.begins[kind]
+            many = self.frequencies[kind]
+            begins = self.begins[kind]
             symbols = np.repeat(np.arange(SYMBOLS), many)
             low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
             out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
@@ -287,7 +296,8 @@ class TileModel:
 
     def parts(self, shifts_before: int) -> NDArray[np.int64]:
         """(columns, PARTS): where the factors of every column are."""
-        out, at = [], 0
+        out = []
+        at = 0
         for wide, narrow, pairs in self.columns:
             out.append((at, len(wide), len(narrow), len(pairs), shifts_before))
             at += 2 * len(wide) + len(narrow) + len(pairs)
@@ -317,7 +327,8 @@ def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileMod
     if not 8 + 6 * columns <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
     data = read_sealed(source, at, size, "strip")
-    parts, place = [], 4
+    parts = []
+    place = 4
     for _ in range(columns):
         counts = np.frombuffer(data[place : place + 6].ljust(6, b"\0"), "<u2").astype(np.int64)
         shifts = np.frombuffer(data[place + 6 : min(place + 6 + int(counts.sum()), size - 4)], np.uint8)

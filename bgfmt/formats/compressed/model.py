@@ -40,7 +40,8 @@ def _plan(narrow: Bytes, pairs: Bytes) -> tuple[Numbers, Numbers, Numbers, float
     tops = np.left_shift(np.repeat([1 << 14, 1 << 7], [len(narrow), len(pairs)]), by)
     alone = np.append(tops[: len(narrow)], [0] * (len(narrow) % 2))
     steps = [*alone.reshape(-1, 2).sum(axis=1).tolist(), *tops[len(narrow) :].tolist()]
-    parts, total = [0], 0
+    parts = [0]
+    total = 0
     for k, top in enumerate(steps):
         if total + top >= 1 << 31:
             parts.append(k)
@@ -56,11 +57,15 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
     """
     from bgfmt.formats.compressed import kernels_model as kernels
 
-    m, w, at = len(rows), len(columns), 0
+    m = len(rows)
+    w = len(columns)
+    at = 0
     for c, (counts, (wide, narrow, pairs)) in enumerate(zip(model.counts, model.columns, strict=True)):
         mine, theirs, parts, scale = _plan(narrow, pairs)
         end = at + int((counts * (2, 1, 1)).sum())
-        many, steps, padded = len(wide), int(parts[-1]), m + -m % 4
+        many = len(wide)
+        steps = int(parts[-1])
+        padded = m + -m % 4
         left = np.zeros(padded * many), np.zeros(padded * steps, np.int32)
         kernels.lay_out(rows[:, at:end].copy(), counts, mine, np.exp2(wide.astype(float)), 1, 1, *left)
         for start in range(0, w, COLUMNS_AT_ONCE):
@@ -72,7 +77,10 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
         at = end
 
 
-WIDE_STEP, NARROW_STEP, FINE_STEP = 64, 128, 192  # singular vectors of a round
+# singular vectors of a round
+WIDE_STEP = 64
+NARROW_STEP = 128
+FINE_STEP = 192
 WIDE_WORTH = 4.0  # a factor of 16 bits moves the records by this much or more
 NARROW_WORTH = 0.19  # one of 8 bits by this share of what all leave: below, 4 bits lose less than 4 more cost
 SAMPLE = 96  # rows whose residuals say what they cost
@@ -80,9 +88,12 @@ BLOCK = 128  # records whose mean residual says what they cost
 SPARE = 16  # singular vectors found beyond those that are used
 ENOUGH = 0.7
 PRICES = (9.0, 6.0)  # bits that a number of a factor of 8, of 4 bits is worth: its own, and the time it takes
-WIDE, NARROW = (32767, 24), (127, 14)  # greatest factor, fractional bits
+# greatest factor, fractional bits
+WIDE = (32767, 24)
+NARROW = (127, 14)
 #: greatest factor, the step in standard deviations (best for a Gaussian's 15 steps)
-FINE, FINE_STEPS = 7, 0.335
+FINE = 7
+FINE_STEPS = 0.335
 
 
 class Factors(NamedTuple):
@@ -112,7 +123,8 @@ def without_factors(tile: NDArray[np.uint16]) -> tuple[Bytes, Bytes, TileModel]:
 
 
 def _as_bytes(wide: Matrix, narrow: Matrix, fine: Matrix) -> Bytes:
-    whole, small = wide.astype(np.int16), fine.astype(np.int8)
+    whole = wide.astype(np.int16)
+    small = fine.astype(np.int8)
     parts = [whole >> 8, whole & 255, narrow.astype(np.int8), small[:, ::2] & 15 | small[:, 1::2] << 4]
     return np.concatenate([part.astype(np.uint8) for part in parts], axis=1)
 
@@ -123,7 +135,9 @@ def _column(stored: NDArray[np.uint16], rng: np.random.Generator) -> tuple[Facto
     rest -= 32768
     rows, columns = rest.shape
     size = float(np.sqrt(rows * columns))
-    wide, narrow, fine = [_none(rows, columns)], [_none(rows, columns)], [_none(rows, columns)]
+    wide = [_none(rows, columns)]
+    narrow = [_none(rows, columns)]
+    fine = [_none(rows, columns)]
     left = layout.MOST_WIDE
     while left:
         u, b, s = _leading(rest, min(WIDE_STEP, left), rng)
@@ -203,7 +217,8 @@ def _worth(rest: Matrix, u: Matrix, b: Matrix, price: float, rng: np.random.Gene
     """How many of the factors pay: bits of the residuals of some rows, against the price of a factor's numbers."""
     rows, columns = rest.shape
     sample = np.sort(rng.choice(rows, min(SAMPLE, rows), replace=False))
-    some, width = rest[sample].copy(), columns // BLOCK * BLOCK or columns
+    some = rest[sample].copy()
+    width = columns // BLOCK * BLOCK or columns
     steps = sorted({0, *np.linspace(0, u.shape[1], 21).round().astype(int).tolist()})
     costs = []
     for before, k in zip([0, *steps], steps, strict=False):
@@ -224,7 +239,8 @@ def _quantised(rest: Matrix, u: Matrix, most: int, fraction: int) -> Factors:
 
 def _coarse(rest: Matrix, u: Matrix, s: NDArray[np.float64]) -> Factors:
     """The same for factors of 4 bits: what is far out is cut off, and the factors of a pair have one shift."""
-    (rows, columns), fraction = rest.shape, NARROW[1]
+    (rows, columns) = rest.shape
+    fraction = NARROW[1]
     need = np.log2(FINE_STEPS**2 * np.maximum(s, 1e-30) / np.sqrt(rows * columns)) + fraction
     need = np.repeat(need.reshape(-1, 2).mean(axis=1), 2)
     shifts = np.clip(np.rint(need), 0, 15).astype(int)
@@ -288,7 +304,8 @@ def _frequencies(mean: float, shift: int) -> NDArray[np.int64]:
     most = 40 + int(12 * mean)
     values = np.arange(-most, most + 1)
     inside = (np.arange(20) + 0.5) / 20 - 0.5
-    low, high = 1e-3, 4000.0
+    low = 1e-3
+    high = 4000.0
     for _ in range(40):
         scale = np.sqrt(low * high)
         chances = np.exp(-((np.abs(values[:, None] + inside) / scale) ** SHAPE)).mean(axis=1)

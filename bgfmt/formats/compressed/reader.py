@@ -19,7 +19,9 @@ Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
 Records = NDArray[np.uint16]
 #: rows of each group, and bytes, that are made at once where rows are read one behind the other
-AHEAD, LEAST_AHEAD, MOST_AHEAD = 160, 96 << 20, 512 << 20
+AHEAD = 160
+LEAST_AHEAD = 96 << 20
+MOST_AHEAD = 512 << 20
 FEW = 64  # records that are asked for part by part where they come from a disk
 
 
@@ -31,14 +33,19 @@ class Reader:
     """
 
     def __init__(self, source: Source, offset: int, shape: Shape, directory: Directory) -> None:
-        self.source, self.offset, self.shape, self.directory = source, offset, shape, directory
-        n, groups = shape.positions, shape.groups
+        self.source = source
+        self.offset = offset
+        self.shape = shape
+        self.directory = directory
+        n = shape.positions
+        groups = shape.groups
         self._edges = shape.edges()
         self.edges = np.array(self._edges, np.int64)
         self._widths = np.diff(self.edges)
         self.places = np.empty(n, np.int64)
         self.places[directory.order] = np.arange(n)
-        self._slots, self._low_bits = directory.classes.slots.reshape(-1), directory.classes.shifts
+        self._slots = directory.classes.slots.reshape(-1)
+        self._low_bits = directory.classes.shifts
         self._group = np.repeat(np.arange(groups, dtype=np.int64), self._widths)
         self._heads, self._known = np.zeros((2, groups), bool)  # strips whose head, whose index has been read
         #: where the segments of each row begin, tile by tile, and where the row ends
@@ -88,7 +95,8 @@ class Reader:
                 self._known[g] = True
 
     def _read_head(self, g: int, begin: int) -> None:
-        groups, rows = self.shape.groups, int(self._widths[g])
+        groups = self.shape.groups
+        rows = int(self._widths[g])
         models, size = layout.read_strip_head(self.source, begin, self.shape)
         at = begin + size + 8 * (rows * groups + 1) + 4
         factors = np.array([tile.factor_bytes for tile in models], np.int64)
@@ -109,18 +117,22 @@ class Reader:
         return -(-self._tile_widths[tiles] // self.shape.block) * kept + self._factors[tiles] + 4
 
     def _read_index(self, g: int) -> None:
-        groups, rows = self.shape.groups, int(self._widths[g])
-        at, many = int(self._index[g]), rows * groups + 1
+        groups = self.shape.groups
+        rows = int(self._widths[g])
+        at = int(self._index[g])
+        many = rows * groups + 1
         self.source.soon([(at, 8 * many + 4)])
         data = read_sealed(self.source, at, 8 * many + 4, "index")
         index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
-        first, end = int(self._first[g]), self.offset + self.directory.strips[g + 1]
+        first = int(self._first[g])
+        end = self.offset + self.directory.strips[g + 1]
         right = index[0] == first and index[-1] == end
         least = self._least(np.arange(g * groups, (g + 1) * groups))
         if not right or (np.diff(index).reshape(rows, groups) < least).any():
             raise CorruptError(self.source.name, at, f"segments from {first} to {end}", "others")
         ours = self._begins[self._edges[g] : self._edges[g + 1]]
-        ours[:, :-1], ours[:, -1] = index[:-1].reshape(rows, groups), index[groups::groups]
+        ours[:, :-1] = index[:-1].reshape(rows, groups)
+        ours[:, -1] = index[groups::groups]
 
     def _need_some(self, ours: Numbers, theirs: Numbers) -> None:
         """Of the index what says where the segments of a few records are, without the whole of it and so without its
@@ -128,8 +140,10 @@ class Reader:
 
         The factors of the columns are asked for in the same breath.
         """
-        g, j = self._group[ours], self._group[theirs]
-        tiles, groups = g * self.shape.groups + j, self.shape.groups
+        g = self._group[ours]
+        j = self._group[theirs]
+        tiles = g * self.shape.groups + j
+        groups = self.shape.groups
         at = self._index[g] + 8 * ((ours - self.edges[g]) * groups + j)
         sizes = self._factors[tiles] + 4
         beside = self._beside[tiles] + (theirs - self.edges[j]) * sizes
@@ -140,7 +154,8 @@ class Reader:
         for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
             pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
             strip = tile // groups
-            least, end = int(self._least(np.array([tile]))[0]), self.offset + self.directory.strips[strip + 1]
+            least = int(self._least(np.array([tile]))[0])
+            end = self.offset + self.directory.strips[strip + 1]
             if not (self._first[strip] <= pair[0] <= pair[1] - least and pair[1] <= end):
                 raise CorruptError(self.source.name, start, f"a segment before {end}", str(pair.tolist()))
             self._begins[row, k : k + 2] = pair
@@ -154,12 +169,15 @@ class Reader:
         if self._mapped is not None and known.all():
             return self._mapped, starts
         first, which, again = np.unique(starts, return_index=True, return_inverse=True)
-        last, fresh = ends[which], ~known[which]
+        last = ends[which]
+        fresh = ~known[which]
         if self._mapped is not None:
-            data, at = self._mapped, first
+            data = self._mapped
+            at = first
         else:
             parts = (self.source.bytes(a, b - a) for a, b in zip(first.tolist(), last.tolist(), strict=True))
-            data, at = np.frombuffer(b"".join(parts), np.uint8), np.cumsum(last - first) - (last - first)
+            data = np.frombuffer(b"".join(parts), np.uint8)
+            at = np.cumsum(last - first) - (last - first)
         self._check(data, at[fresh], first[fresh], last[fresh])
         return data, at[again]
 
@@ -176,7 +194,8 @@ class Reader:
         """Row segments of places of one group in tile j, checked: (data, where they begin in it, and end)."""
         g = int(self._group[places[0]])
         self._need(g)
-        starts, ends = self._begins[places, j], self._begins[places, j + 1]
+        starts = self._begins[places, j]
+        ends = self._begins[places, j + 1]
         data, at = self._checked(starts, ends, self._rows_checked[places, j])
         self._rows_checked[places, j] = True
         return data, at, at + (ends - starts)
@@ -242,12 +261,16 @@ class Reader:
         for g in np.unique(group).tolist():
             mine = np.flatnonzero(group == g)
             for j in range(shape.groups):
-                low, high = self._edges[j], self._edges[j + 1]
-                a, b = max(first, low) - low, min(last, high) - low
+                low = self._edges[j]
+                high = self._edges[j + 1]
+                a = max(first, low) - low
+                b = min(last, high) - low
                 if a >= b:
                     continue
-                begin, end = a // shape.block, -(-b // shape.block)
-                a, b = begin * shape.block, min(end * shape.block, high - low)
+                begin = a // shape.block
+                end = -(-b // shape.block)
+                a = begin * shape.block
+                b = min(end * shape.block, high - low)
                 tile = self.model(g, j)
                 data, starts, ends = self.segments(places[mine], j)
                 entry = shape.entry_bytes(high - low)
@@ -271,8 +294,10 @@ class Reader:
         shape = self.shape
         if not len(us):
             return np.empty((0, shape.columns), np.uint16)
-        ours, theirs = self.places[us], self.places[them]
-        groups, group = shape.groups, self._group
+        ours = self.places[us]
+        theirs = self.places[them]
+        groups = shape.groups
+        group = self._group
         strips = np.flatnonzero(np.bincount(group[ours], minlength=groups)).tolist()
         self._need_heads(strips)
         by_entry = self.source.far and len(np.unique(ours * groups + group[theirs])) <= FEW
@@ -282,12 +307,17 @@ class Reader:
             for strip in strips:
                 self._need(strip)
         order = np.argsort(((group[ours] * groups + group[theirs]) << 32) + ours)
-        ours, theirs = ours[order], theirs[order]
-        g, j = group[ours], group[theirs]
-        tiles, places = g * groups + j, theirs - self.edges[j]
-        starts, ends = self._begins[ours, j], self._begins[ours, j + 1]
+        ours = ours[order]
+        theirs = theirs[order]
+        g = group[ours]
+        j = group[theirs]
+        tiles = g * groups + j
+        places = theirs - self.edges[j]
+        starts = self._begins[ours, j]
+        ends = self._begins[ours, j + 1]
         beside = self._beside[tiles] + places * (self._factors[tiles] + 4)
-        known, beside_known = self._rows_checked[ours, j], self._beside_checked[g, theirs]
+        known = self._rows_checked[ours, j]
+        beside_known = self._beside_checked[g, theirs]
         parts = (starts, ends, known), (beside, beside + self._factors[tiles] + 4, beside_known)
         if by_entry or len(us) <= FEW:
             for begins, stops, right in parts:
@@ -307,12 +337,16 @@ class Reader:
 
     def record(self, us: int, them: int) -> Records:
         """The record of a pair of position numbers, (columns,) uint16, without the detours of many."""
-        place, beside = self.places.item(us), self.places.item(them)
-        g, j = bisect_right(self._edges, place) - 1, bisect_right(self._edges, beside) - 1
+        place = self.places.item(us)
+        beside = self.places.item(them)
+        g = bisect_right(self._edges, place) - 1
+        j = bisect_right(self._edges, beside) - 1
         if self._mapped is not None and self._rows_checked[place, j] and self._beside_checked[g, beside]:
             from bgfmt.formats.compressed import kernels_records as kernels
 
-            low, high, tile = self._edges[j], self._edges[j + 1], g * self.shape.groups + j
+            low = self._edges[j]
+            high = self._edges[j + 1]
+            tile = g * self.shape.groups + j
             factors = self._factors.item(tile)
             out = np.empty(self.shape.columns, np.uint16)
             args: Any = (
@@ -332,7 +366,9 @@ class PackedRows(LazyRows):
 
     def __init__(self, reader: Reader) -> None:
         #: position numbers in the order in which rows and columns lie in the file; rows and columns by that order
-        self.reader, self.order, self.piece = reader, reader.directory.order, reader.piece
+        self.reader = reader
+        self.order = reader.directory.order
+        self.piece = reader.piece
         n = reader.shape.positions
         super().__init__((n, n, reader.shape.columns), "<u2", self._some, reader.rows, reader.records)
         self._kept: tuple[int, Records] = (0, np.empty((0, n, reader.shape.columns), np.uint16))
@@ -348,13 +384,16 @@ class PackedRows(LazyRows):
         """Rows start..stop-1; where rows are read one behind the other, more of them are made at once."""
         first, rows = self._kept
         if start < first or stop > first + len(rows) or start >= stop:
-            more, size, end = 0 < start == self._next, len(self) * self.shape[2] * 2, stop
+            more = 0 < start == self._next
+            size = len(self) * self.shape[2] * 2
+            end = stop
             if more:
                 some = min(MOST_AHEAD, max(LEAST_AHEAD, AHEAD * self.reader.shape.groups * size)) // size
                 end = max(stop, min(len(self), start + some))
                 self._kept = (0, rows[:0])  # its memory, before more is taken
                 del rows
-            first, rows = start, self.reader.rows(np.arange(start, end))
+            first = start
+            rows = self.reader.rows(np.arange(start, end))
             if more:
                 self._kept = (first, rows)
         self._next = stop

@@ -84,10 +84,14 @@ def _strip(
     BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
     """
     threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", install_hint("large"))
-    edges, groups = shape.edges(), shape.groups
+    edges = shape.edges()
+    groups = shape.groups
     rows = numbers[edges[g] : edges[g + 1]]
     together = max(AT_ONCE, HELD // (2 * shape.columns * len(rows) ** 2))
-    models, beside, segments, sizes = [], [], [], []
+    models = []
+    beside = []
+    segments = []
+    sizes = []
 
     def packed(j: int, tile: NDArray[np.uint16]) -> tuple[TileModel, Bytes, memoryview, Numbers]:
         factored = _packed(tile, shape, *model.fit(tile, g * groups + j))

@@ -76,7 +76,8 @@ class _Blocks:
 
     def _side_by_side(self) -> bool:
         """Whether the blocks lie as `jcreate` and `jappend` alone leave them."""
-        (start, size), starts = self.file.header.directory, self.file.entries[:, 0]
+        (start, size) = self.file.header.directory
+        starts = self.file.entries[:, 0]
         first = AREA + size + FREE
         return (
             (start, self.file.header.free, self.free) == (AREA, (AREA + size, FREE), [])
@@ -105,7 +106,8 @@ class _Blocks:
         form = head.form if stored.first else stored
         table = jn.integers(np.array(self.free, np.int64).reshape(-1, 2))
         yield from self._block("free list", table, form, start, size)
-        (start, size), entry = head.directory, 2 * head.version.word
+        (start, size) = head.directory
+        entry = 2 * head.version.word
         if size % entry or size & (size - 1):
             odd = f"{size:,} bytes"
             yield Fault(start, size, "directory", "a block of a power of two", odd, not self.grown)

@@ -223,7 +223,8 @@ class Container(Sequence[Noun]):
         return values
 
     def _entries(self, version: Version) -> NDArray[np.int64]:
-        (start, size), count = self.header.directory, self.header.components
+        (start, size) = self.header.directory
+        count = self.header.components
         needed = count * 2 * version.word
         if needed > size:
             room = f"a directory with room for {count:,} entries"

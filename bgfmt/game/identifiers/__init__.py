@@ -116,7 +116,8 @@ def parse(text: str) -> GameState:
     if re.fullmatch(r"[A-P]{20}", text):
         return GameState.of(from_key_letters(text))
     joined = _joined(text)
-    names, wrapped = list(_named_inside(text)), list(_named_inside(joined))
+    names = list(_named_inside(text))
+    wrapped = list(_named_inside(joined))
     if not names and not wrapped:
         names = list(_unnamed_inside(text))
     if not names and not wrapped:
@@ -138,7 +139,9 @@ def _mended(text: str) -> str:
         "%(?:25)*(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text.translate(_SIGNS), flags=re.I
     )
     text = re.sub("&#(4[3-7]|58|61);", lambda code: chr(int(code[1])), text)
-    plain, tags = re.sub(_TAG, " ", text), "\n".join(re.findall(_TAG, text))  # such as the address of a link
+    # such as the address of a link
+    plain = re.sub(_TAG, " ", text)
+    tags = "\n".join(re.findall(_TAG, text))
     inside = tags and not any(_named_inside(plain)) and not any(_named_inside(_joined(plain)))
     inside = inside and (any(_named_inside(tags)) or any(_unnamed_inside(tags)) > any(_unnamed_inside(plain)))
     text = _URL_SAFE.sub(_standard, (tags if inside else plain).strip(_QUOTES))
@@ -267,7 +270,8 @@ def _counts(text: str) -> Side:
     words = re.findall(r"\d+", points), re.findall(r"\d+", bar)
     if any(len(number) > 9 for part in words for number in part):
         raise PositionError(f"{text.strip()[:30]!r}: a point holds at most 15 chequers")
-    numbers, on_bar = [int(number) for number in words[0]], int(words[1][0]) if words[1] else 0
+    numbers = [int(number) for number in words[0]]
+    on_bar = int(words[1][0]) if words[1] else 0
     if len(numbers) > 25 or (bar and len(numbers) > 24):
         raise PositionError(f"{len(numbers)} counts: a side has 24 points and, as the 25th, the bar")
     if any(number > 15 for number in (*numbers, on_bar)):

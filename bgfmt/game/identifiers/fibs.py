@@ -65,7 +65,9 @@ def from_fibs(text: str) -> GameState:
     numbers = _numbers(fields)
     if (fields[1] == "You" and numbers.get(52) != 1) or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
         _turn_to_gnubg(fields, numbers)
-    turn, dice, cube = numbers[32], (numbers[33], numbers[34]), numbers.get(37, 1)
+    turn = numbers[32]
+    dice = (numbers[33], numbers[34])
+    cube = numbers.get(37, 1)
     if turn not in (1, -1):
         raise PositionError(f"field 32, the player on roll: expected 1 or -1, found {turn}")
     if dice != (0, 0) and not all(1 <= die <= 6 for die in dice):
@@ -74,13 +76,15 @@ def from_fibs(text: str) -> GameState:
         raise PositionError(f"field 37, the cube: expected 1, 2, 4, ..., found {cube}")
     doubled = numbers.get(40, 0) == 1
     swap = -1 if doubled else 1
-    names, scores = (fields[1], fields[2])[::swap], (numbers[4], numbers[5])[::swap]
+    names = (fields[1], fields[2])[::swap]
+    scores = (numbers[4], numbers[5])[::swap]
     length = numbers[3] if 0 < numbers[3] < UNLIMITED else 0
     for score in scores:
         if length and not 0 <= score < length:
             raise PositionError(f"fields 4 and 5, the scores: expected 0 to {length - 1}, found {score}")
     sides = sides_of([numbers[k] for k in range(6, 32)], "fields 6 to 31, the board")
-    may_one, may_zero = numbers.get(38, 1) != 0, numbers.get(39, 1) != 0
+    may_one = numbers.get(38, 1) != 0
+    may_zero = numbers.get(39, 1) != 0
     # where the line says how many are off, both sides' chequers add up to what the game began with
     began = {numbers.get(46 - player, -1) + sides[player].chequers for player in (0, 1)}
     rules = _rules(tail)
@@ -120,7 +124,8 @@ def _notes(numbers: dict[int, int], state: GameState, rules: dict[str, int]) -> 
 
 def _turn_to_gnubg(fields: list[str], numbers: dict[int, int]) -> None:
     """Turn a line of FIBS itself into gnubg's: you are player 1, whose chequers are positive and move down."""
-    sign, step = -1 if numbers.get(41) == -1 else 1, -1 if numbers.get(42) == 1 else 1
+    sign = -1 if numbers.get(41) == -1 else 1
+    step = -1 if numbers.get(42) == 1 else 1
     numbers |= zip(range(6, 32), [sign * numbers[k] for k in range(6, 32)][::step], strict=True)
     numbers |= {32: sign * numbers[32], 52: 0}
     if numbers[32] == -1:

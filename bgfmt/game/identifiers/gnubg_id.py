@@ -45,7 +45,9 @@ def from_position_key(key: bytes) -> Position:
     """The position of a ten-byte key; PositionError for bits that no legal position has."""
     bits = f"{int.from_bytes(key, 'little'):080b}"[::-1]
     counts = [len(ones) for ones in bits.split("0")]
-    them, us, beyond = counts[:25], counts[25:50], counts[50:]
+    them = counts[:25]
+    us = counts[25:50]
+    beyond = counts[50:]
     for side in (them, us):
         if sum(side) > 15:
             raise PositionError(f"key {key.hex()}: a side of {sum(side)} chequers")
@@ -125,7 +127,9 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
     def field(at: int, size: int) -> int:
         return bits >> at & ((1 << size) - 1)
 
-    owner, turn, dice = field(4, 2), field(6, 1), (field(15, 3), field(18, 3))
+    owner = field(4, 2)
+    turn = field(6, 1)
+    dice = (field(15, 3), field(18, 3))
     game = field(8, 3)
     if owner == 2 or max(dice) > 6 or (0 in dice and dice != (0, 0)) or field(67, 5):
         raise PositionError(f"{text!r}: not a Match ID (cube owner {owner}, dice {dice[0]} and {dice[1]})")
@@ -177,7 +181,8 @@ def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8])
 
 def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
     """The letters (..., 14) of Position IDs, from the bits of both sides."""
-    (ours, _), (theirs, sizes) = us, them
+    (ours, _) = us
+    (theirs, sizes) = them
     words = np.stack([theirs | ours << sizes, ours >> 64 - sizes], axis=-1).astype("<u8", copy=False)
     text = base64.b64encode(words.view(np.uint8)[..., :12].tobytes())
     return np.frombuffer(text, np.uint8).reshape(*words.shape[:-1], 16)[..., :14]
@@ -186,7 +191,8 @@ def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
 def _side_bits(counts: NDArray[Any]) -> _Bits:
     """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
     rows = np.asarray(counts, np.uint64)
-    bits, at = np.zeros(len(rows), np.uint64), np.zeros(len(rows), np.uint64)
+    bits = np.zeros(len(rows), np.uint64)
+    at = np.zeros(len(rows), np.uint64)
     for count in rows.T:
         bits |= ((1 << count) - 1) << at
         at += count + 1

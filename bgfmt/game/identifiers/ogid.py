@@ -75,7 +75,8 @@ def from_ogid(text: str) -> GameState:
         raise PositionError(
             f"{fields[2][:10]!r} is not the cube of an OGID: owner NWBD, log2 of the value, action NOTP"
         )
-    owner, action = cube[1], cube[3]
+    owner = cube[1]
+    action = cube[3]
     dice = _dice(fields[3])
     if fields[4] not in ("", "W", "B"):
         raise PositionError(f"{fields[4][:10]!r} is not the colour of an OGID, W or B")

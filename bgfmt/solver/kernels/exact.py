@@ -85,9 +85,12 @@ def exact_rolls(
     ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array
 ) -> None:
     """Fill means[x] and chances[x] for the positions x of `ranges`, as `distributions` does."""
-    points, columns = board.points, chances.shape[1]
+    points = board.points
+    columns = chances.shape[1]
     space = space_for(points, kept.labels)
-    above, drop, sources = space.above, space.drop, space.sources
+    above = space.above
+    drop = space.drop
+    sources = space.sources
     rank = np.zeros((6, 9), np.float64)
     label = np.zeros((6, 9), np.int64)
     v = np.zeros(36, np.float64)

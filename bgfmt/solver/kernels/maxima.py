@@ -47,13 +47,17 @@ def best_rolls(
     for i in range(total.size):
         total[i] = 0.0
     i = ends[21 * row]
-    double, step = 0, 2
+    double = 0
+    step = 2
     for r in range(21):
         last = ends[21 * row + r + 1]
         _copy(best, rows[results[i], low:high])
         i += 1
         while i + 4 <= last:
-            a, b, c, d = results[i], results[i + 1], results[i + 2], results[i + 3]
+            a = results[i]
+            b = results[i + 1]
+            c = results[i + 2]
+            d = results[i + 3]
             _max4(best, rows[a, low:high], rows[b, low:high], rows[c, low:high], rows[d, low:high])
             i += 4
         while i < last:
@@ -61,7 +65,8 @@ def best_rolls(
             i += 1
         if r == double:
             _add(total, best, 1.0)
-            double, step = double + step, step + 1
+            double = double + step
+            step = step + 1
         else:
             _add(total, best, 2.0)
     for i in range(total.size):

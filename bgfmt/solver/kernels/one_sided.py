@@ -257,9 +257,11 @@ def distributions(
     `by_sums`, `divisor` : as a recipe's `remainder` and `divisor` have it. `labels` orders ties by the position
     played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or is empty.
     """
-    points, keys = board.points, records.keys
+    points = board.points
+    keys = records.keys
     space = space_for(points, records.signs)
-    above, best = space.above, space.best
+    above = space.above
+    best = space.best
     sums = np.zeros(ROLLS, np.uint32)
     for g in range(len(ranges)):
         start_at(ranges[g, 0], points, board.terms, above)
@@ -295,9 +297,11 @@ def normal_moments(
     All in float32, one rounding an operation, times the reciprocal of 36, as gnubg's build does it. `bits` are the
     moments seen as int32: bits of floats that are not negative order like the floats, so the mean's serve as rank.
     """
-    points, keys = board.points, records.keys
+    points = board.points
+    keys = records.keys
     space = space_for(points, records.signs)
-    above, best = space.above, space.best
+    above = space.above
+    best = space.best
     one = np.float32(1)
     reciprocal = np.float32(1 / 36)
     for g in range(len(ranges)):

@@ -57,11 +57,13 @@ def squares(
     turned = tile.view(np.int16)
     place = 0
     for b in range(ts[0], ts[1]):
-        low, width = starts[b], starts[b + 1] - starts[b]
+        low = starts[b]
+        width = starts[b + 1] - starts[b]
         for j in range(reach[0], reach[1]):
             at[j - reach[0]] = base[j] + b * step[j]
         for c in range(us[0], us[1]):
-            first, past = starts[c], starts[c + 1]
+            first = starts[c]
+            past = starts[c + 1]
             for u in range(first, past):
                 stored = made[
                     place : place + lanes
@@ -79,7 +81,8 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
     """Records of `squares`, as whole records, to where their position numbers say in the table, (n, n)."""
     place = 0
     for b in range(ts[0], ts[1]):
-        low, width = starts[b], starts[b + 1] - starts[b]
+        low = starts[b]
+        width = starts[b + 1] - starts[b]
         for u in range(starts[us[0]], starts[us[1]]):
             row = out[numbers[u]]
             for x in range(width):
@@ -107,7 +110,8 @@ def lay(
         for x in range(stored.shape[0]):
             turned(stored[x, low * columns : (low + size) * columns], columns, gammons, run)
             t = side + x
-            b, lane = t // block, t % block
+            b = t // block
+            lane = t % block
             for j in range(size):
                 near[b, at + low + j, lane] = records[j]
 

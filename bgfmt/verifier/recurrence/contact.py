@@ -37,7 +37,8 @@ class ContactRule(PairRule):
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
         super().fill(rows, them, expected, lane)
         for k, side in enumerate(them):
-            us, at = np.flatnonzero(self.last + self.last[side] > PASSED), lane + k * self.columns
+            us = np.flatnonzero(self.last + self.last[side] > PASSED)
+            at = lane + k * self.columns
             if len(us):
                 here = np.full(len(us), k)
                 expected[us, at : at + self.columns] = self.values(rows, here, us, np.full(len(us), side))
@@ -46,7 +47,8 @@ class ContactRule(PairRule):
         met = self.last[us] + self.last[them] > PASSED
         out, value = np.zeros((2, len(us), self.columns), np.int64)
         out[~met] = super().values(rows, at[~met], us[~met], them[~met])
-        terms, value = numbering(self.points).terms, value[met]
+        terms = numbering(self.points).terms
+        value = value[met]
         values_in_contact(rows, at[met], self.counts[us[met]], self.counts[them[met]], terms, value)
         out[met] = value
         return out
@@ -71,7 +73,8 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
     if to >= 0 and place < points and them[place] > 1:
         return False
     for i in range(points):
-        after[i], met[i] = us[i], them[i]
+        after[i] = us[i]
+        met[i] = them[i]
     after[source] -= 1
     if to >= 0:
         if place < points and them[place] == 1:
@@ -86,7 +89,8 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
 def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
     """Take the values of a play that leads to `after` where they are greater; row : (n, columns) of the others."""
     points = len(after)
-    number, above = 0, 0
+    number = 0
+    above = 0
     for k in range(points):
         above += after[points - 1 - k]
         number += terms[k, above]
@@ -102,10 +106,13 @@ def order(
 
     most : dice that other plays use; returned with what these use. The sources of a double never rise.
     """
-    points, many = len(us), len(dice)
-    source, goes_on = np.full(many + 1, points), np.zeros(many + 1, np.bool_)
+    points = len(us)
+    many = len(dice)
+    source = np.full(many + 1, points)
+    goes_on = np.zeros(many + 1, np.bool_)
     depth = 0
-    boards[0], met[0] = us, them
+    boards[0] = us
+    met[0] = them
     while depth >= 0:
         i = source[depth] - 1 if depth < many else -1
         while i >= 0 and not moved(
@@ -113,9 +120,11 @@ def order(
         ):
             i -= 1
         if i >= 0:
-            source[depth], goes_on[depth] = i, True
+            source[depth] = i
+            goes_on[depth] = True
             depth += 1
-            source[depth], goes_on[depth] = i + 1 if many == 4 else points, False
+            source[depth] = i + 1 if many == 4 else points
+            goes_on[depth] = False
             continue
         if depth >= max(most, least) and not goes_on[depth]:
             if depth > most:
@@ -132,13 +141,18 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
 
     rows : (r, n, columns) uint16, those of the other side on roll. out : (m, columns) int64, as stored.
     """
-    points, columns = us.shape[1], rows.shape[2]
-    boards, met = np.zeros((5, points), np.int8), np.zeros((5, points), np.int8)
-    best, total = np.empty(4, np.int64), np.empty(4, np.int64)
+    points = us.shape[1]
+    columns = rows.shape[2]
+    boards = np.zeros((5, points), np.int8)
+    met = np.zeros((5, points), np.int8)
+    best = np.empty(4, np.int64)
+    total = np.empty(4, np.int64)
     none: Any = np.int64(0)  # no literals, for which numba would compile `order` once more
     one: Any = np.int64(1)
     for i in range(len(us)):
-        row, u, t = rows[at[i]], us[i], them[i]
+        row = rows[at[i]]
+        u = us[i]
+        t = them[i]
         total[:] = 0
         roll = 0
         for a in range(1, 7):

@@ -42,14 +42,14 @@ class FloatRule(PairRule):
             self.place = np.array([0, 3, 2, 1])
             self.doubling[2:] = 1, 1, 3, 0, 2
         won = table.won() if isinstance(table, GammonTwoSided) else np.ones((self.n, self.columns))
-        self.ends, self.off = (won, -won), won[:0]
+        self.ends = (won, -won)
+        self.off = won[:0]
 
     def _of_match(self, score: ScoreFacts) -> tuple[Array, Array]:
         """The ends; `place` and `doubling` are filled."""
-        won, lost = (
-            np.ones((3, self.columns)),
-            -np.ones((3, self.columns)),
-        )  # by the points of a game and a gammon
+        # by the points of a game and a gammon
+        won = np.ones((3, self.columns))
+        lost = -np.ones((3, self.columns))
         for c, (mover, cube) in enumerate(score.states):
             if cube is None:
                 continue
@@ -98,7 +98,8 @@ def remade(
     starts, results = plays(points, chequers)
     _, order, pips_at = pip_order(points, chequers)
     n = len(order)
-    out, turned = np.zeros((n, n, columns), width), np.zeros((n, n, columns), width)
+    out = np.zeros((n, n, columns), width)
+    turned = np.zeros((n, n, columns), width)
     fill(starts, results, order, pips_at, divide, chances, out, turned)
     return out
 
@@ -140,7 +141,8 @@ def _weigh(total: Array, best: Array, weight: float) -> None:
 def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: int) -> None:
     """out[u, lane...] = the mean over the rolls of the best tile[x] that u leads to, lane by lane, for u > 0."""
     lanes = tile.shape[1]
-    best, total = np.empty(lanes, tile.dtype), np.empty(lanes)
+    best = np.empty(lanes, tile.dtype)
+    total = np.empty(lanes)
     for u in range(1, len(out)):
         total[:] = 0.0
         for roll in range(ROLLS):
@@ -162,7 +164,9 @@ def expected_entries(
 ) -> None:  # fmt: skip
     """out[i] (C,) = what follows for (us[i], them[i]), neither 0, from rows[at[i]]; ends : `off` of a `FloatRule`."""
     columns = out.shape[1]
-    best, one, total = np.empty(columns, out.dtype), np.empty((1, columns), out.dtype), np.empty(columns)
+    best = np.empty(columns, out.dtype)
+    one = np.empty((1, columns), out.dtype)
+    total = np.empty(columns)
     for i in range(len(us)):
         if us[i] == 0 or them[i] == 0:
             continue
@@ -189,7 +193,9 @@ def fill(
     """Fill out (n, n, columns), of any float type, in order of pips; turned : the same from the other side's view."""
     columns = out.shape[2]
     number = out.dtype.type
-    one, two, whole = number(1), number(2), number(36)
+    one = number(1)
+    two = number(2)
+    whole = number(36)
     part = one / whole
     least = number(0) if chances else -one
     best = np.zeros(columns, out.dtype)
@@ -201,7 +207,8 @@ def fill(
                 u = order[i]
                 for k in range(pips_at[pips - p], pips_at[pips - p + 1]):
                     t = order[k]
-                    e, g = out[u, t], turned[u, t]
+                    e = out[u, t]
+                    g = turned[u, t]
                     if u == 0 or t == 0:
                         e[:] = one if u == 0 else least
                     else:

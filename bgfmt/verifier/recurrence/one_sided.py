@@ -226,7 +226,8 @@ class Distributions(FollowingRows):
         return out
 
     def follow(self, some: Array) -> list[tuple[Array, Array]]:
-        best, out = self.plays(some), []
+        best = self.plays(some)
+        out = []
         for part, (rows, here, _) in enumerate(self.parts(some)):
             survival = part == 1 and self.rule.race
             chosen = best[0 if survival else part][here]
@@ -242,7 +243,8 @@ class Distributions(FollowingRows):
 
     def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
         for choice in range(self.keys.shape[1]):
-            (right, sums), here = follow[choice], some[some >= self.full * choice]
+            (right, sums) = follow[choice]
+            here = some[some >= self.full * choice]
             key = ranks(sums) // self.rule.divisor if self.rule.divisor else ranks(right)
             if self.rule.lexicographic and choice == 0:
                 key = (key.astype(np.uint64) << LABEL_BITS) | (self.keys[here, 0] & (1 << LABEL_BITS) - 1)
@@ -252,7 +254,8 @@ class Distributions(FollowingRows):
         for part, ((rows, here, at), (right, sums)) in enumerate(
             zip(self.parts(some), self.follow(some), strict=True)
         ):
-            stored, looked = rows[at].astype(np.int32), some[here]
+            stored = rows[at].astype(np.int32)
+            looked = some[here]
             off = np.abs(stored - right).max(axis=1, initial=0)
             bad = off > 0
             if self.rule.halves:
@@ -289,7 +292,9 @@ def lexicographic(points: int, chequers: int) -> Array:
 def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
     """Decode a uint16 table for a rule: with that of the race its gammon part as survival chances."""
     rows = blank(table.points, table.chequers, rule, gammon=table.gammon is not None)
-    bearoff, gammon, full = rows.bearoff, rows.gammon, rows.full
+    bearoff = rows.bearoff
+    gammon = rows.gammon
+    full = rows.full
     idle: list[Array] = [rows.idle_wrong]
     for some, block in table.blocks():
         bearoff[some] = block["bearoff"]
@@ -308,9 +313,11 @@ def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
 
 def blank(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
     """Rows of noughts."""
-    n, none = FollowingRows(points, chequers).positions, np.zeros(0, np.int64)
+    n = FollowingRows(points, chequers).positions
+    none = np.zeros(0, np.int64)
     full = FollowingRows(points, chequers).full if gammon else n
-    bearoff, second = np.zeros((n, ROLLS), np.uint16), np.zeros((n - full, ROLLS), np.uint16)
+    bearoff = np.zeros((n, ROLLS), np.uint16)
+    second = np.zeros((n - full, ROLLS), np.uint16)
     return Distributions(points, chequers, bearoff, second, rule, none)
 
 
@@ -366,7 +373,8 @@ class FloatRows(FollowingRows):
         sums[some == 0, 0] = 36
         out = [sums]
         if len(self.gammon):
-            here, second = some >= self.full, np.zeros((len(some), self.gammon.shape[1]))
+            here = some >= self.full
+            second = np.zeros((len(some), self.gammon.shape[1]))
             second[~here, 0] = 36  # before, the gammon is saved
             second[here] = added(best[1][here], self.gammon[self.full :], second.dtype, self.full, 1)
             out.append(second)
@@ -487,7 +495,8 @@ def moments_of(rows: Distributions) -> Array:
     """(n, 4) float32 moments of finished distributions, added roll by roll in float64."""
     out = np.zeros((len(rows.bearoff), 4), np.float32)
     for k, part in enumerate((rows.bearoff, *([rows.gammon_rows()] if len(rows.gammon) else []))):
-        mean, square = np.zeros(len(part)), np.zeros(len(part))
+        mean = np.zeros(len(part))
+        square = np.zeros(len(part))
         for roll in range(1, part.shape[1]):
             share = roll * (part[:, roll] / WHOLE)
             mean += share
@@ -499,7 +508,8 @@ def moments_of(rows: Distributions) -> Array:
 def float_rows(table: OneSided) -> FloatRows:
     """The rows of a float64 table; plays are chosen by the exact means."""
     size = table.points, table.chequers
-    bearoff, means = np.ascontiguousarray(np.asarray(table.bearoff), np.float64), means_of(*size)[:, None]
+    bearoff = np.ascontiguousarray(np.asarray(table.bearoff), np.float64)
+    means = means_of(*size)[:, None]
     if table.gammon is None:
         return FloatRows(*size, bearoff, bearoff[:0], means)
     gammon = np.ascontiguousarray(np.asarray(table.gammon), np.float64)
@@ -548,7 +558,8 @@ def _sources(boards: Array, die: int, later: list[int]) -> Array:
     borne_off = (at for at in die + np.cumsum(later, dtype=int) if at <= FIXED_POINTS)
     ways += [np.where(taken[:, at - 1], at - 1, -1) for at in borne_off]
     if die < FIXED_POINTS:
-        stacks, empty = boards[:, die:], boards[:, : FIXED_POINTS - die]
+        stacks = boards[:, die:]
+        empty = boards[:, : FIXED_POINTS - die]
         safe = np.where((stacks >= 2) & (empty == 0), stacks, 0)
         ways.append(np.where(safe.max(axis=1) > 0, die + safe.argmax(axis=1), -1))
         tall = np.where(stacks > 0, stacks * 16 + 15 - empty, -1)

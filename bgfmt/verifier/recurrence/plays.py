@@ -109,7 +109,8 @@ def move(
 ) -> None:
     """Fill slot `after` with the board of slot `before` once a chequer has moved from index i to t (-1: off)."""
     points = len(steps) - 1
-    first, end = points - i, points - t
+    first = points - i
+    end = points - t
     numbers[after] = numbers[before] - (boards[before, 1, end - 1] - boards[before, 1, first - 1])
     for k in range(points + 1):
         boards[after, 0, k] = boards[before, 0, k]
@@ -141,9 +142,11 @@ def landing(i: int, die: int, top: int) -> int:
 @njit(f"{SPACE}, i8")
 def begin(space: Space, x: int) -> None:
     """Take up position x: its own board, and those after one chequer has moved with one die."""
-    points, steps, boards, numbers, found = (
-        space.numbering.points, space.numbering.steps, space.boards, space.numbers, space.found
-    )  # fmt: skip
+    points = space.numbering.points
+    steps = space.numbering.steps
+    boards = space.boards
+    numbers = space.numbers
+    found = space.found
     unrank(x, points, space.numbering.terms, boards[0, 0])
     numbers[0] = x
     move(steps, boards, numbers, found, NONE, NONE, NONE, NONE)  # surveys the board, which it leaves as it is
@@ -179,13 +182,11 @@ def last_moves(
 @njit()
 def double_moves(space: Space, board: int, die: int, highest: int, count: int) -> int:
     """Append to `out` the numbers after three more moves of a double, whose sources never rise."""
-    steps, boards, numbers, found, out = (
-        space.numbering.steps,
-        space.boards,
-        space.numbers,
-        space.found,
-        space.out,
-    )
+    steps = space.numbering.steps
+    boards = space.boards
+    numbers = space.numbers
+    found = space.found
+    out = space.out
     two = len(numbers) - 2
     if numbers[board] == 0:
         out[count] = 0
@@ -216,8 +217,12 @@ def roll_plays(space: Space, a: int, b: int, orders: int) -> int:
 
     orders : 1 where playing the smaller die first meets nothing new.
     """
-    count, points = NONE, space.numbering.points
-    boards, numbers, found, out = space.boards, space.numbers, space.found, space.out
+    count = NONE
+    points = space.numbering.points
+    boards = space.boards
+    numbers = space.numbers
+    found = space.found
+    out = space.out
     for order in range(1 if a == b else orders):
         first, die = (b, a + 1) if order else (a, b + 1)
         for q in range(found[0]):
@@ -288,7 +293,8 @@ def successors(numbering: Numbering, n: int) -> Any:
 
     The results of roll r of position x are results[starts[21 x + r] : starts[21 x + r + 1]].
     """
-    space, orders = workspace(numbering), NONE + 2
+    space = workspace(numbering)
+    orders = NONE + 2
     out = space.out
     seen = np.full(n, -1, np.int32)
     starts = np.zeros(ROLLS * n + 1, np.int64)

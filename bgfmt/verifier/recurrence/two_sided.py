@@ -58,7 +58,8 @@ class PairRule:
     def __init__(self, table: StoredEquities | MatchScore) -> None:
         self.table = table
         self.equities: Any = table.balance if isinstance(table, MatchScore) else table.equities
-        self.points, self.chequers = table.points, table.chequers
+        self.points = table.points
+        self.chequers = table.chequers
         self.n, _, self.columns = self.equities.shape
         self.dtype = np.dtype(self.equities.dtype).newbyteorder("=")
         self.made: Any = np.int64 if self.dtype == np.uint16 else self.dtype
@@ -76,8 +77,10 @@ class PairRule:
 
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
         """expected[u, lane + columns * k + c] = what follows for every u > 0 against side them[k], by its row k."""
-        tile, total = np.empty((self.n, self.lanes), np.int16), np.empty(self.lanes, np.int32)
-        places, lanes = np.arange(self.n, dtype=np.int32), len(rows) * self.columns
+        tile = np.empty((self.n, self.lanes), np.int16)
+        total = np.empty(self.lanes, np.int32)
+        places = np.arange(self.n, dtype=np.int32)
+        lanes = len(rows) * self.columns
         turned_tile(rows, self.gammons, tile)
         expected_tile(self.starts, self.results, places, tile, total, self.gammons, expected, lane, lanes)
 
@@ -107,7 +110,9 @@ class PairRule:
     @property
     def bands(self) -> list[tuple[int, int]]:
         """The columns of the table in bands of places, first and past the last, that can be checked apart."""
-        n, entry, per_tile = self.n, self.columns * self.dtype.itemsize, max(1, self.lanes // self.columns)
+        n = self.n
+        entry = self.columns * self.dtype.itemsize
+        per_tile = max(1, self.lanes // self.columns)
         budget = (LARGE_BAND_BYTES if n * n * entry > LARGE else BAND_BYTES) // self.narrower
         band = max(per_tile, min(n, budget // (n * entry) // per_tile * per_tile))
         return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
@@ -117,10 +122,13 @@ class PairReader:
     """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
 
     def __init__(self, rule: PairRule) -> None:
-        table, array = rule.table, rule.equities
+        table = rule.table
+        array = rule.equities
         self.name = table.provenance
-        self.rows_array, self.dtype = array, rule.dtype.newbyteorder("<")
-        self.n, self.columns = rule.n, rule.columns
+        self.rows_array = array
+        self.dtype = rule.dtype.newbyteorder("<")
+        self.n = rule.n
+        self.columns = rule.columns
         self.release = table.release or (lambda: None)
         self._fd = -1
         self._offset = 0
@@ -222,7 +230,8 @@ def check(
     only : some of the rule's `bands`, instead of all.
     """
     n, columns, grid = rule.n, rule.columns, PairReader(rule)
-    found, per_tile = Pass.of(n * n), max(1, rule.lanes // columns)
+    found = Pass.of(n * n)
+    per_tile = max(1, rule.lanes // columns)
     parts = rule.bands if only is None else only
     done, rows_in_all = 0, 2 * sum(end - begin for begin, end in parts)
     row_bytes = n * columns * rule.dtype.itemsize
@@ -283,7 +292,8 @@ def check(
 @np.errstate(all="ignore")
 def check_some(rule: PairRule, numbers: Array) -> Pass:
     """Hold the entries `numbers` against what smaller ones give, to the last bit."""
-    stored, right = rule.stored(numbers), rule.at(numbers).astype(rule.dtype)
+    stored = rule.stored(numbers)
+    right = rule.at(numbers).astype(rule.dtype)
     bits = np.dtype(f"i{rule.dtype.itemsize}")
     bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
     return Pass.of(len(numbers), numbers[bad], stored[bad].astype(rule.made) - right[bad])
@@ -295,7 +305,8 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
     failing : numbers us * n + them to look at first, where sides have passed each other; None for all entries.
     """
     n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
-    flat, depth = work.reshape(n * n, -1), pips(rule.points, rule.chequers)
+    flat = work.reshape(n * n, -1)
+    depth = pips(rule.points, rule.chequers)
     owners = np.repeat(np.arange(ROLLS * n) // ROLLS, np.diff(rule.starts))
     # positions, and those that lead there
     after, before = np.divmod(np.unique(rule.results * np.int64(n) + owners), n)
@@ -351,11 +362,15 @@ def turned(row: Array, j: int, gammons: bool) -> Any:
     if gammons:
         if row.shape[1] == 1:
             return -e0, LOW, LOW, LOW
-        e1, e2, e3 = np.int32(row[j, 1]) + LOW, np.int32(row[j, 2]) + LOW, np.int32(row[j, 3]) + LOW
+        e1 = np.int32(row[j, 1]) + LOW
+        e2 = np.int32(row[j, 2]) + LOW
+        e3 = np.int32(row[j, 3]) + LOW
         return -e0, -e3, -turn_of_gammons(e2, e3), -turn_of_gammons(e1, e3)
     if row.shape[1] == 1:
         return ~e0, LOW, LOW, LOW
-    e1, e2, e3 = np.int32(row[j, 1]) + LOW, np.int32(row[j, 2]) + LOW, np.int32(row[j, 3]) + LOW
+    e1 = np.int32(row[j, 1]) + LOW
+    e2 = np.int32(row[j, 2]) + LOW
+    e3 = np.int32(row[j, 3]) + LOW
     return ~e0, ~e3, ~turn(e2, e3), ~turn(e1, e3)
 
 
@@ -390,7 +405,9 @@ def turned_tile(rows: Array, gammons: bool, tile: Array) -> None:
             e0, e1, e2, e3 = turned(row, j, gammons)
             tile[j, columns * k] = e0
             if columns == 4:
-                tile[j, 4 * k + 1], tile[j, 4 * k + 2], tile[j, 4 * k + 3] = e1, e2, e3
+                tile[j, 4 * k + 1] = e1
+                tile[j, 4 * k + 2] = e2
+                tile[j, 4 * k + 3] = e3
 
 
 @njit("i8.1C, i4.1C, i4.1C, i2.2C, i4.1C, b1, u2.2C, i8, i8")
@@ -407,7 +424,8 @@ def expected_tile(
     for u in range(1, len(out)):
         total[:] = 0
         for r in range(ROLLS):
-            first, last = starts[ROLLS * u + r], starts[ROLLS * u + r + 1]
+            first = starts[ROLLS * u + r]
+            last = starts[ROLLS * u + r + 1]
             add_best(
                 tile.ctypes.data, 2 * LANES, places.ctypes.data, results.ctypes.data, first, last,
                 total.ctypes.data, WEIGHTS[r] - 1,
@@ -424,7 +442,8 @@ def values_of(
     lost: Array, out: Array,
 ) -> None:  # fmt: skip
     """out[i] = what the rule gives for (us[i], them[i]) from row rows[at[i]]; out : (m, columns) int64, as stored."""
-    best, total = np.empty(4, np.int64), np.empty(4, np.int64)
+    best = np.empty(4, np.int64)
+    total = np.empty(4, np.int64)
     for i in range(len(us)):
         if us[i] == 0 or them[i] == 0:
             out[i] = won[them[i]] if us[i] == 0 else lost[us[i]]

@@ -89,7 +89,8 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
         _add_size(exam)
         if not exam.refusals and until is not None:
             report = bgfmt.verify(exam.file, until=until)
-            exam.verified, exam.verdict = bool(report.ok), str(report.verdict)
+            exam.verified = bool(report.ok)
+            exam.verdict = str(report.verdict)
             if not exam.verified:
                 exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
     if exam.ok:
@@ -116,7 +117,8 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         return
     header = gnubg.read_header(head)
     assert header is not None
-    exam.points, exam.chequers = header.points, header.chequers
+    exam.points = header.points
+    exam.chequers = header.chequers
     if exam.kind == "H":
         if not 1 <= header.chequers <= 3:
             yield f"its header says {header.chequers} chequers; hypergammon has 1, 2 or 3, and gnubg does not check"
@@ -184,7 +186,9 @@ def _add_size(exam: Examination) -> None:
 
 def _slots(exam: Examination) -> tuple[str, ...]:
     """Slots in order of preference; what to know about them is added to the warnings."""
-    points, chequers, note = exam.points, exam.chequers, exam.warnings.append
+    points = exam.points
+    chequers = exam.chequers
+    note = exam.warnings.append
     if exam.kind == "H":
         return (f"hyper{chequers}",)
     if exam.kind == "TS":

@@ -152,7 +152,8 @@ def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
     names = rf"{re.escape(name + KEPT)}(-[0-9]{{1,6}})?"
     get: Callable[[str], Any] = value.get
     source, sha256, size, kept = map(get, ("source", "sha256", "size", "kept"))
-    older, before = get("older") or [], None if nested else get("before")
+    older = get("older") or []
+    before = None if nested else get("before")
     sound = text(source, r"[^\0]*") and text(sha256, "[0-9a-f]{64}") and isinstance(size, int) and size >= 0
     sound = sound and isinstance(older, list) and all(text(one, names) for one in older)
     if not sound or not (kept is None or text(kept, names)):
@@ -216,9 +217,11 @@ def unfinished(folder: Path) -> bool:
 def settle(folder: Path) -> list[str]:
     """Make the folder what its record says; may be cut short and repeated. A line for each file."""
     record = read_record(folder)
-    lines, staying = [], {}
+    lines = []
+    staying = {}
     for name in NAMES:
-        path, entry = folder / name, record.get(name)
+        path = folder / name
+        entry = record.get(name)
         new = hidden(path)
         if os.path.lexists(new):
             if entry is not None and entry.describes(new):
@@ -272,7 +275,8 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
     record = read_record(folder)
     after = dict(record)
     for name in names:
-        old, path = record.get(name), folder / name
+        old = record.get(name)
+        path = folder / name
         kept, older = (None, ()) if old is None else (old.kept, old.older)
         if os.path.lexists(path):
             _need_file(path)
@@ -298,7 +302,8 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
 
 def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
     """Take files out and put back what was there; a line for each. `force` sets aside what has been changed since."""
-    record, lines = read_record(folder), []
+    record = read_record(folder)
+    lines = []
     paths = [folder / name for name in names]
     changed = [path for path in paths if os.path.lexists(path) and not record[path.name].describes(path)]
     for path in changed:

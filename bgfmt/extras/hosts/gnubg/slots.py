@@ -187,7 +187,8 @@ def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
             if not other and not os.path.lexists(here):
                 undo.callback(_clear, here)
                 _bring(item.resolve(), here)
-    table, here = rest / SLOTS["ts0"], where.rest / SLOTS["ts0"]
+    table = rest / SLOTS["ts0"]
+    here = where.rest / SLOTS["ts0"]
     ours = SLOTS["ts0"] in read_record(where.data)
     if rest != data and table.exists() and not ours and not os.path.lexists(here):
         undo.callback(_clear, here)

@@ -17,7 +17,8 @@ from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
-PLACES, BAR = 25, 24
+PLACES = 25
+BAR = 24
 OPEN = 24  # the blocked landing of a side that blocks none
 ROLLS = 21
 MOST = 96  # plays of one roll, by far
@@ -88,13 +89,17 @@ def list_moves(boards: Array) -> Moves:
     n = len(boards)
     moves = Moves(np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64))
     side, down = np.nonzero(boards[:, ::-1])
-    start, highest = BAR - down, np.where(boards, np.arange(PLACES), 0).max(axis=1)[side]
+    start = BAR - down
+    highest = np.where(boards, np.arange(PLACES), 0).max(axis=1)[side]
     entered = (boards[side, BAR] == 0) | (start == BAR)
     for die in range(1, 7):
         to = start - die
         some = entered & ((to >= 0) | ((highest < 6) & ((to == -1) | (start == highest))))
-        who, from_, to = side[some], start[some], to[some]
-        after, each = boards[who], np.arange(len(who))
+        who = side[some]
+        from_ = start[some]
+        to = to[some]
+        after = boards[who]
+        each = np.arange(len(who))
         after[each, from_] -= 1
         after[each[to >= 0], to[to >= 0]] += 1
         place = each - np.searchsorted(who, who)
@@ -110,7 +115,8 @@ def list_plays(boards: Array, pool: ThreadPoolExecutor) -> Plays:
 
     def of_side(us: int) -> tuple[Array, ...]:
         first, last = np.empty((2, PLACES, ROLLS), np.uint32)
-        after, landed = np.empty(PLACES * ROLLS * MOST, np.uint16), np.empty(PLACES * ROLLS * MOST, np.uint32)
+        after = np.empty(PLACES * ROLLS * MOST, np.uint16)
+        landed = np.empty(PLACES * ROLLS * MOST, np.uint32)
         total = plays_of_side(moves, us, first, last, after, landed)
         return first, last, after[:total].copy(), landed[:total].copy()
 
@@ -147,7 +153,8 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
                         for e in range(first[blocked, roll], total):
                             reached |= landed[e] & (AGAIN - 1)
                 else:
-                    first[blocked, roll], last[blocked, roll] = first[OPEN, roll], last[OPEN, roll]
+                    first[blocked, roll] = first[OPEN, roll]
+                    last[blocked, roll] = last[OPEN, roll]
                 roll += 1
     return total  # type: ignore[no-any-return]
 
@@ -162,13 +169,19 @@ def plays_of_roll(
     lines (2, MOST, 3) : working space, of positions in the middle of a play: the side, the landings, and the highest
     index that the next chequer may leave (sources of a double never rise, but from the bar).
     """
-    end, best, double = start, 0, high == low
+    end = start
+    best = 0
+    double = high == low
     for turn in range(1 if double else 2):
-        lines[0, 0, 0], lines[0, 0, 1], lines[0, 0, 2] = us, 0, BAR
-        depth, many = 0, 1
+        lines[0, 0, 0] = us
+        lines[0, 0, 1] = 0
+        lines[0, 0, 2] = BAR
+        depth = 0
+        many = 1
         while depth < (4 if double else 2):
             die = high if (depth + turn) % 2 == 0 else low
-            here, there = lines[depth % 2], lines[1 - depth % 2]
+            here = lines[depth % 2]
+            there = lines[1 - depth % 2]
             count = 0
             for k in range(many):
                 side = here[k, 0]
@@ -181,13 +194,16 @@ def plays_of_roll(
                         count += 1
             if count == 0:
                 break
-            depth, many = depth + 1, count
+            depth = depth + 1
+            many = count
         if depth > best:
-            best, end = depth, start
+            best = depth
+            end = start
         elif depth < best or depth < 2:
             continue
         for k in range(many):
-            side, mask = lines[depth % 2, k, 0], lines[depth % 2, k, 1]
+            side = lines[depth % 2, k, 0]
+            mask = lines[depth % 2, k, 1]
             equal = same_side = False
             for e in range(start, end):
                 same_side |= after[e] == side

@@ -18,7 +18,11 @@ from bgfmt.jit import njit
 NUMBERS = 10
 TOGETHER = 32  # columns made together: plays of near rows lead to the same records
 LEAST = -8  # less than any equity
-FIXED, OVER, CONTACT, RACE = 0, 1, 2, 3  # classes of records: FIXED is not renewed, OVER has its known values
+# classes of records: FIXED is not renewed, OVER has its known values
+FIXED = 0
+OVER = 1
+CONTACT = 2
+RACE = 3
 
 
 class SweepState(NamedTuple):
@@ -57,11 +61,16 @@ def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def answer(state: SweepState, us: int, them: int) -> None:
     """Bring `replies` up to record [us, them]."""
-    record, reply = state.values[us, them], state.replies[them, us]
+    record = state.values[us, them]
+    reply = state.replies[them, us]
     one = record.dtype.type(1)
-    reply[0], reply[1], reply[2] = one - record[0], record[3], record[4]
-    reply[3], reply[4] = record[1], record[2]
-    reply[5], reply[6] = -record[5], -record[9]
+    reply[0] = one - record[0]
+    reply[1] = record[3]
+    reply[2] = record[4]
+    reply[3] = record[1]
+    reply[4] = record[2]
+    reply[5] = -record[5]
+    reply[6] = -record[9]
     reply[7] = -after_cube(one, record[7], record[9])
     reply[8] = -after_cube(one, record[8], record[9])
     reply[9] = -after_cube(one, record[6], record[9])
@@ -78,17 +87,26 @@ def answer_all(state: SweepState, first: int, last: int) -> None:
 @njit()
 def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
     """Write the ten numbers of record [us, them], from those of the replies to it, to `out`."""
-    replies, after, landed, hit = state.replies, plays.after, plays.landed, sides.hit[them]
-    first, last = plays.first[us, sides.blocked[them]], plays.last[us, sides.blocked[them]]
-    blots, places = sides.blots[them], sides.places[them]
-    place, place_2, place_3 = places[0], places[1], places[2]
+    replies = state.replies
+    after = plays.after
+    landed = plays.landed
+    hit = sides.hit[them]
+    first = plays.first[us, sides.blocked[them]]
+    last = plays.last[us, sides.blocked[them]]
+    blots = sides.blots[them]
+    places = sides.places[them]
+    place = places[0]
+    place_2 = places[1]
+    place_3 = places[2]
     one = out.dtype.type(1)
-    two, least = one + one, out.dtype.type(LEAST)
+    two = one + one
+    least = out.dtype.type(LEAST)
     t0 = t1 = t2 = t3 = t4 = t5 = t6 = t7 = t8 = t9 = one - one
     roll = 0
     for high in range(6):
         for low in range(high + 1):
-            start, end = first[roll], last[roll]
+            start = first[roll]
+            end = last[roll]
             roll += 1
             b5 = b6 = b7 = b8 = b9 = least
             best = replies[us, them]
@@ -102,27 +120,53 @@ def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, o
                         if after[f] == after[e] and (landed[f] ^ mask) & blots == 0:
                             cubeless = least
                 if cubeless >= b5:  # among equal ones the last play gives the chances
-                    b5, best = cubeless, reply
-                b6, b7, b8, b9 = max(b6, reply[6]), max(b7, reply[7]), max(b8, reply[8]), max(b9, reply[9])
+                    b5 = cubeless
+                    best = reply
+                b6 = max(b6, reply[6])
+                b7 = max(b7, reply[7])
+                b8 = max(b8, reply[8])
+                b9 = max(b9, reply[9])
             if start == end:  # nothing to play: the other side moves next
-                b5, b6, b7, b8, b9 = best[5], best[6], best[7], best[8], best[9]
+                b5 = best[5]
+                b6 = best[6]
+                b7 = best[7]
+                b8 = best[8]
+                b9 = best[9]
                 if state.as_is:
                     same = state.values[them, us]
-                    b6, b7, b8, b9 = -same[6], -same[7], -same[8], -same[9]
+                    b6 = -same[6]
+                    b7 = -same[7]
+                    b8 = -same[8]
+                    b9 = -same[9]
             weight = one if high == low else two
-            t0, t1, t2 = t0 + weight * best[0], t1 + weight * best[1], t2 + weight * best[2]
-            t3, t4 = t3 + weight * best[3], t4 + weight * best[4]
-            t5, t6, t7 = t5 + weight * b5, t6 + weight * b6, t7 + weight * b7
-            t8, t9 = t8 + weight * b8, t9 + weight * b9
+            t0 = t0 + weight * best[0]
+            t1 = t1 + weight * best[1]
+            t2 = t2 + weight * best[2]
+            t3 = t3 + weight * best[3]
+            t4 = t4 + weight * best[4]
+            t5 = t5 + weight * b5
+            t6 = t6 + weight * b6
+            t7 = t7 + weight * b7
+            t8 = t8 + weight * b8
+            t9 = t9 + weight * b9
     share = one / out.dtype.type(36)
-    out[0], out[1], out[2], out[3], out[4] = t0 * share, t1 * share, t2 * share, t3 * share, t4 * share
-    out[5], out[6], out[7], out[8], out[9] = t5 * share, t6 * share, t7 * share, t8 * share, t9 * share
+    out[0] = t0 * share
+    out[1] = t1 * share
+    out[2] = t2 * share
+    out[3] = t3 * share
+    out[4] = t4 * share
+    out[5] = t5 * share
+    out[6] = t6 * share
+    out[7] = t7 * share
+    out[8] = t8 * share
+    out[9] = t9 * share
 
 
 @njit(f"{SWEEP_STATE}, i8, i8, f4.1C, f4.1C", f"{SWEEP_STATE64}, i8, i8, f8.1C, f8.1C")
 def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
     """Put a record in place. changes (4,) : the greatest change of a number so far, by class."""
-    record, kind = state.values[us, them], state.kinds[us, them]
+    record = state.values[us, them]
+    kind = state.kinds[us, them]
     greatest = changes[kind]
     for k in range(NUMBERS):
         greatest = max(greatest, abs(numbers[k] - record[k]))
@@ -134,7 +178,8 @@ def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array)
 @njit(f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8", f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8")
 def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
     """Renew the records [us, them] of the rows first to last - 1 with us < them; returns the changes."""
-    n, changes = len(state.values), np.zeros(4, state.values.dtype)
+    n = len(state.values)
+    changes = np.zeros(4, state.values.dtype)
     out = np.empty(NUMBERS, state.values.dtype)
     for column in range(first + 1, n, TOGETHER):
         for us in range(first, last):

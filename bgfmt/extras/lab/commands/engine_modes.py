@@ -73,10 +73,13 @@ def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tu
     usual: Engine = person() if request.mode == "play" else main
     name = "you" if request.mode == "play" else request.name
     if request.against is not None:
-        usual, name = engine.create(request.against), request.against
-    pair, names = (main, usual), (request.name, name)
+        usual = engine.create(request.against)
+        name = request.against
+    pair = (main, usual)
+    names = (request.name, name)
     if request.mode == "play" and not request.second:
-        pair, names = (usual, main), (name, request.name)
+        pair = (usual, main)
+        names = (name, request.name)
     return pair, names if name != request.name else (f"{name} 1", f"{name} 2")
 
 
@@ -103,7 +106,8 @@ def _dice(request: Request, seed: int | None) -> rolls.Dice:
 
 def _series(request: Request, main: engine.Engine) -> None:
     pair, names = _players(request, main)
-    setting, games = _setting(request, names, False), request.games or 1000
+    setting = _setting(request, names, False)
+    games = request.games or 1000
     seed = 1 if request.seed is None else request.seed
     alike = pair[0] is pair[1] and request.dice is None and request.output is None and not request.length
     with Progress("playing", " games") as progress:
@@ -250,7 +254,8 @@ WORDS = ("double", "redouble", "take")
 
 def _explain(request: Request, engine: Engine) -> None:
     """Print what the engine goes by."""
-    words, as_json = request.words, request.as_json
+    words = request.words
+    as_json = request.as_json
     if not 1 <= len(words) <= 2:
         raise click.UsageError("explain takes a position and perhaps a roll (sides in quotes)")
     state = GameState.parse(words[0])

@@ -72,7 +72,9 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
     described = asked.pop("described")
     if described and not databases:
         raise click.UsageError("which file is meant? name the database")
-    away, score, asked["chequers"] = asked["away"], _score(asked), _chequers(asked["chequers"])
+    away = asked["away"]
+    score = _score(asked)
+    asked["chequers"] = _chequers(asked["chequers"])
     with ExitStack() as stack:
         library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
         progress = stack.enter_context(Progress("studying", " pairs"))
@@ -109,7 +111,8 @@ def _chequers(text: str | None) -> tuple[int, int] | None:
 
 
 def _title(section: Section) -> str:
-    judge, (few, many) = section.judge, section.chequers
+    judge = section.judge
+    (few, many) = section.chequers
     chequers = f"{few}" if few == many else f"{few} to {many}"
     pairs = f"every pair ({section.pairs:,})" if section.seed is None else f"{section.pairs:,} pairs"
     about = f"at {section.score}" if section.score else "for money"
@@ -163,7 +166,8 @@ def _losses(section: Section) -> dict[str, dict[str, float]]:
 
 
 def _as_dict(section: Section) -> dict[str, Any]:
-    judge, score = section.judge, section.score
+    judge = section.judge
+    score = section.score
     rules: list[dict[str, Any]] = [
         {"rule": rule.name, "title": rule.title, "origin": rule.source} for rule in section.results
     ]
@@ -278,7 +282,8 @@ def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json:
       bgfmt study best-count --table 6x15.bgts --again 100 matches/*.mat
       bgfmt study best-count --away 5-7 matches/*.xg
     """
-    away, score = asked["away"], _score(asked)
+    away = asked["away"]
+    score = _score(asked)
     with ExitStack() as stack:
         judge = None
         if table is not None:

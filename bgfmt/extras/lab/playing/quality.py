@@ -24,7 +24,8 @@ from bgfmt.solver.machine import thread_count
 
 Rule = Literal["enr", "w", "floor", "round"]
 RULES: tuple[Rule, ...] = get_args(Rule)
-POINTS, MEN = 6, 6
+POINTS = 6
+MEN = 6
 BIN = 0.05
 
 
@@ -63,7 +64,8 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     many = np.bincount(place.reshape(-1), minlength=20)
     qualities = []
     for rule in rules:
-        second, out = np.zeros(n) if rule == "w" else -rows[:, 0], np.zeros((n, n, 3))
+        second = np.zeros(n) if rule == "w" else -rows[:, 0]
+        out = np.zeros((n, n, 3))
         part = partial(costs, values, _ranking(rule, rows), second, starts, results.astype(np.int64), out)
         with ThreadPoolExecutor(thread_count(threads)) as pool:
             list(pool.map(part, range(1, n), range(2, n + 1)))
@@ -72,14 +74,17 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
         us, them = divmod(int(worst.argmax()), n - 1)
         at = Position(Side.from_number(us + 1, POINTS), Side.from_number(them + 1, POINTS))
         by_chance = np.stack([many, sums / np.maximum(many, 1)], axis=1)
-        differs, average, most = float(wrong.mean() / 36), float(cost.mean()), float(worst.max())
+        differs = float(wrong.mean() / 36)
+        average = float(cost.mean())
+        most = float(worst.max())
         qualities.append(Quality(rule, differs, average, most, at, by_chance))
     return qualities
 
 
 def _ranking(rule: Rule, rows: Array) -> Array:
     """(n, n) float64, [them, result]: what results are ranked by, greater first."""
-    enr, chances = rows[:, 0], rows[:, 1:]
+    enr = rows[:, 0]
+    chances = rows[:, 1:]
     if rule == "enr":
         return np.broadcast_to(-enr, (len(enr), len(enr))).copy()
     if rule == "w":
@@ -110,10 +115,15 @@ def costs(
     n = len(values)
     for us in range(low, high):
         for them in range(1, n):
-            total, wrong, worst, roll = 0.0, 0, 0.0, 21 * us
+            total = 0.0
+            wrong = 0
+            worst = 0.0
+            roll = 21 * us
             for a in range(1, 7):
                 for b in range(1, a + 1):
-                    best, chosen, value = -2.0, -1, 0.0
+                    best = -2.0
+                    chosen = -1
+                    value = 0.0
                     for k in range(starts[roll], starts[roll + 1]):
                         s = results[k]
                         worth = 1.0 if s == 0 else -values[them, s]
@@ -124,11 +134,14 @@ def costs(
                                 gap = second[s] - second[chosen]
                             if gap < -EQUAL or (abs(gap) <= EQUAL and s > chosen):
                                 continue
-                        chosen, value = s, worth
+                        chosen = s
+                        value = worth
                     weight = 1 if a == b else 2
                     cost = best - value
                     total += weight * cost
                     worst = max(worst, cost)
                     wrong += weight * (cost > DIFFERS)
                     roll += 1
-            out[us, them, 0], out[us, them, 1], out[us, them, 2] = total / 36, wrong, worst
+            out[us, them, 0] = total / 36
+            out[us, them, 1] = wrong
+            out[us, them, 2] = worst

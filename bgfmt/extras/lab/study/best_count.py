@@ -40,7 +40,10 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 POINTS = 24
 THINNED = 16.0  # one in 16 positions outside home is kept: they are dear to estimate
-DOUBLE, REDOUBLE, TAKE = -4 * 7, -3 * 7, -2 * 7  # by Keith's count
+# by Keith's count
+DOUBLE = -4 * 7
+REDOUBLE = -3 * 7
+TAKE = -2 * 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,14 +141,17 @@ def judged(
     cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
     cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
-    those, done = np.flatnonzero(~covered), 0
+    those = np.flatnonzero(~covered)
+    done = 0
     for some in np.array_split(those, range(1024, len(those), 1024)):
         values[some] = estimator.values(us[some], them[some], cubes)
         done += len(some)
         if progress is not None:
             progress(done, len(us))
     if score is None:
-        middle, own, other = values[:, 1], values[:, 2], 2 * values[:, 3]
+        middle = values[:, 1]
+        own = values[:, 2]
+        other = 2 * values[:, 3]
         worths = Worths(middle, own, other, other)
         if table is not None and covered.any():
             none = np.empty((0, 0))
@@ -161,7 +167,8 @@ def judged(
         ends = columns.worth_of(score, 0, -at), columns.worth_of(score, 0, at)
         return of_game(add + times * values[:, cubes.place(cube)], *ends)
 
-    middle, taken = worth(CubeState(1, NOBODY), 1), worth(CubeState(2, 1), 1)
+    middle = worth(CubeState(1, NOBODY), 1)
+    taken = worth(CubeState(2, 1), 1)
     if not score.may_double(0, CubeState(2, 0)):
         return Worths(middle, None, taken, None)
     return Worths(middle, worth(CubeState(2, 0), 2), taken, worth(CubeState(4, 1), 2))
@@ -277,7 +284,8 @@ class Part:
 
 def part(sample: Sample, worths: Worths, rows: Array) -> Part:
     """The decisions of a sample of these rows, bool (N,). An answer is asked for where doubling is right."""
-    owned, (double, redouble, passing) = sample.owned, worths.gains
+    owned = sample.owned
+    (double, redouble, passing) = worths.gains
     gain = np.where(owned, 0 if redouble is None else redouble, double)
     if worths.retaken is not None:
         passing = np.where(owned, worths.retaken - 1, passing)
@@ -306,17 +314,20 @@ def best(
         if (used := sum(TERMS[name].numbers for name in names) + (part > 0)) <= numbers
     ]
     for done, (names, part, used) in enumerate(families):
-        times, own_times = max(part, 1), part + 1 if part else 1
+        times = max(part, 1)
+        own_times = part + 1 if part else 1
         constant = times * pips(other) - own_times * pips(own)
         terms = np.empty((len(own), len(names)), np.int64)
         for k, name in enumerate(names):
             terms[:, k] = times * pairs[name][1] - own_times * pairs[name][0]
         box = np.array([TERMS[name].weights for name in names], np.int64).reshape(-1, 2)
         ends = constant + np.sort(box.T[:, None] * terms, axis=0).sum(axis=2)
-        above, below = ends[0] > times * kernels.FAR, ends[1] <= times * (-kernels.FAR - 1)
+        above = ends[0] > times * kernels.FAR
+        below = ends[1] <= times * (-kernels.FAR - 1)
         base = wrong[above, :, 1].sum(axis=0) + wrong[below, :, 0].sum(axis=0)
         near = ~above & ~below  # where the limit or the weights may decide
-        found, before = np.zeros((len(least), len(names) + 3), np.int64), least.copy()
+        found = np.zeros((len(least), len(names) + 3), np.int64)
+        before = least.copy()
         kernels.bounded(least, found, box, constant[near], terms[near], times, wrong[near], base, used)
         for k in np.flatnonzero(least < before).tolist():
             *weights, double, redouble, take = found[k].tolist()
@@ -342,7 +353,8 @@ def study(
     whole = float(isight.sum())
     if not whole:
         raise NotCoveredError("Isight errs nowhere in the races held out: too few decisions to judge by")
-    found, floor = best(searched, numbers, progress), best(held, numbers, progress)
+    found = best(searched, numbers, progress)
+    floor = best(held, numbers, progress)
     rules: dict[str, Any] = {f"best of {k}": found[k][0] for k in range(1, numbers + 1)}
     answers = []
     for k, (name, rule) in enumerate((rules | {name: RULES[name] for name in BESIDE}).items(), 1):

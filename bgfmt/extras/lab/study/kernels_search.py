@@ -23,7 +23,8 @@ def _curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> N
     low, high : (N,) place of the least and the greatest lead that a position may have, 0 to WIDTH - 1. wrong :
     (N, 3, 2) what a no and a yes cost. base : (3,) what other positions cost, whatever the limits.
     """
-    yes, no = np.zeros((3, WIDTH + 1)), np.zeros((3, WIDTH + 1))
+    yes = np.zeros((3, WIDTH + 1))
+    no = np.zeros((3, WIDTH + 1))
     for i in range(low.size):
         for k in range(3):
             no[k, high[i] + 1] += wrong[i, k, 0]
@@ -47,13 +48,16 @@ def _limits(out: Array, places: Array, losses: Array) -> None:
     takes is the greatest lead with which to take, one less than that of passes.
     """
     out[:] = np.inf
-    at, joined = np.empty(3, np.int64), np.empty(3, np.int64)
+    at = np.empty(3, np.int64)
+    joined = np.empty(3, np.int64)
     for code in range(64):  # each limit is 0 (mark 0) or has the number of its mark
         for k in range(3):
             joined[k] = code // 4**k % 4
-        used, total = 0, 0.0
+        used = 0
+        total = 0.0
         for mark in range(4):
-            best, best_x = 0.0, 0
+            best = 0.0
+            best_x = 0
             if (joined == mark).any():
                 used += int(mark > 0)
                 best = np.inf
@@ -63,7 +67,8 @@ def _limits(out: Array, places: Array, losses: Array) -> None:
                         if joined[k] == mark:
                             value += losses[k, x + int(k == 2)]
                     if value < best:
-                        best, best_x = value, x
+                        best = value
+                        best_x = x
                 at[joined == mark] = best_x
             total += best
         if total < out[used]:
@@ -86,17 +91,22 @@ def bounded(
     many = box.shape[0]
     stack = np.empty((64 * (many + 1), many, 2), np.int64)
     for j in range(many):
-        stack[0, j, 0], stack[0, j, 1] = box[j, 0], box[j, 1]
+        stack[0, j, 0] = box[j, 0]
+        stack[0, j, 1] = box[j, 1]
     held = 1
-    low, high = np.empty(constant.size, np.int64), np.empty(constant.size, np.int64)
-    losses, out, places = np.empty((3, WIDTH)), np.empty(4), np.zeros((4, 3), np.int64)
+    low = np.empty(constant.size, np.int64)
+    high = np.empty(constant.size, np.int64)
+    losses = np.empty((3, WIDTH))
+    out = np.empty(4)
+    places = np.zeros((4, 3), np.int64)
     while held:
         held -= 1
         node = stack[held].copy()
         for i in range(constant.size):
             least = most = constant[i]
             for j in range(many):
-                one, other = node[j, 0] * terms[i, j], node[j, 1] * terms[i, j]
+                one = node[j, 0] * terms[i, j]
+                other = node[j, 1] * terms[i, j]
                 least += min(one, other)
                 most += max(one, other)
             low[i] = min(max(-(-least // part) + ZERO, 0), WIDTH - 1)
@@ -125,6 +135,8 @@ def bounded(
         if better and not leaf:
             middle = (node[widest, 0] + node[widest, 1]) // 2
             for j in range(many):
-                stack[held + 1, j, 0], stack[held + 1, j, 1] = node[j, 0], node[j, 1]
-            stack[held, widest, 0], stack[held + 1, widest, 1] = middle + 1, middle
+                stack[held + 1, j, 0] = node[j, 0]
+                stack[held + 1, j, 1] = node[j, 1]
+            stack[held, widest, 0] = middle + 1
+            stack[held + 1, widest, 1] = middle
             held += 2

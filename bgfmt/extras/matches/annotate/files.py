@@ -82,7 +82,8 @@ def _notes(report: MatchReport) -> _Notes:
 
 
 def _record(one: Judgement) -> bytes:
-    decision, skill = one.decision, one.class_of("gnubg")
+    decision = one.decision
+    skill = one.class_of("gnubg")
     if one.play and one.ranking:
         return play_record(decision.player, one.ranking, one.method, skill)
     if decision.kind == "beaver" or one.cube is None or one.cubeless is None:

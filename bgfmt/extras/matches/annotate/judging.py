@@ -215,7 +215,8 @@ class Judgement:
 
     def as_dict(self) -> dict[str, Any]:
         """The judgement as plain values."""
-        decision, state = self.decision, self.decision.state
+        decision = self.decision
+        state = self.decision.state
 
         def own(names: str) -> dict[str, Any]:
             return {name: plain(getattr(self, name)) for name in names.split()}
@@ -272,7 +273,8 @@ class Judge(AbstractContextManager["Judge"]):
         progress: Progress | None = None,
     ) -> None:
         what: Calculate = "all" if calculate else "nothing"
-        self.met_player, self.records = met_player, records
+        self.met_player = met_player
+        self.records = records
         limits = replace(Limits.of(LIMIT), small=DEFAULT_LIMIT) if limit is None else limit
         self.advisor = Advisor(
             tables, met=met, calculate=what, limit=limits, oracle=oracle, progress=progress
@@ -302,12 +304,11 @@ class Judge(AbstractContextManager["Judge"]):
         """The best equity after the roll less that before it, which is the mean of all rolls."""
         state = one.decision.state.before_roll()
         if state.money and not state.cube_in_use:
-            mean, known = (answer := self.advisor.equities(state)).cubeless, answer.max_error is not None
+            mean = (answer := self.advisor.equities(state)).cubeless
+            known = answer.max_error is not None
         else:
-            mean, known = (
-                (action := self.advisor.cube(state, met_player=player)).no_double,
-                action.error is not None,
-            )
+            mean = (action := self.advisor.cube(state, met_player=player)).no_double
+            known = action.error is not None
         return one.best_equity - mean if known and one.best_equity is not None else None
 
 
@@ -324,7 +325,8 @@ def judge(decision: Decision, advisor: Advisor, *, met_player: int | None = None
 
 def _for_records(one: Judgement, advisor: Advisor, player: int) -> dict[str, Any]:
     """The ranking of a judgement, or its equity without a cube."""
-    state, played = one.decision.state, one.decision.played
+    state = one.decision.state
+    played = one.decision.played
     if one.decision.kind != "play":
         return {"cubeless": advisor.equities(state.before_roll()).cubeless}
     if played is None:
@@ -377,7 +379,9 @@ def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
 
 
 def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | None:
-    opinion, dice, position = decision.opinion, decision.state.dice, decision.state.position
+    opinion = decision.opinion
+    dice = decision.state.dice
+    position = decision.state.position
     if opinion is None or not opinion.plays or dice is None or decision.played is None:
         return None
     worth: dict[Position, float] = {}
@@ -388,7 +392,8 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
     if not worth:
         return None
     first, equity = next(iter(worth.items()))
-    best, played = _play_to(first, ranked), worth.get(decision.played.result)
+    best = _play_to(first, ranked)
+    played = worth.get(decision.played.result)
     cost = best.loss or 0.0
     differs = cost > ERROR and not best.close and ranked.max_error is not None
     return FileAnalysis(opinion.engine, opinion.level, best.notation, equity, played, cost, differs)
@@ -414,9 +419,13 @@ def _origin(
 
 
 def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
-    state, did, doubling = decision.state, decision.kind, decision.kind in DOUBLING
+    state = decision.state
+    did = decision.kind
+    doubling = decision.kind in DOUBLING
     action = advisor.cube(state if doubling else replace(state, doubled=True), met_player=player)
-    decided, note, error = action.match, "", None if action.error is None else {"equity": action.error}
+    decided = action.match
+    note = ""
+    error = None if action.error is None else {"equity": action.error}
     if decided is None:
         numbers = CubeNumbers(action.no_double, action.double_take, action.double_pass, action.double_beaver)
         if did == "beaver" and numbers.beaver is None:  # made though none is played
@@ -448,7 +457,8 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
 def _cube_of_file(
     decision: Decision, worth: dict[str, float], ends: tuple[float, float] | None, sure: bool
 ) -> FileAnalysis | None:
-    opinion, doubling = decision.opinion, decision.kind in DOUBLING
+    opinion = decision.opinion
+    doubling = decision.kind in DOUBLING
     if opinion is None or opinion.cube is None:
         return None
     rolling, taken = opinion.cube
@@ -472,7 +482,8 @@ def _chances(state: GameState, decided: MatchCube, advisor: Advisor, player: int
         return CubeNumbers(mwc.no_double, mwc.double_take, mwc.double_pass), ""
     # doubled all the same: with a dead cube, which the other side may then turn
     note = "; ".join(decided.notes[:1]).rstrip(".").lower()
-    value, owner = 2 * state.cube_value, 1 - state.turn
+    value = 2 * state.cube_value
+    owner = 1 - state.turn
     other = replace(state, doubled=False, cube_value=value, cube_owner=owner, crawford=False)
     turned = advisor.cube(other, met_player=player)
     assert turned.match is not None

@@ -197,7 +197,8 @@ def _cards(judgements: list[tuple[_Shown, Judgement]], *, named: bool) -> Iterat
 
 
 def _card(shown: _Shown, one: Judgement, *, named: bool) -> str:
-    decision, state = one.decision, one.decision.state
+    decision = one.decision
+    state = one.decision.state
     file = f"{escaped(shown.report.file)}, " if named else ""
     dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
     heading = f"{_where(one)}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
@@ -299,7 +300,8 @@ def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
 
 
 def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
-    decision, state = one.decision, one.decision.state
+    decision = one.decision
+    state = one.decision.state
     where = shown.link(f"{decision.game + 1}.{decision.move}", one)
     right = one.loss is not None and one.loss <= ERROR
     cells = [

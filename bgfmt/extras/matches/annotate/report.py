@@ -183,7 +183,8 @@ class MatchReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The match without its decisions."""
-        met, match = self.met, self.match
+        met = self.met
+        match = self.match
         out: dict[str, Any] = {"file": self.file, "number": self.number, "players": list(match.players)}
         out |= {"match_length": match.length, "games": len(match.games)}
         out["judged"] = "money" if met is None else "match"

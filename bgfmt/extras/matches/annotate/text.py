@@ -204,7 +204,8 @@ def match_lines(report: MatchReport) -> Iterator[str]:
     yield basis(report)
     yield coverage(report)
     for one in report.judgements:
-        decision, state = one.decision, one.decision.state
+        decision = one.decision
+        state = one.decision.state
         dice = f"{state.dice[0]}{state.dice[1]}" if state.dice else "--"
         yield (
             f"game {decision.game + 1} move {decision.move:3d} record {decision.record + 1:3d}  "

@@ -101,7 +101,8 @@ class Completion:
     @cached_property
     def kernel(self) -> Kernel:
         """The same as numbers, with Gillogly's table."""
-        (ids, rows), every = racing.gillogly(), board.count(6, MAX_CHEQUERS)
+        (ids, rows) = racing.gillogly()
+        every = board.count(6, MAX_CHEQUERS)
         enr = np.full(every, np.inf)
         chances = np.zeros((every, 8))
         enr[ids] = rows[:, 0]

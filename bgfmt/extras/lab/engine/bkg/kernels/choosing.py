@@ -9,7 +9,9 @@ from bgfmt.extras.lab.engine.bkg.kernels import evaluation, measures, running
 from bgfmt.extras.lab.thumb import doubling
 from bgfmt.jit import njit
 
-ENGAGED, RUNNING, BEAROFF = 0, 1, 2
+ENGAGED = 0
+RUNNING = 1
+BEAROFF = 2
 PASS = doubling.PASS
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
@@ -31,8 +33,10 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
     boards, gains : by `moves.plays`. Results that are out of the question have -inf.
     """
     many = len(boards)
-    points, terms = np.full((many, 2), -np.inf), np.zeros((many, evaluation.TERMS))
-    free, edge = np.zeros(many, np.bool_), np.zeros(many, np.int64)
+    points = np.full((many, 2), -np.inf)
+    terms = np.zeros((many, evaluation.TERMS))
+    free = np.zeros(many, np.bool_)
+    edge = np.zeros(many, np.int64)
     for k in range(many):
         free[k] = not engaged(boards[k])
         edge[k] = measures.pipcount(boards[k, 1]) - measures.pipcount(boards[k, 0]) - 4
@@ -78,14 +82,16 @@ def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
 def adjusted_thirds(us: Array, them: Array) -> int:
     """Acount in thirds of a pip; `bgfmt.extras.lab.study.counts` has the rule."""
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
-    men, gaps = measures.men(us, 1) - measures.men(them, 1), measures.gaps(them) - measures.gaps(us)
+    men = measures.men(us, 1) - measures.men(them, 1)
+    gaps = measures.gaps(them) - measures.gaps(us)
     return total + 6 * max(men, 0) - 3 * max(gaps, 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
     """How far the other side's count lies beyond 1.1 of ours and the margin."""
-    count, other = adjusted_thirds(us, them), adjusted_thirds(them, us)
+    count = adjusted_thirds(us, them)
+    other = adjusted_thirds(them, us)
     if nearest:
         return other - 3 * ((22 * count + 30) // 60 + margin)  # type: ignore[no-any-return]
     return 10 * other - 11 * count - 30 * margin  # type: ignore[no-any-return]
@@ -96,7 +102,8 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     """Whether the side on roll doubles; never while engaged."""
     if engaged(board):
         return False
-    us, them = running.row(kernel, board[0]), running.row(kernel, board[1])
+    us = running.row(kernel, board[0])
+    them = running.row(kernel, board[1])
     if us < 0 or them < 0:
         return beyond(board[0], board[1], -1 if owned else -2, kernel.nearest) >= 0  # type: ignore[no-any-return]
     win = running.win_chance(kernel, us, them)
@@ -109,7 +116,8 @@ def takes(kernel: Kernel, board: Array) -> bool:
     """Whether the side that is doubled takes; the doubler stands first. While engaged always."""
     if engaged(board):
         return True
-    us, them = running.row(kernel, board[0]), running.row(kernel, board[1])
+    us = running.row(kernel, board[0])
+    them = running.row(kernel, board[1])
     if us < 0 or them < 0:
         return beyond(board[0], board[1], 2, kernel.nearest) <= 0  # type: ignore[no-any-return]
     return running.win_chance(kernel, us, them) <= PASS  # type: ignore[no-any-return]

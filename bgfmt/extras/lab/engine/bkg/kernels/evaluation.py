@@ -52,7 +52,8 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
 @njit()
 def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edge: int, hit: bool) -> float:
     """J is nearly past the other side. one : rolls that hit J. hit : whether the play hit."""
-    back, points = j.mostback, 0.0
+    back = j.mostback
+    points = 0.0
     if edge >= 0 or n.acontain >= 16:
         if one <= 3:
             points += edge**2 if edge > 0 else n.acontain**3 / 300
@@ -76,11 +77,14 @@ def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edg
 @njit()
 def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: Array) -> float:
     """Heuristic points of a play: `start` before it, `board` after it, `terms` (7,) float64 for the parts."""
-    ours, theirs, risk = board[0], board[1], hits.danger(board[0], board[1])
+    ours = board[0]
+    theirs = board[1]
+    risk = hits.danger(board[0], board[1])
     j = measured(kernel.escapes, kernel.low, kernel.moment, ours, theirs)
     n = measured(kernel.escapes, kernel.low, kernel.moment, theirs, ours)
     caploss = n.pips - pipcount(start[1])
-    edge, winfactor = n.pips - j.pips - 4, (j.pips + 4 + 2 * j.acontain) / (n.pips + 2 * n.acontain)
+    edge = n.pips - j.pips - 4
+    winfactor = (j.pips + 4 + 2 * j.acontain) / (n.pips + 2 * n.acontain)
     terms[:] = 0.0
     terms[0] = float(caploss) + ours[0] * (22 if risk.p1 == 0 else 3) + j.mobility / 5
     terms[0] += getbackin(j.closeboard, theirs[25])
@@ -96,7 +100,8 @@ def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: A
         if ours[25] == 0:
             terms[2] += 2 * j.escapes
         terms[2] -= 2 * n.escapes
-    behind, danger = 10 * j.pips > 11 * n.pips, gammon_danger(ours, theirs)
+    behind = 10 * j.pips > 11 * n.pips
+    danger = gammon_danger(ours, theirs)
     if behind and danger and (n.contain >= 15 or j.closeboard >= 4):
         men, chance = passing(theirs, j.mostback)
         terms[3] = men**3 * (j.mostback + n.mostback - 25) * 2 - 100 * chance
@@ -104,7 +109,8 @@ def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: A
         terms[4] = 150 + 3 * n.acontain
     if n.acontain != 36:
         contfactor = was.contain**3 / 300
-        single, double = getbackin(n.closeboard, 1) + contfactor, getbackin(n.closeboard, 2) + contfactor
+        single = getbackin(n.closeboard, 1) + contfactor
+        double = getbackin(n.closeboard, 2) + contfactor
         terms[5] = -(risk.p1 * single + risk.p2 * double) / kernel.scale / winfactor
     if j.mostback != was.mostback and j.mostback < was.contsq:
         terms[6] = (was.acontain**2 - j.acontain**2) / 50

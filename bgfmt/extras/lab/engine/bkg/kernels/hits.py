@@ -26,7 +26,9 @@ class Danger(NamedTuple):
 @njit()
 def _scene(j: Array, n: Array) -> tuple[Array, Array, Array]:
     """By N's points: where it may land, where blots of J stand, and its hitters."""
-    free, blot, men = np.zeros(26, np.bool_), np.zeros(26, np.bool_), n.copy()
+    free = np.zeros(26, np.bool_)
+    blot = np.zeros(26, np.bool_)
+    men = n.copy()
     first = 3 if measures.points(n, 1, 7, 2, 15) <= 2 else 1  # where men of J are blots
     for t in range(1, 25):
         free[t] = j[25 - t] < 2
@@ -61,7 +63,9 @@ def _way(free: Array, blot: Array, q: int, a: int, b: int) -> tuple[int, bool]:
 @njit()
 def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int, bool]:
     """A man on q goes on by one die of a double, 2 to `most` times: the farthest blot it hits, one passed over."""
-    farthest, over, passed = 0, False, False
+    farthest = 0
+    over = False
+    passed = False
     for k in range(1, most + 1):
         t = q - k * die
         if t < 1:
@@ -98,12 +102,14 @@ def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
     pairs, farthest = _single(blot, men, die)
     entered = bar and blot[25 - die]
     if entered:
-        pairs, farthest = pairs + 1, 25 - die
+        pairs = pairs + 1
+        farthest = 25 - die
     twice = pairs >= 2
     for q in range(1, 26):
         if men[q]:
             t, over = _ladder(free, blot, q, die, 3 if bar and q < 25 else 4)
-            farthest, twice = max(farthest, t), twice or over or (q == 25 and entered and t > 0)
+            farthest = max(farthest, t)
+            twice = twice or over or (q == 25 and entered and t > 0)
     return farthest, twice
 
 
@@ -111,18 +117,21 @@ def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
 def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
     """The same of two different dice; a man on the bar enters with one, and he or another goes on with the other."""
     bar = men[25] > 0
-    farthest, twice = 0, not bar and _pointed(blot, men, a, b)
+    farthest = 0
+    twice = not bar and _pointed(blot, men, a, b)
     for q in range(25 if bar else 1, 26):
         if men[q]:
             t, over = _way(free, blot, q, a, b)
-            farthest, twice = max(farthest, t), twice or over
+            farthest = max(farthest, t)
+            twice = twice or over
     for k in range(2):
         enter, rest = (25 - a, b) if k == 0 else (25 - b, a)
         if not bar or free[enter]:
             pairs, t = _single(blot, men, rest)
             farthest = max(farthest, t)
             if bar and blot[enter]:
-                farthest, twice = max(farthest, enter), twice or pairs > 0
+                farthest = max(farthest, enter)
+                twice = twice or pairs > 0
     return farthest, twice
 
 

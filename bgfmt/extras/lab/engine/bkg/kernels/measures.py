@@ -98,7 +98,8 @@ def pipcount(x: Array) -> int:
 @njit()
 def escapes(table: Array, y: Array) -> Array:
     """(26,) rolls of 36 that bring a man on each point past the points that `y` has made, by the 12-bit table."""
-    made, rolls = 0, np.empty(26, np.int64)
+    made = 0
+    rolls = np.empty(26, np.int64)
     for point in range(1, 25):
         made |= int(y[point] >= 2) << point
     for point in range(26):
@@ -112,7 +113,9 @@ def moment2(x: Array, form: int) -> float:
     many = men(x, 1)
     if many == 0:
         return 0.0
-    middle, squares, behind = pipcount(x) / many, 0.0, 0
+    middle = pipcount(x) / many
+    squares = 0.0
+    behind = 0
     for point in range(1, 26):
         if x[point] and point > middle:
             squares += x[point] * (point - middle) ** 2
@@ -165,7 +168,8 @@ def getbackin(closed: int, men: int) -> float:
 @njit()
 def measured(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
     """All measures of a side; table, low, form: as `Kernel` has them for escapes, Contain and Moment2."""
-    rolls, back = escapes(table, y), mostback(x)
+    rolls = escapes(table, y)
+    back = mostback(x)
     contsq = acontain = 0
     if back >= low:
         contsq = back

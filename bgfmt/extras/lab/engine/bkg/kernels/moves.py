@@ -61,7 +61,8 @@ def _same(a: Array, b: Array) -> bool:
 @njit()
 def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
     """Each board once, in the order in which they are first seen, with the greatest gain of equal ones."""
-    keys, many = np.empty(len(boards), np.int64), 0
+    keys = np.empty(len(boards), np.int64)
+    many = 0
     for k in range(len(boards)):
         keys[many] = _key(boards[k])
         place = 0
@@ -80,7 +81,9 @@ def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
 def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
     """All boards one die further, and their gains."""
     room = 15 * len(boards) + 1
-    after, more, many = np.empty((room, 2, 26), np.int64), np.empty(room), 0
+    after = np.empty((room, 2, 26), np.int64)
+    more = np.empty(room)
+    many = 0
     for k in range(len(boards)):
         board = boards[k]
         highest = measures.mostback(board[0])
@@ -109,20 +112,23 @@ def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
 @njit()
 def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array, Array]:
     """Play `dice` dice, `first` and then `second`, as far as they go: how many, the boards and their gains."""
-    boards, gains = np.empty((1, 2, 26), np.int64), np.zeros(1)
+    boards = np.empty((1, 2, 26), np.int64)
+    gains = np.zeros(1)
     copy_board(boards[0], board)
     for played in range(dice):
         after, more = _step(boards, gains, second if played else first)
         if len(after) == 0:
             return played, boards, gains
-        boards, gains = after, more
+        boards = after
+        gains = more
     return dice, boards, gains
 
 
 @njit("i8.2C, i8, i8")
 def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
     """All legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
-    high, low = max(die, other), min(die, other)
+    high = max(die, other)
+    low = min(die, other)
     depth, boards, gains = _reach(board, high, low, 4 if high == low else 2)
     if high != low:
         second, others, more = _reach(board, low, high, 2)

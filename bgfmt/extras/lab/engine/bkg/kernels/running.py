@@ -82,7 +82,8 @@ def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tu
 @njit()
 def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
     """How the results of a roll are ranked, and the rolls that are looked at (section VII and its exceptions)."""
-    us, them = row(kernel, start[0]), row(kernel, start[1])
+    us = row(kernel, start[0])
+    them = row(kernel, start[1])
     if kernel.by_w and them >= 0:
         return 2, 0
     if us >= 0 and them >= 0 and win_chance(kernel, us, them) < FAR_BEHIND:
@@ -97,7 +98,8 @@ def _quick_doubles(x: Array) -> int:
     """Doubles among 2-2..6-6 that bring all men home and bear one off."""
     good = 0
     for die in range(2, 7):
-        side, steps = x.copy(), 4
+        side = x.copy()
+        steps = 4
         back = measures.mostback(side)
         while back > HOME and steps > 0:
             side[back] -= 1
@@ -123,7 +125,8 @@ def _quick_doubles(x: Array) -> int:
 @njit()
 def score(board: Array, gain: float) -> float:
     """Points of a result in the running game; `gain`: of the men that came home, by `moves.plays`."""
-    j, points = board[0], gain + measures.weighed(board[0], OUTSIDE)
+    j = board[0]
+    points = gain + measures.weighed(board[0], OUTSIDE)
     if measures.mostback(j) <= HOME:
         points += 200
     if measures.gammon_danger(j, board[1]):

@@ -54,15 +54,21 @@ def play(
     opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls. A row:
     winner (0 the first side), games won (1..3), cube, turns, whether the game was passed.
     """
-    state, board = np.zeros(1, np.uint64), start.copy()
+    state = np.zeros(1, np.uint64)
+    board = start.copy()
     for game in range(len(out)):
         begin(state, seed, first + game)
         moves.copy_board(board, start)
-        mover, value, owner, passed, turns = 0, 1, -1, False, 0
+        mover = 0
+        value = 1
+        owner = -1
+        passed = False
+        turns = 0
         a = b = 0
         if opening:
             while a == b:
-                a, b = die_of(state), die_of(state)
+                a = die_of(state)
+                b = die_of(state)
             if b > a:
                 mover = 1
                 moves.swap_sides(board)
@@ -73,8 +79,10 @@ def play(
                     if not choosing.takes(kernel, board):
                         passed = True
                         break
-                    value, owner = 2 * value, 1 - mover
-                a, b = die_of(state), die_of(state)
+                    value = 2 * value
+                    owner = 1 - mover
+                a = die_of(state)
+                b = die_of(state)
             turns += 1
             boards, gains = moves.plays(board, a, b)
             if len(boards) == 1:
@@ -90,4 +98,8 @@ def play(
         if not passed and board[1, 0] == 0:
             won = 3 if measures.men(board[1], 19) > 0 else 2
         row = out[game]
-        row[0], row[1], row[2], row[3], row[4] = mover, won, value, turns, passed
+        row[0] = mover
+        row[1] = won
+        row[2] = value
+        row[3] = turns
+        row[4] = passed
