@@ -23,7 +23,7 @@ from typing import Any
 import bgfmt
 from bgfmt.storage import open_source
 from bgfmt.storage.blocks import FileSums, sums_of
-from bgfmt.verifier.rungs import published
+from bgfmt.verifier.checks import published
 
 ROOT = Path(__file__).parents[1]
 FILE, PAGE = ROOT / "bgfmt" / "data" / "digests.toml", ROOT / "docs" / "digests.md"

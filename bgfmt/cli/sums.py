@@ -13,7 +13,7 @@ from bgfmt.cli.terminal import say
 from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create, open_source
 from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
-from bgfmt.verifier.rungs import published
+from bgfmt.verifier.checks import published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
 #: a line of `sha256sum` or `md5sum`, plain or with --tag; a backslash before it marks escapes in the name

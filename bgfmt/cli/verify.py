@@ -22,7 +22,7 @@ from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
 
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
+LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 LONG = 10.0  # seconds from which the time a proof takes is said before
 SHOWN = 5  # findings that are shown
 COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
@@ -32,7 +32,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
-    "--until", type=click.Choice(RUNGS), help="Last rung to climb (default: recurrence, the proof)."
+    "--until", type=click.Choice(LEVELS), help="Last rung to climb (default: recurrence, the proof)."
 )
 @click.option("--quick", is_flag=True, help="Look at 100,000 entries only, which is no proof.")
 @click.option("--against", type=click.Path(), metavar="OTHER", help="Compare with this database as well.")
@@ -74,7 +74,7 @@ def verify(
       bgfmt verify --until digest *.bd
       bgfmt verify --exact gnubg_ts0.bd
     """
-    if how["until"] in RUNGS[:3]:
+    if how["until"] in LEVELS[:3]:
         options.not_looked_at(
             f"--until {how['until']}", "quick sample seed" + " tolerance" * (against is None)
         )

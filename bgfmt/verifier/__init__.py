@@ -6,7 +6,7 @@
 """
 
 from bgfmt.verifier.findings import Finding, Rule
-from bgfmt.verifier.ladder import verify
 from bgfmt.verifier.report import Report
+from bgfmt.verifier.verification import verify
 
 __all__ = ["Finding", "Report", "Rule", "verify"]

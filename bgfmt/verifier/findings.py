@@ -15,7 +15,7 @@ from typing import Any
 from bgfmt.files.database import RETURNS_LOST
 from bgfmt.game.board import Side
 
-RUNGS = ("structure", "digest", "sense", "recurrence", "regenerate")
+LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 #: findings of one rule that are kept; the rest are only counted
 KEPT = 100
 

@@ -21,11 +21,11 @@ from bgfmt.files.database import foreign, read_source
 from bgfmt.formats import Format, Salvage
 from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
-from bgfmt.verifier import rungs
-from bgfmt.verifier.ladder import Climb, parts_of
+from bgfmt.verifier import checks
 from bgfmt.verifier.proofs import Request, proof_of
 from bgfmt.verifier.report import Report, together
 from bgfmt.verifier.spread import Progress
+from bgfmt.verifier.verification import Verification, parts_of
 from bgfmt.verifier.words import plural
 
 LEAST_RIGHT = 0.5
@@ -133,9 +133,9 @@ def _other_bytes(data: bytes, best: Mended) -> list[str]:
 
 
 def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
-    climb = Climb(request=Request(thread_count(None), progress))
+    climb = Verification(request=Request(thread_count(None), progress))
     with Source.from_bytes(data, name) as source:
-        known = tuple(rungs.digest(source))
+        known = tuple(checks.digest(source))
         reports = [climb.table(part, name, known) for part in parts_of(source, read_source(source))]
     for report in reports:
         if report.exit_code:

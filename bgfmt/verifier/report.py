@@ -13,7 +13,7 @@ from bgfmt.errors import VerificationError
 from bgfmt.verifier import words
 from bgfmt.verifier.findings import (
     KEPT,
-    RUNGS,
+    LEVELS,
     Finding,
     Kind,
     Outcome,
@@ -164,7 +164,7 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         worst,
         file=file,
         verdict=line,
-        rung=min((r.rung for r in reports), key=RUNGS.index),
+        rung=min((r.rung for r in reports), key=LEVELS.index),
         **{name: sum(getattr(r, name) for r in reports) for name in COUNTS},
         findings=[f for r in reports for f in r.findings],
         notes=list(dict.fromkeys(note for r in reports for note in r.notes)),

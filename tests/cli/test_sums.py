@@ -12,7 +12,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.storage import open_source
 from bgfmt.storage.blocks import BLOCK, sums_of
-from bgfmt.verifier.rungs import published
+from bgfmt.verifier.checks import published
 
 
 def sha(*parts: bytes) -> bytes:

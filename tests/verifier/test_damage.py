@@ -340,6 +340,6 @@ def test_an_error_of_the_program_is_no_damage(golden: Path, monkeypatch: pytest.
     def fails(*_: object, **__: object) -> None:
         raise ValueError("shapes do not match")
 
-    monkeypatch.setattr("bgfmt.verifier.ladder.prove", fails)
+    monkeypatch.setattr("bgfmt.verifier.verification.prove", fails)
     with pytest.raises(ValueError, match="shapes do not match"):
         bgfmt.verify(golden / "gnubg" / "ts_06x02.bd")

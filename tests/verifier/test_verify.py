@@ -21,7 +21,7 @@ from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.game import board
 from bgfmt.game.board import count
-from bgfmt.verifier import rungs
+from bgfmt.verifier import checks
 from bgfmt.verifier import truth as measured
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import plays
@@ -86,7 +86,7 @@ def test_published_sums_name_the_file_and_who_published_them(golden: Path) -> No
 
 
 @pytest.mark.slow
-def test_every_rung_up_to_the_solver(golden: Path) -> None:
+def test_every_level_up_to_the_solver(golden: Path) -> None:
     for name in ("ts_06x03.bd", "os_p03.bd", "os_p03_nd.bd", "ts_03x03_cubeless.bd"):
         report = bgfmt.verify(golden / "gnubg" / name, until="regenerate")
         assert report.rung == "regenerate"
@@ -276,7 +276,7 @@ def test_few_entries_of_a_large_file_read_little_of_it(
 ) -> None:
     """Of a file with holes, which no one has read before: look-ups at random, and the sampled sense of it."""
     monkeypatch.setattr("bgfmt.tables.rows.AT_HAND", 0)
-    monkeypatch.setattr("bgfmt.verifier.rungs.LARGE", 0)
+    monkeypatch.setattr("bgfmt.verifier.checks.LARGE", 0)
     n = count(6, 9)
     for use in ("look-ups", "sense"):
         path = tmp_path / use
@@ -284,7 +284,7 @@ def test_few_entries_of_a_large_file_read_little_of_it(
         os.truncate(path, 40 + 8 * n * n)
         with bgfmt.open(path) as db:
             if use == "sense":
-                list(rungs.sense(db.table, sampled=True))
+                list(checks.sense(db.table, sampled=True))
             else:
                 us, them = np.random.default_rng(1).integers(0, n, (2, 500))
                 db.table.lookup_many(us, them)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ import click
 from bgfmt.analysis import engines
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
-from bgfmt.cli.verify import RUNGS
+from bgfmt.cli.verify import LEVELS
 from bgfmt.extras.hosts import conformance
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
@@ -36,7 +36,7 @@ def _where_options(function: F) -> F:
 
 
 def _until_option(default: str) -> Callable[[F], F]:
-    return options.choice("--until", among=RUNGS, default=default, help="How far the verification goes.")
+    return options.choice("--until", among=LEVELS, default=default, help="How far the verification goes.")
 
 
 @section("Engines")

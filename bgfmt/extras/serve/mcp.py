@@ -23,7 +23,7 @@ from bgfmt import __version__
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.questions import MET, STATE, options
 from bgfmt.analysis.shapes import Schema, schema_of, shapes
-from bgfmt.cli.verify import RUNGS
+from bgfmt.cli.verify import LEVELS
 from bgfmt.errors import PositionError
 from bgfmt.extras.serve import mcp_answers
 
@@ -44,7 +44,7 @@ MORE: dict[str, Schema] = {
         "description": "The cube decision that was taken.",
     },
     "until": {
-        "enum": list(RUNGS),
+        "enum": list(LEVELS),
         "description": "The last step to take; by default `recurrence`, the proof.",
     },
     "to": TEXT | {"description": "The format to convert to, by its name."},

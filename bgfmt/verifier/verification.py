@@ -20,8 +20,8 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import workers_at
 from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
-from bgfmt.verifier import report, rungs
-from bgfmt.verifier.findings import RUNGS, Finding, Kind, Likely, Outcome, Rule, Seen
+from bgfmt.verifier import checks, report
+from bgfmt.verifier.findings import LEVELS, Finding, Kind, Likely, Outcome, Rule, Seen
 from bgfmt.verifier.proofs import PROOFS, Request, proof_of, prove
 from bgfmt.verifier.report import Report
 from bgfmt.verifier.spread import Progress, Spread
@@ -66,8 +66,8 @@ def verify(
     Damage of any kind is a report, not an error; the operating system's errors pass through, and so does what is
     wrong with `against`.
     """
-    if until is not None and until not in RUNGS:
-        raise errors.CapabilityError(f"no rung is called {until!r} (there are: {', '.join(RUNGS)})")
+    if until is not None and until not in LEVELS:
+        raise errors.CapabilityError(f"no rung is called {until!r} (there are: {', '.join(LEVELS)})")
     if tolerance is not None and not 0 <= tolerance < math.inf:
         raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
     if sample is not None and sample < 1:
@@ -77,16 +77,16 @@ def verify(
     name = os.fspath(path)
     asked = {"format": format, **(described or {})}
     request = Request(thread_count(threads), progress, sample=sample, seed=seed, tolerance=tolerance)
-    climb = Climb(until or "recurrence", request, announce)
+    climb = Verification(until or "recurrence", request, announce)
     with contextlib.ExitStack() as closing:
         closing.enter_context(np.errstate(all="ignore"))
         source = closing.enter_context(closing.enter_context(open_source(path)).local())
-        same = () if until == "structure" else tuple(rungs.digest(source))
+        same = () if until == "structure" else tuple(checks.digest(source))
         try:
             db = read_source(source, **asked)
         except errors.FormatError as error:
             # of a file without header the reading that proves best
-            readings = rungs.readings(source, error)
+            readings = checks.readings(source, error)
             read = (climb.table(db, source.name, (note, *same)) for db, note in readings)
             best = min(read, key=lambda r: (r.exit_code, r.wrong), default=None)
             return best or _unreadable(source, error, climb, same)
@@ -136,16 +136,18 @@ def _against(db: Database, other: PathLike, tolerance: float | None) -> Finding:
     )  # fmt: skip
 
 
-def _unreadable(source: Source, error: errors.FormatError, climb: Climb, same: tuple[Finding, ...]) -> Report:
+def _unreadable(
+    source: Source, error: errors.FormatError, climb: Verification, same: tuple[Finding, ...]
+) -> Report:
     if isinstance(error, (errors.UnknownFormatError, errors.AmbiguousFormatError)):
-        finding = Finding(Rule.UNREADABLE, found=rungs.plain(error, source.name))
+        finding = Finding(Rule.UNREADABLE, found=checks.plain(error, source.name))
         return report.build(source.name, climb.seen([finding], None, ""))
-    finding, likely = rungs.unreadable(source, error)
+    finding, likely = checks.unreadable(source, error)
     return report.build(source.name, climb.seen([finding, *same], None, "structure", likely))
 
 
 @dataclass(frozen=True)
-class Climb:
+class Verification:
     """How far to climb, and how."""
 
     until: str = "recurrence"
@@ -161,7 +163,7 @@ class Climb:
 
     def reaches(self, rung: str) -> bool:
         """Whether that rung was asked for."""
-        return RUNGS.index(self.until) >= RUNGS.index(rung)
+        return LEVELS.index(self.until) >= LEVELS.index(rung)
 
     def table(
         self,
@@ -177,7 +179,7 @@ class Climb:
         reached = "digest" if self.reaches("digest") else "structure"
         try:
             spread = self.request.spread
-            findings += rungs.structure(db, partial(spread.run, of_source=True) if spread else None)
+            findings += checks.structure(db, partial(spread.run, of_source=True) if spread else None)
             for rung in ("sense", "recurrence", "regenerate"):
                 if not self._wanted(rung, db, outcome):
                     continue
@@ -187,12 +189,12 @@ class Climb:
                 findings += found
                 seconds[rung] = time.perf_counter() - began
         except errors.FormatError as error:
-            findings.append(rungs.broken(error, file))
+            findings.append(checks.broken(error, file))
         if outcome is None and reached == "recurrence":  # no rule is known of such a table
             reached = "sense" if "sense" in seconds else "digest"
         likely = None
         if any(f.rule.kind is not Kind.NOTE for f in findings) or (outcome and outcome.failing):
-            likely = (outcome.likely if outcome else None) or rungs.damage_cause(db, outcome)
+            likely = (outcome.likely if outcome else None) or checks.damage_cause(db, outcome)
         if outcome is not None and outcome.recipe:
             findings += self._of_recipe(db.table, outcome.recipe)
         named = [form.name for form in formats.ending(file)]
@@ -214,7 +216,7 @@ class Climb:
     def _step(self, rung: str, db: Database, outcome: Outcome | None) -> tuple[list[Finding], Outcome | None]:
         if rung == "sense":
             sampled = self.request.sample is not None
-            return list(rungs.sense(db.table, self.request.progress, sampled=sampled)), outcome
+            return list(checks.sense(db.table, self.request.progress, sampled=sampled)), outcome
         if rung == "recurrence":
             return self._recurrence(db)
         assert outcome is not None
@@ -229,7 +231,7 @@ class Climb:
             return [Finding(Rule.NO_TABLE, found="it holds no table that bgfmt knows")], None
         if self.announce is not None:
             self.announce(self._seconds(db.table))
-        outcome = prove(db.table, replace(self.request, locate=rungs.locator(db)))
+        outcome = prove(db.table, replace(self.request, locate=checks.locator(db)))
         if outcome is None:
             return [Finding(Rule.NO_RECURRENCE, found=f"{db.table.kind} tables")], None
         return list(proof_of(db.table).stated(db.table)), outcome

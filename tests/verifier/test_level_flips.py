@@ -23,7 +23,7 @@ from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import Table
-from bgfmt.verifier import rungs
+from bgfmt.verifier import checks
 from bgfmt.verifier.findings import Kind
 
 BITS, FEW = 24, 8  # of a file that are flipped in the quick run; of one that takes long to prove
@@ -84,7 +84,7 @@ def structure_tells(data: bytes, name: str) -> bool:
     """Whether reading such a file or its structure finds a fault, which no later rung of `verify` takes back."""
     try:
         db = read_source(Source.from_bytes(data, name))
-        return any(finding.rule.kind is not Kind.NOTE for finding in rungs.structure(db))
+        return any(finding.rule.kind is not Kind.NOTE for finding in checks.structure(db))
     except (UnknownFormatError, AmbiguousFormatError):  # `verify` looks for other readings
         return False
     except FormatError as error:
