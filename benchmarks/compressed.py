@@ -66,7 +66,7 @@ def look_ups(path: Path) -> None:
             f"first batch of {many:,}: {1e6 * least(lambda: table.lookup_many(us, them), 1) / many:.2f} us each"
         )
         print(f"later batches: {1e6 * least(lambda: table.lookup_many(us, them), 5) / many:.2f} us each")
-        asked = table.asked(int(us[0]) * n + int(them[0]))
+        asked = table.unrank(int(us[0]) * n + int(them[0]))
         print(f"single: {1e6 * least(lambda: [table.lookup(asked) for _ in range(200)], 9) / 200:.1f} us")
         leads = rng.integers(0, n, 21 * 20)
         print(
@@ -84,7 +84,7 @@ def from_disk(path: Path, times: int = 100) -> None:
         table = db.table
         n, took, read = table.positions, [], []
         for us, them in rng.integers(0, n, (times, 2)).tolist():
-            asked = table.asked(us * n + them)
+            asked = table.unrank(us * n + them)
             if table.release is not None:
                 table.release()
             evict(path)

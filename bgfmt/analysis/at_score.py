@@ -144,7 +144,7 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     for k, (win, lose) in table.score.results.items():
         if max(abs(score.after(roller, k) - win), abs(score.after(roller, -k) - lose)) > 1e-7:
             return f"the table states other chances than {score.met.name} has"
-    held = not score.without_cube and table.score.found_in(roller, _cube(score, roller)) is not None
+    held = not score.without_cube and table.score.locate(roller, _cube(score, roller)) is not None
     if not held and table.score.gammons and not score.live(score.state):
         return "a table with fifteen chequers does not answer for the Crawford game, or another without a live cube"
     if not held and score.live(score.state):
@@ -166,7 +166,7 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
 
     def chance(asked: Position, player: int, cube: Cube) -> float:
         """Of the side on roll, a player of the table, not doubling."""
-        if not score.without_cube and facts.found_in(player, cube) is not None:
+        if not score.without_cube and facts.locate(player, cube) is not None:
             return table.mwc(asked, player, cube)
         side = int(player != roller)
         lose = score.after(side, -cube.value)

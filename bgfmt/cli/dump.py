@@ -108,7 +108,7 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
 def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[float]) -> dict[str, Any]:
     """An entry as `lookup --json` gives it: columns of a group as a list or an object."""
     name = "side" if table.sides == 1 else "position"
-    out: dict[str, Any] = {name: str(table.asked(number)), "position_number": number}
+    out: dict[str, Any] = {name: str(table.unrank(number)), "position_number": number}
     for column, value in zip(columns, row, strict=True):
         if not column.group:
             out[column.name] = int(value) if column.whole else value

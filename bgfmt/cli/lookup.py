@@ -73,7 +73,7 @@ def lookup(
 def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
     """What to look up for a text: a side, a position, or, in one-sided tables, both sides of a position."""
     if text.startswith("#") and text[1:].isdecimal():
-        return [("", table.asked(int(text[1:])))]
+        return [("", table.unrank(int(text[1:])))]
     if table.sides == 2:
         return [("", parse_position(text))]
     if "/" not in text and all(part.isdecimal() for part in text.replace(",", " ").split()) and " " in text:

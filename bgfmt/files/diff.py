@@ -138,8 +138,8 @@ def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
         stop = min(rows, start + step)
         sizes = []
         for name in names:
-            x = a.stored(name, np.asarray(arrays_a[name][start:stop]))
-            y = b.stored(name, np.asarray(arrays_b[name][start:stop]))
+            x = a.unpack(name, np.asarray(arrays_a[name][start:stop]))
+            y = b.unpack(name, np.asarray(arrays_b[name][start:stop]))
             gap = _gaps(a, b, name, x, y, out)
             differ = gap != 0
             out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
@@ -186,13 +186,13 @@ def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array
 
 def _where(a: Table, b: Table, names: list[str], number: int) -> dict[str, Any]:
     try:
-        position = str(a.asked(number))
+        position = str(a.unrank(number))
     except NotCoveredError:
         position = "no position"
     out: dict[str, Any] = {"position_number": number, "position": position}
     us, them = divmod(number, a.positions) if a.sides > 1 else (number, None)
     for label, table in (("a", a), ("b", b)):
-        rows = {name: table.stored(name, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
+        rows = {name: table.unpack(name, np.asarray(table.arrays()[name][us : us + 1]))[0] for name in names}
         entries = {name: row if them is None else row[them] for name, row in rows.items()}
         out[label] = {name: np.asarray(entry).tolist() for name, entry in entries.items()}
     return out

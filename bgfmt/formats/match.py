@@ -187,7 +187,7 @@ def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     alike = bool(header.flags & 1)
     gammons = bool(header.flags & 2)
     score = ScoreFacts(away, header.player, name, header.digest.hex(), results, alike, gammons)
-    problem = score.odd()
+    problem = score.find_problem()
     if problem is not None:
         raise refuse("score", 12, problem, "another")
     expected = _columns(score)

@@ -89,7 +89,7 @@ def facts_of(table: Table) -> dict[str, Fact]:
     """All that a table says beyond its numbers, as flat facts, for formats that carry them along."""
     own = _own_fields(type(table))
     out = {name: getattr(table, name) for name, default in own.items() if getattr(table, name) != default}
-    out |= table.told()
+    out |= table.metadata()
     if table.recipe:
         out["recipe"] = table.recipe
     for record in table.carried:
@@ -125,7 +125,7 @@ def stated(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
             raise ValueError(f"{name}: {value!r:.40}")
         if isinstance(value, str) and not re.fullmatch(r"[a-z0-9-]{1,40}", value):
             raise ValueError(f"{name}: expected a plain name, found {value!r:.60}")
-    return out | kind.from_told(facts)
+    return out | kind.parse_metadata(facts)
 
 
 def unknown(table: Table) -> Iterator[str]:

@@ -22,11 +22,11 @@ from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionErro
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
-from bgfmt.tables.rows import Array, Rows, at_random, corner_of_pairs, corner_of_rows
+from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
-SHOWN = 5  # entries that a notebook shows
+NOTEBOOK_ROWS = 5  # entries that a notebook shows
 
-FEW_NAMES = 12  # that a message lists
+MAX_LISTED_NAMES = 12  # that a message lists
 BLOCK_BYTES = 8 << 20
 CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
 R = TypeVar("R")
@@ -120,7 +120,7 @@ def no_column(kind: str, column: str, offered: list[str]) -> str:
     from difflib import get_close_matches
 
     has = f": {', '.join(offered)}"
-    if len(offered) > FEW_NAMES:
+    if len(offered) > MAX_LISTED_NAMES:
         near = get_close_matches(column, offered, 6, 0.4) or offered[:6]
         has = f" {len(offered)}, such as {', '.join(near)}"
     return f"a {kind} table has no column {column!r} (it has{has})"
@@ -163,7 +163,7 @@ class Table:
     def _repr_html_(self) -> str:
         from bgfmt.game.display import html_table
 
-        first = np.arange(min(SHOWN, self.entries)) if self.arrays() else np.arange(0)
+        first = np.arange(min(NOTEBOOK_ROWS, self.entries)) if self.arrays() else np.arange(0)
         rows = [[n, *row] for n, row in enumerate(self.values(first).tolist())] if len(first) else []
         about = f"{self.kind} · {self.points} points · {self.chequers} chequers · {self.entries:,} entries"
         return f"<p>{about}</p>" + html_table(rows, ["", *(one.name for one in self.columns)] if rows else [])
@@ -201,7 +201,7 @@ class Table:
                 continue
             shape = tuple(rows.shape)
             dtype = np.dtype(rows.dtype).newbyteorder("=")
-            fits = any(_fits(shape, allowed) for allowed in rule.shapes)
+            fits = any(_matches_shape(shape, allowed) for allowed in rule.shapes)
             if not fits or dtype not in map(np.dtype, rule.dtypes):
                 wanted = f"{' or '.join(map(_shape, rule.shapes))} of {' or '.join(rule.dtypes)}"
                 return f"{rule.name} needs shape {wanted}, not {_shape(shape)} of {dtype}"
@@ -232,12 +232,12 @@ class Table:
         """What it holds where that is no positions: entries that can only be listed."""
         return None
 
-    def told(self) -> dict[str, str | int | bool]:
+    def metadata(self) -> dict[str, str | int | bool]:
         """What the kind says of itself beside its numbers, as flat facts that any format can carry."""
         return {}
 
     @classmethod
-    def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_metadata(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
         """The fields that such facts give; ValueError, KeyError or TypeError where they make no sense."""
         return {}
 
@@ -279,7 +279,7 @@ class Table:
         """None when the table answers for this side or position, else why not."""
 
     @abstractmethod
-    def asked(self, number: int) -> Side | Position:
+    def unrank(self, number: int) -> Side | Position:
         """The side or position with this number; NotCoveredError when there is none."""
 
     def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
@@ -382,15 +382,15 @@ class Table:
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
         """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         """Stored records of the first array as the numbers of `names`."""
         return stored
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
+    def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
         """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
         index = numbers if self.sides == 2 else numbers[0]
-        with at_random(self._first):
-            return self.decoded(np.asarray(self._first[index]))
+        with random_access(self._first):
+            return self.decode(np.asarray(self._first[index]))
 
     @property
     def _first(self) -> Rows:
@@ -406,7 +406,7 @@ class Table:
         numbers = self.entry_numbers(us, them)
         if column is not None and column not in self.names:
             return self._from_columns(numbers, [column])[:, 0]
-        rows = self.many(*numbers)
+        rows = self.read_entries(*numbers)
         return rows if column is None or rows.ndim == 1 else rows[:, self.names.index(column)]
 
     def _from_columns(self, numbers: tuple[NDArray[np.int64], ...], names: list[str]) -> NDArray[np.float64]:
@@ -447,7 +447,7 @@ class Table:
         """Greatest known distance of its numbers from the truth, by name; empty where none was measured."""
         return {} if self.max_error is None else dict.fromkeys((c.name for c in self.columns), self.max_error)
 
-    def stored(self, name: str, rows: Array) -> Array:
+    def unpack(self, name: str, rows: Array) -> Array:
         """Rows of an array as numbers that compare: one number a column, integers where the file has integers."""
         return rows
 
@@ -489,7 +489,7 @@ class Table:
         """The kinds it can be made into, each with what is lost."""
         return ()
 
-    def made_into(self, kind: type[K], **fields: Any) -> K:
+    def as_kind(self, kind: type[K], **fields: Any) -> K:
         """A table of the same size and source, of another kind."""
         common = ("points", "chequers", "provenance", "release")
         return kind(**{name: getattr(self, name) for name in common}, **fields)
@@ -510,7 +510,7 @@ class OfOneSide(Table):
             return f"a {self.kind} table answers for one side at a time"
         return self.covers_side(asked)
 
-    def asked(self, number: int) -> Side:
+    def unrank(self, number: int) -> Side:
         return self.side(self._within(number))
 
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
@@ -533,7 +533,7 @@ class OfBothSides(Table):
             return f"a {self.kind} table needs both sides, the one on roll first (side / side)"
         return self.covers_side(asked.us) or self.covers_side(asked.them)
 
-    def asked(self, number: int) -> Position:
+    def unrank(self, number: int) -> Position:
         us, them = divmod(self._within(number), self.positions)
         return Position(self.side(us), self.side(them))
 
@@ -556,13 +556,13 @@ class OfBothSides(Table):
             return whole.reshape(-1, *whole.shape[2:])
         us, them = np.divmod(numbers, n)
         if isinstance(rows, np.ndarray):
-            with at_random(rows):
+            with random_access(rows):
                 return rows[us, them]
         pieces = [np.asarray(rows[int(u)])[them[us == u]] for u in np.unique(us)]
         return np.concatenate(pieces)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(self.decoded(self.at(self._first, numbers)), np.float64)
+        return np.asarray(self.decode(self.at(self._first, numbers)), np.float64)
 
 
 class OfRaces(OfBothSides):
@@ -580,7 +580,7 @@ def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
     return [table for table in tables if isinstance(table, kind)]
 
 
-def _fits(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:
+def _matches_shape(shape: tuple[int, ...], allowed: tuple[int | None, ...]) -> bool:
     return len(shape) == len(allowed) and all(a in (None, b) for a, b in zip(allowed, shape, strict=True))
 
 

@@ -39,7 +39,7 @@ class Measured(NamedTuple):
 
 
 @cache
-def measured() -> tuple[Measured, ...]:
+def measured_tables() -> tuple[Measured, ...]:
     """The two-sided tables that were measured."""
     return tuple(
         Measured(e["points"], e["chequers"], tuple(e["stored"]), e["float64"], e["margins"])
@@ -54,7 +54,7 @@ def stored_error(points: int, chequers: int) -> Four:
     >>> stored_error(6, 6)
     (0.000113, 0.0001061, 0.0001282, 0.0001249)
     """
-    inside = [m for m in measured() if points <= m.points and chequers <= m.chequers]
+    inside = [m for m in measured_tables() if points <= m.points and chequers <= m.chequers]
     if not inside:
         error = STORED[0] * chequers + STORED[1] * points
         return (error, error, error, error)
@@ -65,7 +65,7 @@ def stored_error(points: int, chequers: int) -> Four:
 @cache
 def float64_error(points: int, chequers: int) -> float:
     """Greatest error of an equity of recipe exact, from the rounding of float64 alone."""
-    inside = [m.float64 for m in measured() if points <= m.points and chequers <= m.chequers]
+    inside = [m.float64 for m in measured_tables() if points <= m.points and chequers <= m.chequers]
     return min(inside, default=FLOAT64[0] * chequers + FLOAT64[1] * points)
 
 

@@ -19,7 +19,7 @@ from bgfmt.tables.two_sided import cube_order
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
 POINTS = 25
-MOST = 3
+MAX_CHEQUERS = 3
 RECORD = 28
 UNITS = 16777215
 SLACK = 1e-9
@@ -68,8 +68,9 @@ class HyperSides(OfBothSides):
     printed: ClassVar[tuple[str, str]]  # chances and equities
 
     def check(self) -> str | None:
-        if self.points != POINTS or not 1 <= self.chequers <= MOST:
-            return f"hypergammon has {POINTS} points and 1 to {MOST} chequers, not {self.points} and {self.chequers}"
+        if self.points != POINTS or not 1 <= self.chequers <= MAX_CHEQUERS:
+            wanted = f"{POINTS} points and 1 to {MAX_CHEQUERS} chequers"
+            return f"hypergammon has {wanted}, not {self.points} and {self.chequers}"
         return super().check()
 
     def covers_side(self, side: Side) -> str | None:
@@ -80,7 +81,7 @@ class HyperSides(OfBothSides):
     def lookup(self, asked: Side | Position) -> HyperOutcome:
         number = self.number(asked)
         assert isinstance(asked, Position)
-        row = [float(x) for x in self.decoded(self._first[divmod(number, self.positions)])]
+        row = [float(x) for x in self.decode(self._first[divmod(number, self.positions)])]
         values = dict(zip((*OUTCOMES, *self.money), row, strict=True))
         chances = {name: values.pop(name) for name in OUTCOMES}
         return HyperOutcome(asked, number, chances, values)
@@ -121,10 +122,10 @@ class Hypergammon(HyperSides):
         n = board.count(points, chequers)
         return (ArrayRule("records", ((n, n, RECORD),), ("u1",)),)
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         return np.concatenate(hyper_values(np.asarray(stored)), axis=-1)
 
-    def stored(self, name: str, rows: Array) -> Array:
+    def unpack(self, name: str, rows: Array) -> Array:
         return hyper_numbers(rows)
 
     @property

@@ -80,7 +80,7 @@ class ScoreFacts(CubeRules):
         mwc = result.win if (side == A) == won else result.lose
         return 2 * mwc - 1 if side == A else 1 - 2 * mwc
 
-    def found_in(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
+    def locate(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
         """Where the value of a side on roll is: (column, add, times), v = add + times * stored; None if nowhere."""
         if self.alike and roller == B:
             roller = A
@@ -105,7 +105,7 @@ class ScoreFacts(CubeRules):
         gains = (1, 2, 3) if self.gammons else (1,)
         return tuple(sorted({cube.value * gain for cube in self.cubes for gain in gains}))
 
-    def odd(self) -> str | None:
+    def find_problem(self) -> str | None:
         """What in it cannot be, in words; None when all is well."""
         if not all(1 <= away <= MAX_AWAY for away in self.away) or self.player not in (0, 1):
             return f"1 to {MAX_AWAY} points to go and player 0 or 1, found {self.away} and {self.player}"
@@ -166,14 +166,14 @@ class MatchScore(OfRaces):
             return f"balance needs {named}, not {self.balance.shape[2]}"
         return reason
 
-    def told(self) -> dict[str, str | int | bool]:
+    def metadata(self) -> dict[str, str | int | bool]:
         s = self.score
         results = ";".join(f"{k}:{r.win!r}:{r.lose!r}" for k, r in s.results.items())
         values = (f"{s.away[0]}-{s.away[1]}", s.player, s.met, s.digest, s.alike, s.gammons, results)
         return dict(zip(FACTS, values, strict=True))
 
     @classmethod
-    def from_told(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_metadata(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
         away, *others, results = (facts[name] for name in FACTS)
         if [type(x) for x in (away, *others, results)] != [str, int, str, str, bool, bool, str]:
             raise ValueError("score: facts of other kinds")
@@ -184,7 +184,7 @@ class MatchScore(OfRaces):
         entries = (entry.split(":") for entry in results.split(";"))
         worth = {int(points): Results(float(win), float(lose)) for points, win, lose in entries}
         score = ScoreFacts((mine, other), player, met, digest, worth, alike, gammons)
-        problem = score.odd()
+        problem = score.find_problem()
         if problem:
             raise ValueError(f"score: expected {problem}")
         return {"score": score}
@@ -214,7 +214,7 @@ class MatchScore(OfRaces):
 
         Raises NotCoveredError for a position outside the table and a cube it does not hold.
         """
-        place = self.score.found_in(roller, cube)
+        place = self.score.locate(roller, cube)
         if place is None:
             raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
         column, add, times = place
@@ -233,7 +233,7 @@ class MatchScore(OfRaces):
             for k, name in enumerate(self.names)
         )
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         return self.read("balance", stored)
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:

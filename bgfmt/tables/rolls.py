@@ -24,8 +24,8 @@ Which = int | NDArray[np.int64]
 PIPS_PER_ROLL = 49 / 6
 """Pips of an average roll: what turns mean rolls into an effective pip count (EPC)."""
 CHANCE_WHOLE = 65535
-MOST_ROLLS = 256
-UNCORRECTED = 5  # parts of 65535 that rows of a recipe without correction may lack or have too many
+MAX_ROLLS = 256
+UNCORRECTED_SLACK = 5  # parts of 65535 that rows of a recipe without correction may lack or have too many
 
 
 def chances(rows: Any) -> Array:
@@ -263,7 +263,7 @@ class NormalOneSided(OfMeans):
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
         means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
-        return self.made_into(MeanRolls, means=means)
+        return self.as_kind(MeanRolls, means=means)
 
 
 # -- distributions ---------------------------------------------------------------------------------------
@@ -377,8 +377,8 @@ class OneSided(OfRolls):
 
     def check(self) -> str | None:
         rows = [r for r in (self.bearoff, self.gammon) if r is not None]
-        if any(len(r.shape) == 2 and not 1 <= r.shape[1] <= MOST_ROLLS for r in rows):
-            return f"distributions have 1 to {MOST_ROLLS} rolls, not {rows[0].shape[1]}"
+        if any(len(r.shape) == 2 and not 1 <= r.shape[1] <= MAX_ROLLS for r in rows):
+            return f"distributions have 1 to {MAX_ROLLS} rolls, not {rows[0].shape[1]}"
         return super().check()
 
     def facts(self) -> dict[str, Any]:
@@ -436,7 +436,7 @@ class OneSided(OfRolls):
         whole = 1.0 if self.exact else CHANCE_WHOLE
         for name, rows in block.items():
             off = np.abs(rows.sum(axis=1, dtype=np.float64) - whole)
-            slack = UNCORRECTED if self.recipe.startswith("gnubg-heuristic") else 1e-9 * whole
+            slack = UNCORRECTED_SLACK if self.recipe.startswith("gnubg-heuristic") else 1e-9 * whole
             wrong = ~(off <= slack)
             yield Breach(f"sum of {name}", wrong, f"its {name} numbers do not add up to {whole:,}")
             if rows.dtype == np.float64:
@@ -468,12 +468,12 @@ class OneSided(OfRolls):
                 out[:, 2 * k], out[:, 2 * k + 1] = found
             return out
 
-        return self.made_into(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
+        return self.as_kind(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
 
     def to_mean_rolls(self) -> MeanRolls:
         """Mean rolls, float64, of each position."""
         means = LazyRows((self.positions,), "f8", lambda a, b: means_of(self.bearoff[a:b]))
-        return self.made_into(MeanRolls, means=means)
+        return self.as_kind(MeanRolls, means=means)
 
 
 def _distribution(name: str, label: str, rolls: int) -> list[Column]:

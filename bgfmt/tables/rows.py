@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-AT_HAND = 1 << 28  # bytes of an array that may be read beside the records that are asked for
+RANDOM_ACCESS_BYTES = 1 << 28  # bytes of an array that may be read beside the records that are asked for
 
 
 class Rows(Protocol):
@@ -126,9 +126,9 @@ def mapping_of(rows: Rows) -> mmap.mmap | None:
 
 
 @contextmanager
-def at_random(rows: Rows) -> Iterator[None]:
+def random_access(rows: Rows) -> Iterator[None]:
     """While the block reads entries in any order, the disk reads their own pages of a large mapped file alone."""
-    mapped = mapping_of(rows) if isinstance(rows, np.ndarray) and rows.nbytes > AT_HAND else None
+    mapped = mapping_of(rows) if isinstance(rows, np.ndarray) and rows.nbytes > RANDOM_ACCESS_BYTES else None
     if mapped is None or not hasattr(mmap, "MADV_RANDOM"):
         yield
         return
@@ -194,7 +194,7 @@ class PlacedPairs(LazyRows):
         self._records = records
         self.place = np.empty(len(order), np.int64)
         self.place[order] = np.arange(len(order))
-        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._rows, self._some)
+        super().__init__(shape, dtype, lambda a, b: self._rows(np.arange(a, b)), self._rows, self._pick_pairs)
 
     @property
     def chunks(self) -> int:
@@ -228,7 +228,7 @@ class PlacedPairs(LazyRows):
                 out[here[:, None], columns] = lines[:, : len(columns)]
         return out
 
-    def _some(self, us: Array, them: Array) -> Array:
+    def _pick_pairs(self, us: Array, them: Array) -> Array:
         """Records of these pairs of position numbers, square by square."""
         rows = self.place[us]
         columns = self.place[them]

@@ -15,7 +15,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.tables import bounds
 from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
-from bgfmt.tables.rows import Array, LazyRows, Rows, at_random
+from bgfmt.tables.rows import Array, LazyRows, Rows, random_access
 
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
@@ -24,10 +24,6 @@ SLACK = 8  # units by which truncation may bend the order of the cubeful columns
 #: where gammons count: units in an equity of 1, so that 0, 1 and 2 are stored exactly, and what stands for 0
 ONE = 16383
 ZERO = 32768
-UNIT_24 = 4_194_000
-"""Units of 24-bit integers in an equity of 1; the integer 0 is an equity of -2."""
-MOST = 3.0  # a backgammon; whether finer tables count gammons is not known
-NUMBERS = {"f4": "float32", "u4": "24 bits", "u2": "16 bits"}
 
 
 def equities(rows: Any) -> Array:
@@ -127,7 +123,7 @@ class PairEquities(OfRaces):
         number = self.number(asked)
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
-        return self.answer(asked, number, *(float(x) for x in self.decoded(self.equities[us, them])))
+        return self.answer(asked, number, *(float(x) for x in self.decode(self.equities[us, them])))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,7 +141,7 @@ class PairEquities(OfRaces):
         return np.concatenate([rows[:, :1] / 2 + 0.5, rows], axis=1)
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        return np.asarray(self.decoded(stored), np.float64)
+        return np.asarray(self.decode(stored), np.float64)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -175,22 +171,22 @@ class StoredEquities(PairEquities):
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
         """Rules of sides without chequers, of stored rows from row `start` on."""
 
-    def many(self, *numbers: NDArray[np.int64]) -> Array:
+    def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
         (ours, theirs) = numbers
         stored = self.equities
         if not (isinstance(stored, np.ndarray) and stored.flags.c_contiguous and stored.dtype == np.uint16):
-            return super().many(ours, theirs)
+            return super().read_entries(ours, theirs)
         n = self.positions
         columns = stored.shape[2]
         record = np.uint64 if columns == 4 else np.uint16  # one load a record instead of one a column
         flat = stored.reshape(-1).view(record)
         out = np.empty((len(ours), columns), np.float32)
-        with at_random(stored):
+        with random_access(stored):
             for start in range(0, len(ours), CHUNK):
                 part = slice(start, start + CHUNK)
                 where = ours[part] * n
                 where += theirs[part]
-                out[part] = self.decoded(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
+                out[part] = self.decode(flat.take(where, mode="clip").view(np.uint16).reshape(-1, columns))
         return out
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
@@ -245,7 +241,7 @@ class TwoSided(StoredEquities):
         assert isinstance(found, Equities)
         return found
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         return equities(stored)
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
@@ -282,7 +278,7 @@ class GammonTwoSided(StoredEquities):
     most: ClassVar[float] = 2.0
     jacoby: ClassVar[bool] = False
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         values = np.asarray(stored)
         if values.dtype == np.float64:
             return values
@@ -291,7 +287,7 @@ class GammonTwoSided(StoredEquities):
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else (stored - float(ZERO)) / ONE, np.float64)
 
-    def won(self) -> NDArray[np.float64]:
+    def win_equities(self) -> NDArray[np.float64]:
         """What the side on roll has won against each side once it is off, equities (n, columns)."""
         counts = board.unrank_array(np.arange(self.positions), self.points)
         gained = 1.0 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
@@ -301,7 +297,7 @@ class GammonTwoSided(StoredEquities):
         return won
 
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
-        won = self.won() if self.exact else self.won() * ONE + ZERO
+        won = self.win_equities() if self.exact else self.win_equities() * ONE + ZERO
         lost = (-won if self.exact else 2 * ZERO - won)[start : start + len(stored)]
         points = " one point, or two against fifteen chequers", " one point, or two with fifteen"
         return ends(start, stored, won, lost, points=points)

@@ -18,7 +18,7 @@ from bgfmt.formats.base import Apart
 from bgfmt.storage import Source
 from bgfmt.storage.blocks import digests_of
 from bgfmt.tables import Table
-from bgfmt.tables.rows import at_random
+from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
 from bgfmt.verifier.proofs import Locate, nowhere, proof_of
 
@@ -131,7 +131,7 @@ def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
     size = min(total, max(1, STRETCH * total // table.nbytes))
     with ExitStack() as reading:
         for array in arrays.values():
-            reading.enter_context(at_random(array))
+            reading.enter_context(random_access(array))
         for start in np.unique(np.linspace(0, total - size, STRETCHES).astype(int)).tolist():
             rows = slice(start, start + size)
             yield rows, {name: array[rows] for name, array in arrays.items()}

@@ -137,7 +137,7 @@ def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
 
 def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
     """Position number and chequers of an entry."""
-    return {"position_number": number, "position": str(table.asked(number))}
+    return {"position_number": number, "position": str(table.unrank(number))}
 
 
 def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:

@@ -103,7 +103,7 @@ import bgfmt, bgfmt.cli
 def work(path, **_):
     with bgfmt.open(path) as db:
         os.truncate(path, 0)
-        db.lookup(db.table.asked(700))
+        db.lookup(db.table.unrank(700))
 
 bgfmt.verify = work
 bgfmt.cli.main(["verify", sys.argv[1]])

@@ -106,7 +106,7 @@ def test_columns_say_what_look_up_says(name: str, suffix: str, tmp_path: Path) -
         assert np.array_equal(np.float32(found[column.name]), values[:, k].astype(np.float32))
     rng = np.random.default_rng(1)
     for number in rng.integers(0, table.entries, 25).tolist():
-        asked = table.asked(number)
+        asked = table.unrank(number)
         position = asked if isinstance(asked, Position) else Position(asked, Side())
         assert found["position_id"][number] == position.id
         for side, who in zip((position.us, position.them), ("us", "them"), strict=True):
@@ -140,7 +140,7 @@ def test_large_groups_have_dictionaries(tmp_path: Path) -> None:
     back: Any = bgfmt.load(tmp_path / "a.parquet")
     assert np.array_equal(back.equities, numbers)
     for number in (0, 1, 714, 715, 300_000, 715 * 715 - 1):
-        assert found["position_id"][number].as_py() == table.asked(number).id
+        assert found["position_id"][number].as_py() == table.unrank(number).id
 
 
 @pytest.mark.slow
@@ -306,7 +306,7 @@ def test_sqlite_finds_positions_at_once(tmp_path: Path) -> None:
     db = sqlite3.connect(path)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     for number in range(100, 44_000, 4391):
-        asked = table.asked(number).id
+        asked = table.unrank(number).id
         found = db.execute("SELECT position_number FROM positions WHERE position_id = ?", [asked]).fetchall()
         assert found == [(number,)]
     plan = db.execute("EXPLAIN QUERY PLAN SELECT * FROM positions WHERE position_id = 'x'").fetchall()

@@ -362,12 +362,12 @@ def test_verify_proves_and_finds(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_facts_that_are_none_are_refused() -> None:
     """Whatever a file says of its score: what `formats.described` turns into an error of one line, and no other."""
-    told = match_score(3, 2, (3, 5), XG2).told()
+    told = match_score(3, 2, (3, 5), XG2).metadata()
     refused = 0
     for name in told:
         for wrong in (None, True, 3, 1.5, "", "x", "3-", "3-5-7", "٣-٥", "1:2", "1:x:2", [], {}):
             try:
-                MatchScore.from_told({**told, name: wrong})
+                MatchScore.parse_metadata({**told, name: wrong})
             except ValueError:
                 refused += 1
     assert refused > 70

@@ -64,7 +64,7 @@ def test_blocks_cover_the_table_once(table: Table) -> None:
 @every
 def test_numbers_and_what_is_asked_are_each_others(table: Table) -> None:
     for number in some_entries(table):
-        asked = table.asked(number)
+        asked = table.unrank(number)
         assert isinstance(asked, Position if table.sides == 2 else Side)
         reason = table.covers(asked)
         if reason is None:
@@ -74,13 +74,13 @@ def test_numbers_and_what_is_asked_are_each_others(table: Table) -> None:
                 table.lookup(asked)
     for number in (-1, table.entries):
         with pytest.raises(NotCoveredError):
-            table.asked(number)
+            table.unrank(number)
 
 
 @every
 def test_an_answer_says_what_the_columns_say(table: Table) -> None:
     for number in some_entries(table, 10):
-        asked = table.asked(number)
+        asked = table.unrank(number)
         if table.covers(asked) is not None:
             continue
         answer = table.lookup(asked)
@@ -125,7 +125,7 @@ def test_a_corner_says_the_same(table: Table) -> None:
         assert not isinstance(record, AsRead)
         assert not (isinstance(record, GnubgHeader) and record.raw)
     for number in some_entries(corner, 15):
-        asked = corner.asked(number)
+        asked = corner.unrank(number)
         if corner.covers(asked) is None and table.covers(asked) is None:
             mine, whole = corner.lookup(asked).as_dict(), table.lookup(asked).as_dict()
             mine.pop("position_number")
@@ -148,7 +148,7 @@ def test_coarser_tables_are_of_the_kind_they_say(table: Table) -> None:
 def test_stored_numbers_compare(table: Table) -> None:
     assert same_numbers(table, table)
     for name, rows in table.arrays().items():
-        stored = table.stored(name, np.asarray(rows[:3]))
+        stored = table.unpack(name, np.asarray(rows[:3]))
         read = table.read(name, stored)
         assert read.shape == stored.shape
         assert read.dtype == np.float64
@@ -167,7 +167,7 @@ def test_what_real_programs_made_makes_sense(table: Table) -> None:
 
 @every
 def test_what_it_tells_is_told_back(table: Table) -> None:
-    fields = type(table).from_told(table.told())
+    fields = type(table).parse_metadata(table.metadata())
     assert all(getattr(table, name) == value for name, value in fields.items())
     assert table.cost > 0
     assert json.dumps(table.facts())

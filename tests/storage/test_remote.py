@@ -73,7 +73,7 @@ def test_every_golden_file_says_the_same_from_afar(path: Path) -> None:
         assert far.format is local.format
         assert far.table.entries == table.entries
         for number in random.integers(0, table.entries, 20).tolist():
-            asked = table.asked(number)
+            asked = table.unrank(number)
             assert said(far, asked) == said(local, asked)
         mine, other = dict(table.arrays()), dict(far.table.arrays())
         assert mine.keys() == other.keys()
@@ -91,14 +91,14 @@ def test_requests_of_a_large_table(large: Path) -> None:
             assert (facts["size"], facts["requests"], facts["bytes_fetched"]) == (23556653608, 1, 65536)
             number = LARGE * LARGE - 1
             assert (
-                far.lookup(far.table.asked(number)).as_dict()
-                == local.lookup(local.table.asked(number)).as_dict()
+                far.lookup(far.table.unrank(number)).as_dict()
+                == local.lookup(local.table.unrank(number)).as_dict()
             )
             assert len(server.asked) == 2
             numbers = np.random.default_rng(5).integers(0, LARGE, (2, 300))
             assert np.array_equal(far.lookup_many(*numbers), local.lookup_many(*numbers))
         with pytest.raises(ClosedError):
-            far.lookup(local.table.asked(5))
+            far.lookup(local.table.unrank(5))
 
 
 @pytest.mark.slow

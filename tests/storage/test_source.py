@@ -110,11 +110,11 @@ def test_a_guarded_database_answers_alike(
     path.write_bytes((golden / "gnubg" / name).read_bytes())
     with bgfmt.open(path) as mapped, bgfmt.open(path, guard=True) as guarded:
         numbers = range(0, mapped.table.entries, max(1, mapped.table.entries // 300))
-        asked = [mapped.table.asked(number) for number in numbers]
+        asked = [mapped.table.unrank(number) for number in numbers]
         wanted = [mapped.lookup(one).as_dict() for one in asked]
         assert [guarded.lookup(one).as_dict() for one in asked] == wanted
         assert same_numbers(mapped.table, guarded.table)
-        last = [mapped.table.asked(mapped.table.entries - k) for k in range(1, 4)]
+        last = [mapped.table.unrank(mapped.table.entries - k) for k in range(1, 4)]
         if mapped.table.sides == 2:
             us, them = [one.us for one in asked], [one.them for one in asked]
             assert np.array_equal(guarded.lookup_many(us, them), mapped.lookup_many(us, them))

@@ -17,8 +17,8 @@ MARGIN = 1.05
 
 
 def test_the_line_beyond_lies_above_all_that_was_measured() -> None:
-    assert len(bounds.measured()) >= 20
-    for found in bounds.measured():
+    assert len(bounds.measured_tables()) >= 20
+    for found in bounds.measured_tables():
         line = bounds.STORED[0] * found.chequers + bounds.STORED[1] * found.points
         assert line >= MARGIN * max(found.stored), found
         line = bounds.FLOAT64[0] * found.chequers + bounds.FLOAT64[1] * found.points
@@ -45,7 +45,7 @@ def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
     greatest = tuple(found["greatest_error"].values())
     bound = bounds.stored_error(*size)
     assert all(a <= b for a, b in zip(greatest, bound, strict=True))
-    if size in {(m.points, m.chequers) for m in bounds.measured()}:
+    if size in {(m.points, m.chequers) for m in bounds.measured_tables()}:
         assert tuple(math.ceil(error * 1e7) / 1e7 for error in greatest) == bound
 
 

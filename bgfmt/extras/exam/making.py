@@ -116,7 +116,7 @@ class Judge:
         facts = self.score
         state = self._state(cube)
         live = cube.owner != "none"
-        found = facts.found_in(self.roller, state) if live else None
+        found = facts.locate(self.roller, state) if live else None
         if cube.value not in facts.results or (live and facts.live(state) and found is None):
             raise NotCoveredError(f"the table holds no cube at {cube.value} of that owner")
         column, add, times = found or (0, 0.0, 1.0)

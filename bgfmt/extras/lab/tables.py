@@ -49,7 +49,7 @@ class Millionths(Table):
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
         return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
-    def decoded(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         return self.read("", stored)
 
     @property
@@ -183,7 +183,7 @@ class Gillogly(Millionths, OfOneSide):
     def lookup(self, asked: Side | Position) -> BkgRow:
         number = self.number(asked)
         assert isinstance(asked, Side)
-        row = self.decoded(np.asarray(self.rows[number])).tolist()
+        row = self.decode(np.asarray(self.rows[number])).tolist()
         return BkgRow(asked, number, row[0], tuple(row[1:]))
 
     @property
@@ -197,10 +197,10 @@ class Gillogly(Millionths, OfOneSide):
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
         pips = self.counts(numbers) @ np.arange(1, POINTS + 1)
-        return np.column_stack([pips, self.decoded(np.asarray(self.rows)[numbers])])
+        return np.column_stack([pips, self.decode(np.asarray(self.rows)[numbers])])
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        rows = self.decoded(block["rows"])
+        rows = self.decode(block["rows"])
         good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
         yield Breach("finite", np.asarray(~good), "a number is negative or no number")
         total = rows[:, 1:].sum(axis=1)
@@ -279,13 +279,13 @@ class ExpectedPoints(Millionths, OfRaces):
         number = self.number(asked)
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
-        return Points(asked, number, float(self.decoded(np.asarray(self.worth[us])[them : them + 1])[0]))
+        return Points(asked, number, float(self.decode(np.asarray(self.worth[us])[them : them + 1])[0]))
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
-        worth = self.decoded(np.asarray(self.at(self.worth, numbers)))
+        worth = self.decode(np.asarray(self.at(self.worth, numbers)))
         return np.stack([worth / 2 + 0.5, worth], axis=1)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        worth = self.decoded(block["worth"])
+        worth = self.decode(block["worth"])
         beyond = ~(np.abs(worth) <= 1).all(axis=1)
         yield Breach("bounds", np.asarray(beyond), "a value is not between -1 and 1")

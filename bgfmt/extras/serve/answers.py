@@ -222,7 +222,7 @@ class Answers:
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 table = held.table
-                position = str(table.asked(1))
+                position = str(table.unrank(1))
                 table.lookup_many(*[np.ones(2, np.int64)] * table.sides)
                 for route in ("lookup", "race", "play"):
                     asked = Question(position=position, table=held.name, roll="61", settle=False)
@@ -346,7 +346,7 @@ class Answers:
             raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
         if not re.fullmatch(r"#[0-9]{1,38}", text):
             raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
-        return str(self.named(asked.table).table.asked(int(text[1:])))
+        return str(self.named(asked.table).table.unrank(int(text[1:])))
 
 
 def _sure_cube(answer: Plain) -> bool:

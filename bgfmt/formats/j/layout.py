@@ -70,7 +70,7 @@ class Components(Table):
         raise NotCoveredError(f"a {self.kind} file holds no positions to look up")
 
     covers_side = covers
-    asked = lookup = lookup_many = entry_numbers = number
+    unrank = lookup = lookup_many = entry_numbers = number
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.zeros((len(numbers), 0))

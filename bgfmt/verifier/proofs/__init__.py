@@ -82,7 +82,7 @@ class Request:
 
         meaning : the equities that stored integers stand for, in words.
         """
-        asked = table.asked(number)
+        asked = table.unrank(number)
         return Finding(
             Rule.ENTRY, entry=number, offset=None if at is None else self.locate(number, *at),
             expected=None if right is None else right.tolist(), found=stored.tolist(), field=field,

@@ -13,7 +13,7 @@ from bgfmt.files.database import Database
 from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
-from bgfmt.tables.rows import at_random
+from bgfmt.tables.rows import random_access
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, in_pips, prove_pairs, turned_or_shifted
@@ -200,8 +200,8 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array)
     stored = np.asarray(table.equities[divmod(number, table.positions)])
     wrong = np.flatnonzero(stored != right)
     field = ", ".join(table.names[c] for c in wrong)
-    found = table.decoded(stored)
-    expected = table.decoded(right)
+    found = table.decode(stored)
+    expected = table.decode(right)
     each = (f"{table.names[c]} equity {found[c]:+.4f}, right {expected[c]:+.4f}" for c in wrong)
     meaning = "" if table.exact else "; ".join(each)
     return request.entry(table, number, stored, right, field, ("", 0), meaning)
@@ -220,12 +220,12 @@ def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
     done = 0
     right = np.empty((len(numbers), rule.columns), np.int64)
     for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
-        with at_random(table.equities):
+        with random_access(table.equities):
             right[part] = rule.at(numbers[part])
         done += len(part)
         if request.progress is not None:
             request.progress(done, len(numbers))
-    with at_random(table.equities):
+    with random_access(table.equities):
         stored = rule.stored(numbers)
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))

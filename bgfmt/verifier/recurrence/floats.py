@@ -41,7 +41,7 @@ class FloatRule(PairRule):
         if self.columns == 4:
             self.place = np.array([0, 3, 2, 1])
             self.doubling[2:] = 1, 1, 3, 0, 2
-        won = table.won() if isinstance(table, GammonTwoSided) else np.ones((self.n, self.columns))
+        won = table.win_equities() if isinstance(table, GammonTwoSided) else np.ones((self.n, self.columns))
         self.ends = (won, -won)
         self.off = won[:0]
 
@@ -54,11 +54,11 @@ class FloatRule(PairRule):
             if cube is None:
                 continue
             roller = 1 - mover
-            held = score.found_in(roller, cube)
+            held = score.locate(roller, cube)
             assert held is not None
             self.place[c] = held[0]
             if score.may_double(roller, cube):
-                taken = score.found_in(roller, Cube(2 * cube.value, mover))
+                taken = score.locate(roller, Cube(2 * cube.value, mover))
                 assert taken is not None
                 self.doubling[c] = 1, score.worth(roller, cube.value), *taken
             for gain in (1, 2) if score.gammons else (1,):

@@ -70,7 +70,7 @@ class PairRule:
     def ends(self) -> tuple[Array, Array]:
         """(n, columns) values of games that are over to a side on roll: that has won against, and lost with, each."""
         if isinstance(self.table, GammonTwoSided):
-            units = (self.table.won() * ONE).astype(np.int64)
+            units = (self.table.win_equities() * ONE).astype(np.int64)
             return ZERO + units, ZERO - units
         won = np.full((self.n, self.columns), HIGH - LOW, np.int64)
         return won, np.zeros_like(won)

@@ -96,7 +96,7 @@ def golden_answers(folder: Path, random: np.random.Generator) -> None:
         with opened(path) as db:
             entries = db.table.entries
             numbers = {0, 1, entries - 1, *drawing.integers(0, entries, 150).tolist()}
-            numbered = [db.table.asked(n) for n in sorted(numbers) if n < entries]
+            numbered = [db.table.unrank(n) for n in sorted(numbers) if n < entries]
             races = [
                 a for a in numbered if not (isinstance(a, Position) and a.contact and db.table.points < 25)
             ]
@@ -140,7 +140,7 @@ def large_answers(folder: Path, random: np.random.Generator) -> None:
         file.truncate(40 + 8 * LARGE * LARGE)
     with Holdings.open([str(path)]) as holdings:
         table = holdings[0].table
-        answers = [table.lookup(table.asked(n)).as_dict() for n in numbers]
+        answers = [table.lookup(table.unrank(n)).as_dict() for n in numbers]
         seam = Functions(holdings, settle=0)
         probed = [
             {"position": text, "answer": seam.answer("probe", Question(position=text, roll="all"))[0]}

@@ -119,7 +119,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     redoubles = owned in facts.cubes and facts.may_double(roller, owned)
 
     def worth(stored: Floats, cube: Cube, at: int) -> Floats:
-        place = facts.found_in(roller, cube)
+        place = facts.locate(roller, cube)
         assert place is not None
         column, add, times = place
         return of_game(add + times * stored[:, column], facts.worth(roller, -at), facts.worth(roller, at))
