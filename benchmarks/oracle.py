@@ -19,7 +19,7 @@ import numpy as np
 import bgfmt
 from bgfmt import solver
 from bgfmt.analysis.answers import COLUMNS
-from bgfmt.analysis.oracle import WITHIN_99, Oracle, allowance
+from bgfmt.extras.races.rollouts import WITHIN_99, Oracle, allowance
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 

@@ -215,7 +215,7 @@ def scores_grid(
 # -- calculations kept for a while, for what comes up later in a game ----------------------------------
 
 
-KEPT_BYTES = 256 << 20
+GAMES_BYTES = 256 << 20
 KEPT_GAMES = 4
 Rules = tuple[Any, ...]
 
@@ -232,7 +232,7 @@ def _rules(terms: Terms) -> Rules:
 class Games:
     """The last calculations, `KEPT_GAMES` at most and up to `most` bytes together, newest last."""
 
-    def __init__(self, most: int = KEPT_BYTES) -> None:
+    def __init__(self, most: int = GAMES_BYTES) -> None:
         self.most = most
         self._games: list[tuple[Rules, Game]] = []
         self._lock = Lock()

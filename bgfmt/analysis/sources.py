@@ -3,8 +3,8 @@
 1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones; with fifteen
    chequers first one that counts gammons, by the rule of the question.
 2. Calculation on demand, up to a limit of work: exact, gammons and Jacoby's rule counted.
-3. The estimate of `bgfmt.analysis.chains`, for every race; the chance to win from a cubeless two-sided table where
-   one covers it. Where that is asked for, play-outs of `bgfmt.analysis.oracle` for what is closer than its error.
+3. The estimate of an installed estimator (`bgfmt.analysis.estimators`), for every race; the probability to win from a
+   cubeless two-sided table where one covers it. With `oracle`, rollouts of what is closer than the estimate's error.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 from bgfmt.analysis import choose, races
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
 from bgfmt.analysis.cube import turned
+from bgfmt.analysis.estimators import RaceEstimator, new_estimator
 from bgfmt.analysis.library import Library
 from bgfmt.errors import CONTACT, NotCoveredError, SolverError, TooMuchWorkError
-from bgfmt.game.board import BAR, MAX_CHEQUERS, Position, Side
+from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.tables.two_sided import StoredEquities
 
-if TYPE_CHECKING:
-    from bgfmt.analysis.chains import Estimator
+if TYPE_CHECKING:  # nothing is calculated for a position that a table covers
     from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
 
@@ -102,18 +102,16 @@ class ResultCache:
         self._lock = Lock()
 
     @cached_property
-    def estimator(self) -> Estimator:
-        """The estimator of races, for one question at a time."""
-        from bgfmt.analysis.chains import Estimator
-
-        return Estimator()
+    def estimator(self) -> RaceEstimator | None:
+        """The estimator of races, None where none is installed."""
+        return new_estimator()
 
     @cached_property
     def games(self) -> Games:
         """The last calculations, which answer for what comes up later in their games."""
-        from bgfmt.analysis.ondemand import KEPT_BYTES, Games
+        from bgfmt.analysis.ondemand import GAMES_BYTES, Games
 
-        return Games(self._games_bytes or KEPT_BYTES)
+        return Games(self._games_bytes or GAMES_BYTES)
 
     def forget(self) -> None:
         """Forget all calculations, so that answers do not depend on what was asked before."""
@@ -367,16 +365,7 @@ class Sources:
         """(win gammon, lose gammon) of a race estimated without a cube, None where it may not be."""
         if not self.may_estimate(position):
             return None
-        from bgfmt.analysis.chains import QUICK, Estimator
-        from bgfmt.solver.columns import single_games
-
-        columns = single_games((None, None))
-        columns.won[:, :, 1:] = 0.0
-        columns.won[0, 0, 2:] = columns.won[1, 1, 2:] = 1.0
-        us, them = (np.array([side.padded(BAR)]) for side in (position.us, position.them))
-        ((won, lost),) = Estimator(QUICK).values(us, them, columns)
-        won, lost = (np.clip((won, -lost), 0.0, 1.0) + 0.0).tolist()
-        return won, lost
+        return self._estimator.gammons(position)
 
     # -- solved and estimated ----------------------------------------------------------------------------
 
@@ -406,9 +395,19 @@ class Sources:
         return self.results.once((position, terms, limit), solve)
 
     def may_estimate(self, position: Position) -> bool:
-        """Whether a race may be estimated: where everything may be calculated, or a table covers both sides."""
+        """Return whether a race may be estimated: an estimator is installed, and everything may be calculated or a
+        table covers both sides."""
+        if self.results.estimator is None:
+            return False
         beside = self.calculate == "all" or choose.distributions_for(self.tables, position.us, position.them)
         return bool(beside or choose.two_sided_for(self.tables, position)) and not position.contact
+
+    @property
+    def _estimator(self) -> RaceEstimator:
+        """The estimator of races; NotCoveredError where none is installed."""
+        if self.results.estimator is None:
+            raise NotCoveredError("no table covers this position, and no estimator of races is installed")
+        return self.results.estimator
 
     def estimated(self, position: Position, terms: Terms) -> Solved | None:
         """A race estimated, None where it may not be."""
@@ -421,7 +420,7 @@ class Sources:
         from bgfmt.analysis.ondemand import columns_for
 
         lose, win = (-1.0, 1.0) if isinstance(terms, bool) else terms.ends
-        return self.results.estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
+        return self._estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
 
     def played(self, state: GameState, terms: Terms, sure: Callable[[Solved], bool]) -> Solved | None:
         """A race whose estimate leaves the cube action open, played out until it is sure.
@@ -433,9 +432,7 @@ class Sources:
             return None
 
         def play() -> Solved:
-            from bgfmt.analysis.oracle import settle
-
-            return settle(solved, terms, sure, self.oracle)
+            return self._estimator.settle(solved, terms, sure, self.oracle)
 
         return self.results.once((state.position, terms, state.owner, "play-outs"), play)
 
@@ -445,9 +442,7 @@ class Sources:
             return solved
 
         def play() -> Solved:
-            from bgfmt.analysis.oracle import settle_plays
-
-            return settle_plays(solved, terms, dice, column, self.oracle)
+            return self._estimator.settle_plays(solved, terms, dice, column, self.oracle)
 
         return self.results.once((solved.position, terms, dice, column), play) or solved
 

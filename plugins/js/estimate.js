@@ -1,7 +1,7 @@
 // Estimates races that are too large to calculate, as `bgfmt` does: the same numbers, operation by operation, in single
 // precision. A side that plays alone, for few rolls, is a chain of boards; after each roll those are played on whose
 // distributions of rolls differ most, every other lies between the nearest of them, and the game of the two chains is solved
-// backwards. The twin in Python: bgfmt/analysis/chains.py, kernels_chains.py and kernels_game.py; what it errs by: docs/races.md.
+// backwards. The twin in Python: bgfmt/extras/races/chains.py, kernels_chains.py and kernels_game.py; what it errs by: docs/races.md.
 
 import { chequers, count, highest, pips, rank, unrank } from "./bgfmt.js";
 import { bestRolls, calculate, noFarther, solveSide } from "./calculate.js";

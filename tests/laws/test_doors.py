@@ -29,8 +29,12 @@ def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
 
 @pytest.mark.parametrize("name", DOORS["bgfmt.names"])
 def test_names_of_extras_are_attributes_of_the_package(name: str) -> None:
-    assert getattr(bgfmt, name) is importlib.import_module(DOORS["bgfmt.names"][name])
-    assert name in dir(bgfmt)
+    module, _, attribute = DOORS["bgfmt.names"][name].partition(":")
+    place, _, short = name.rpartition(".")
+    package = importlib.import_module(f"bgfmt.{place}") if place else bgfmt
+    value = importlib.import_module(module)
+    assert getattr(package, short) is (getattr(value, attribute) if attribute else value)
+    assert short in dir(package)
 
 
 def test_types_are_declared_for_all_names_of_the_package() -> None:

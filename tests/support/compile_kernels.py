@@ -16,7 +16,7 @@ from importlib import import_module
 import hatch_build
 
 #: modules that take longest; the others follow in order of their names
-LONGEST = ("bgfmt.analysis.kernels_game", "bgfmt.analysis.kernels_chains", "bgfmt.analysis.kernels")
+LONGEST = ("bgfmt.extras.races.kernels_game", "bgfmt.extras.races.kernels_chains", "bgfmt.analysis.kernels")
 
 
 def modules() -> list[str]:

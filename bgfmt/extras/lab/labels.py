@@ -19,9 +19,9 @@ from typing import Any
 from bgfmt import storage
 from bgfmt.analysis import ondemand
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.oracle import Oracle
 from bgfmt.analysis.solving import MONEY
 from bgfmt.errors import BgfmtError, FormatError, NotCoveredError, PositionError
+from bgfmt.extras.races.rollouts import Oracle
 from bgfmt.game.state import GameState
 from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.storage.foreign import load_json_rows

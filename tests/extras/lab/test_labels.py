@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from bgfmt.analysis.advisor import Advisor
-from bgfmt.analysis.oracle import Oracle
 from bgfmt.cli import run
 from bgfmt.errors import FormatError
 from bgfmt.extras.lab import labels
+from bgfmt.extras.races.rollouts import Oracle
 
 RACES = ("1 1 1 / 2 1", "0 1 2 2 1 2 / 1 1 2 2 1 1", "nothing")
 OPTIONS = ("--error", "0.01", "--limit", "10000", "--threads", "2", "--quiet")

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.analysis.bulk import results_of
-from bgfmt.analysis.chains import FAR, QUICK, Estimator, tables
 from bgfmt.errors import NotCoveredError
 from bgfmt.extras import matches
 from bgfmt.extras.lab.study import kernels_search as kernels
@@ -29,6 +28,7 @@ from bgfmt.extras.lab.study.counts import HOME, keith, of_chequers, pips
 from bgfmt.extras.lab.study.judges import TIE, Worths, by_equities, may_double, of_game
 from bgfmt.extras.lab.study.rules import RULES, Decisions, Pairs
 from bgfmt.extras.matches.decisions import state
+from bgfmt.extras.races.chains import FAR, QUICK, Estimator, tables
 from bgfmt.game import board
 from bgfmt.game.board import Position
 from bgfmt.met.score import NOBODY, CubeState, Score

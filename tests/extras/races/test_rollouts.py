@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from bgfmt import Advisor, analysis, load, met, solver
-from bgfmt.analysis import chains, library, ondemand, oracle
+from bgfmt.analysis import library, ondemand
 from bgfmt.errors import NotCoveredError, PositionError
+from bgfmt.extras.races import chains, rollouts
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
@@ -42,10 +43,10 @@ def means_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     made = solver.mean_rolls
     monkeypatch.setattr(solver, "mean_rolls", lambda points: made(points, 6))
     monkeypatch.setattr(library, "WIDE", (tmp_path / "means.npz", *library.WIDE[1:]))
-    for kept in (library.sums, chains.tables, oracle._oracle):
+    for kept in (library.sums, chains.tables, rollouts._oracle):
         kept.cache_clear()
     yield tmp_path / "means.npz"
-    for kept in (library.sums, chains.tables, oracle._oracle):
+    for kept in (library.sums, chains.tables, rollouts._oracle):
         kept.cache_clear()
 
 

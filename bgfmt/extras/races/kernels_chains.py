@@ -69,7 +69,7 @@ class Boards(NamedTuple):
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 BOARDS = (
-    "bgfmt.analysis.kernels_chains:Boards(i8.1C, i8.1C, i8.1C, i8.1C, i8.1C, i1.2C, i8.1C, f8.1C, "
+    "bgfmt.extras.races.kernels_chains:Boards(i8.1C, i8.1C, i8.1C, i8.1C, i8.1C, i1.2C, i8.1C, f8.1C, "
     "f4.2C, i8.1C, i8.1C, f4.2C, i8.2C, f4.2C, f4.2C, i8.1C, i8.1C, f4.1C, f4.2C)"
 )
 EXPANDED = "(i8.1C, i8.1C, i8.2C, i8.1C, f8.1C, i8.1C, f8.1C)"

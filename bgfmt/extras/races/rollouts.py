@@ -1,8 +1,8 @@
-"""Races played out by real dice, with the luck of the dice taken away: equities with standard errors and bounds.
+"""Rollouts of races with variance reduction: equities with standard errors and bounds.
 
-The game of two chains of boards (`bgfmt.analysis.chains`) is solved once and its values are kept. A play-out goes by
-them, and counts what they turn out to be wrong by on its way; it ends in a table of exact values. How far that may
-err beyond chance: `docs/oracle.md`.
+The game of two chains of boards (`bgfmt.extras.races.chains`) is solved once and its values are cached. A rollout
+follows these values and sums their errors along the way (control variates); it ends in a table of exact values. How
+far that may err beyond chance: `docs/oracle.md`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import met as mets
-from bgfmt.analysis import chains
 from bgfmt.analysis.answers import PLAYED
-from bgfmt.analysis.chains import ChainGame
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import MONEY, Solved
+from bgfmt.extras.races import chains
+from bgfmt.extras.races.chains import ChainGame
 from bgfmt.game.board import BAR, Position
 from bgfmt.game.state import GameState, as_state
 from bgfmt.met.score import Score, score_of
@@ -248,7 +248,7 @@ class Oracle:
 
     def run(self, race: ChainGame, board: Array, first: int, many: int, seed: int) -> Array:
         """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
-        from bgfmt.analysis import kernels_game as kernels
+        from bgfmt.extras.races import kernels_game as kernels
 
         points = race.chains[0].boards.shape[1]
         rolls = race.chains[0].within.shape[1]

@@ -32,7 +32,7 @@ from bgfmt.solver.columns import CUBELESS, Columns, for_money
 from bgfmt.solver.machine import thread_count
 
 if TYPE_CHECKING:
-    from bgfmt.analysis.kernels_chains import Boards
+    from bgfmt.extras.races.kernels_chains import Boards
 
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
@@ -120,7 +120,7 @@ class Estimator:
 
     def values(self, us: Array, them: Array, columns: Columns) -> Array:
         """(N, K) values of races before the roll; us, them (N, points) chequers of the two sides."""
-        from bgfmt.analysis import kernels_game as kernels
+        from bgfmt.extras.races import kernels_game as kernels
 
         both = np.stack([us, them], axis=1).astype(np.int64)
         farthest = _highest(both).max(axis=1)
@@ -148,7 +148,7 @@ class Estimator:
         whole : to the end, else as far as values are not exact. ahead : with the distributions of far boards after
         the first roll by another roll, which `solve` needs for its plays.
         """
-        from bgfmt.analysis import kernels_chains as kernels
+        from bgfmt.extras.races import kernels_chains as kernels
 
         farthest = max(position.us.highest, position.them.highest)
         last = WIDE if self.effort.wide and farthest > FAR else FAR
@@ -214,7 +214,7 @@ class ChainGame:
 
     def solve(self, after: Array) -> Array:
         """(K,) values of the start; after (boards after the first roll, K) is filled, or empty."""
-        from bgfmt.analysis import kernels_game as kernels
+        from bgfmt.extras.races import kernels_game as kernels
 
         on_roll = np.zeros(len(self.game.columns))
         kernels.solve(on_roll, after, self.lines, self.starts, self.chains, self.game.arrays)
@@ -295,7 +295,7 @@ def kept(boards: int, slack: float) -> Arrays:
 
 def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
     """Room for the boards of a side; what is not used takes no memory."""
-    from bgfmt.analysis.kernels_chains import NEAR, Boards
+    from bgfmt.extras.races.kernels_chains import NEAR, Boards
 
     layers = np.zeros(MOST_LAYERS, np.int64)
     nexts = np.zeros(MOST_LAYERS, np.int64)

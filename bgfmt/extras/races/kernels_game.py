@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.analysis.kernels_chains import (
+from bgfmt.extras.races.kernels_chains import (
     ANY_PLAYS,
     BOARDS,
     EXPANDED,

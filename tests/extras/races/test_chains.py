@@ -9,10 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from bgfmt import met, solver
-from bgfmt.analysis import chains, estimate_many, library
-from bgfmt.analysis.chains import CAREFUL, Estimator, errors
+from bgfmt.analysis import estimate_many, library
 from bgfmt.analysis.ondemand import columns_for, match_answer, solve_match, solve_money
 from bgfmt.errors import NotCoveredError, PositionError, SolverError
+from bgfmt.extras.races import chains
+from bgfmt.extras.races.chains import CAREFUL, Estimator, errors
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import NOBODY, CubeState, Score

@@ -1,0 +1,33 @@
+"""The names of `bgfmt.analysis` for type checkers."""
+
+from bgfmt.analysis.advisor import Advisor as Advisor
+from bgfmt.analysis.advisor import equities as equities
+from bgfmt.analysis.advisor import exact_equities as exact_equities
+from bgfmt.analysis.advisor import judge_cube as judge_cube
+from bgfmt.analysis.advisor import race as race
+from bgfmt.analysis.advisor import rank_all_rolls as rank_all_rolls
+from bgfmt.analysis.advisor import rank_plays as rank_plays
+from bgfmt.analysis.answers import Decision as Decision
+from bgfmt.analysis.answers import PositionEquities as PositionEquities
+from bgfmt.analysis.answers import RankedPlay as RankedPlay
+from bgfmt.analysis.answers import RankedPlays as RankedPlays
+from bgfmt.analysis.answers import Resignation as Resignation
+from bgfmt.analysis.answers import SideRace as SideRace
+from bgfmt.analysis.bulk import RankedMany as RankedMany
+from bgfmt.analysis.bulk import judge_many as judge_many
+from bgfmt.analysis.bulk import rank_many as rank_many
+from bgfmt.analysis.choose import Databases as Databases
+from bgfmt.analysis.choose import equities_many as equities_many
+from bgfmt.analysis.cube import CubeAction as CubeAction
+from bgfmt.analysis.cube import CubeActions as CubeActions
+from bgfmt.analysis.cube import cube_actions as cube_actions
+from bgfmt.analysis.library import Library as Library
+from bgfmt.analysis.races import Races as Races
+from bgfmt.analysis.races import TwoSidedEstimate as TwoSidedEstimate
+from bgfmt.analysis.races import race_many as race_many
+from bgfmt.analysis.races import twosided_from_onesided as twosided_from_onesided
+from bgfmt.analysis.races import twosided_many as twosided_many
+from bgfmt.analysis.races import win_chances as win_chances
+from bgfmt.extras.races.chains import estimate_many as estimate_many
+from bgfmt.extras.races.rollouts import PlayOuts as PlayOuts
+from bgfmt.extras.races.rollouts import play_out as play_out

@@ -1,0 +1,49 @@
+"""Estimates of races that no table and no calculation covers, from the entry points `bgfmt.estimators`.
+
+An installation without one answers from tables and calculation alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from bgfmt.game.board import Position
+from bgfmt.tables.registry import Registry
+
+if TYPE_CHECKING:
+    from bgfmt.analysis.ondemand import Terms
+    from bgfmt.analysis.solving import Solved
+    from bgfmt.solver.columns import Columns
+
+
+class RaceEstimator(Protocol):
+    """What estimates races; threads may share one."""
+
+    def solve(self, position: Position, columns: Columns, unit: float) -> Solved:
+        """Return the estimated values of a race in these columns.
+
+        Parameters
+        ----------
+        unit : what one point of equity is worth in the units of the columns.
+        """
+
+    def gammons(self, position: Position) -> tuple[float, float]:
+        """Return the probabilities (win gammon, lose gammon) of a race without a cube."""
+
+    def settle(self, solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
+        """Return an estimate improved by rollouts until the cube action is `sure` or the seconds are over."""
+
+    def settle_plays(
+        self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float
+    ) -> Solved:
+        """Return an estimate improved by rollouts until one play of a roll is the best in a column."""
+
+
+ESTIMATORS: Registry[Callable[[], RaceEstimator]] = Registry("bgfmt.estimators")
+
+
+def new_estimator() -> RaceEstimator | None:
+    """Return a new estimator of the first kind installed, None where there is none."""
+    make = next(iter(ESTIMATORS.values()), None)
+    return make() if make is not None else None
