@@ -126,7 +126,7 @@ def roller_at(table: MatchScore, score: Score) -> int | None:
     of the players too. A table of a score with a player at 1-away answers for the Crawford game as well.
     """
     held = table.score
-    if score.met.digest != held.digest or (score.beyond and not score.met.extended):
+    if score.met.digest != held.digest or (score.is_beyond_table and not score.met.extended):
         return None
     for roller in (A, B):
         away = held.away if roller == A else held.away[::-1]

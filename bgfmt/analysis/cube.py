@@ -431,7 +431,7 @@ class MatchCube(CubeAction):
             notes.append("Gammons are possible and counted.")
         if self.close and self.mwc_error > TIE and not self.approximate:  # else `certainty` says it
             notes.append(f"Closer than the error of {self.mwc_error:.1g}.")
-        if score.beyond:
+        if score.is_beyond_table:
             notes.append(
                 f"The score lies beyond {score.met.name}, which was extended by a normal approximation."
             )

@@ -239,7 +239,7 @@ class Games:
 
     def find(self, position: Position, terms: Terms) -> Solved | None:
         """A position solved by a calculation kept, None where there is none."""
-        turned = terms.turned() if isinstance(terms, Score) else terms
+        turned = terms.for_opponent() if isinstance(terms, Score) else terms
         for rules, game in reversed(tuple(self._games)):
             for first, asked in ((True, terms), (False, turned)):
                 if rules == _rules(asked):

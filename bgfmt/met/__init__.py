@@ -16,24 +16,33 @@ from bgfmt.met.model import MAX_AWAY, Met
 
 DEFAULT = "Kazaross-XG2"
 SHIPPED = ("Kazaross-XG2", "Rockwell-Kazaross", "Kazaross-Shaw", "g11", "mec26")
-PARAMETERS = ("zadeh",)  # shipped with the others, of parameters from which the values are calculated
-MOST_BYTES = 1 << 20
+PARAMETERS = ("zadeh",)  # shipped too: files of parameters from which the values are calculated
+MAX_FILE_BYTES = 1 << 20
 
 __all__ = ["DEFAULT", "MAX_AWAY", "Met", "load", "names", "read"]
 
 
 def names() -> tuple[str, ...]:
-    """The tables that come with bgfmt, the default first."""
+    """Return the names of the match equity tables that come with bgfmt, the default first."""
     return SHIPPED
 
 
 def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met:
-    """A match equity table by name or from a file.
+    """Load a match equity table by name or from a file.
 
-    name : one of `names()`, in any case, or the path of an XML or `.met` file.
-    extend : answer scores beyond the table, up to 64-away, by a normal approximation.
+    Parameters
+    ----------
+    name
+        One of `names()`, in any case, or the path of an XML or `.met` file.
+    extend
+        Let the table answer scores beyond its length, up to 64-away, by a normal approximation.
 
-    CapabilityError for a name that is neither; FormatError for a file that holds no table.
+    Raises
+    ------
+    CapabilityError
+        `name` is neither the name of a table nor a file.
+    FormatError
+        The file holds no match equity table.
     """
     text = os.fspath(name)
     shipped = {table.lower(): table for table in (*SHIPPED, *PARAMETERS)}.get(
@@ -51,15 +60,31 @@ def load(name: str | os.PathLike[str] = DEFAULT, *, extend: bool = False) -> Met
         ) from None
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{text}: not a regular file")
-    if status.st_size > MOST_BYTES:
-        raise CorruptError(
-            text, MOST_BYTES, f"a match equity table of at most {MOST_BYTES:,} bytes", f"{status.st_size:,}"
-        )
+    if status.st_size > MAX_FILE_BYTES:
+        expected = f"a match equity table of at most {MAX_FILE_BYTES:,} bytes"
+        raise CorruptError(text, MAX_FILE_BYTES, expected, f"{status.st_size:,}")
     return read(path.read_bytes(), text, path.stem, extend=extend)
 
 
 def read(data: bytes, source: str = "<bytes>", name: str = "", *, extend: bool = False) -> Met:
-    """The table in these bytes, XML or INI as the first character says; FormatError when it is neither."""
+    """Parse a match equity table, XML or INI according to the first character.
+
+    Parameters
+    ----------
+    data
+        The contents of the file.
+    source
+        What error messages call the file.
+    name
+        The short name of the table; `source` if empty.
+    extend
+        Let the table answer scores beyond its length, up to 64-away.
+
+    Raises
+    ------
+    FormatError
+        `data` is neither XML nor INI, or holds no match equity table.
+    """
     from bgfmt.met import gnubg_xml, ini
 
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]

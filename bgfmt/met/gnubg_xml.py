@@ -14,17 +14,17 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from bgfmt.errors import CorruptError, FormatError
-from bgfmt.met.model import MAX_AWAY, Met, Row, chance, finished, whole
+from bgfmt.met.model import MAX_AWAY, Met, Row, build_met, parse_length, parse_probability
 from bgfmt.met.parameters import TYPES, WIN_RATE, post_crawford, pre_crawford
 
-DEEPEST = 16
-MOST_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
+MAX_DEPTH = 16
+MAX_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
 POSTS = "post-crawford-table"
 
 
 @dataclass
 class Element:
-    """An element of the document: its tag, attributes, text, children, and the byte it begins at."""
+    """An XML element: its tag, attributes, text, children, and the byte offset where it begins."""
 
     tag: str
     attributes: dict[str, str]
@@ -32,13 +32,13 @@ class Element:
     text: str = ""
     children: list[Element] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Element]:
-        """The children of this tag."""
+    def find_all(self, tag: str) -> list[Element]:
+        """Return the direct children with this tag, in document order."""
         return [child for child in self.children if child.tag == tag]
 
 
 class _Builder:
-    """The document as elements, from expat's events."""
+    """Builds a tree of elements from the events of an expat parser; refuses entities and huge documents."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class _Builder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.elements += 1
-        if self.elements > MOST_ELEMENTS or len(self.stack) > DEEPEST:
+        if self.elements > MAX_ELEMENTS or len(self.stack) > MAX_DEPTH:
             self.refuse("a match equity table", "more or deeper elements than one has")
         element = Element(tag, attributes, max(0, self.parser.CurrentByteIndex))
         self.stack[-1].children.append(element)
@@ -86,15 +86,32 @@ def _parse(data: bytes, name: str) -> Element:
 
 
 def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
-    """The table in these bytes; CorruptError or FormatError says what is wrong and where."""
+    """Parse a match equity table in gnubg's XML.
+
+    Parameters
+    ----------
+    data
+        The contents of the file.
+    source
+        What error messages call the file.
+    short
+        The short name that the table gets; its title is the one in the document.
+    extend
+        Let the table answer scores beyond its length, up to 64-away.
+
+    Raises
+    ------
+    FormatError, CorruptError
+        The document is no such table; the message says what is wrong and at which byte.
+    """
     root = _parse(data, source)
     if root.tag != "met":
         raise CorruptError(source, root.offset, "element met", f"element {root.tag[:40]}")
     pre = _one(source, root, "pre-crawford-table")
-    posts = root.all(POSTS)
+    posts = root.find_all(POSTS)
     kinds = {table.attributes.get("type", "explicit").strip(): table for table in (pre, *posts)}
     info = _one(source, root, "info")
-    title = next((child.text.strip() for child in info.all("name")), "")
+    title = next((child.text.strip() for child in info.find_all("name")), "")
     for kind, table in kinds.items():
         if kind not in ("explicit", *TYPES):
             known = ", ".join(("explicit", *TYPES))
@@ -105,17 +122,17 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         if len(kinds) > 1:
             raise CorruptError(source, pre.offset, "tables of one type", " and ".join(sorted(kinds)))
         post = _calculated_posts(source, root, posts, next(iter(kinds)))
-        return finished(source, short, title, pre_crawford(), post, extend=extend)
+        return build_met(source, short, title, pre_crawford(), post, extend=extend)
     stated = _one(source, info, "length")
-    length = whole(source, stated.offset, stated.text.strip(), "a length")
-    rows = pre.all("row")
+    length = parse_length(source, stated.offset, stated.text.strip(), "a length")
+    rows = pre.find_all("row")
     if len(rows) != length:
         raise CorruptError(source, pre.offset, f"{length} rows", len(rows))
     values = [_numbers(source, row) for row in rows]
     for row, numbers in zip(rows, values, strict=True):
         if len(numbers) != length:
             raise CorruptError(source, row.offset, f"a row of {length} numbers", len(numbers))
-    return finished(source, short, title, values, _posts(source, root, posts, length), extend=extend)
+    return build_met(source, short, title, values, _posts(source, root, posts, length), extend=extend)
 
 
 def _calculated_posts(source: str, root: Element, posts: list[Element], kind: str) -> tuple[Row, Row]:
@@ -125,18 +142,20 @@ def _calculated_posts(source: str, root: Element, posts: list[Element], kind: st
         player = table.attributes.get("player", "both").strip()
         if player not in ("both", "0", "1"):
             raise CorruptError(source, table.offset, "player both, 0 or 1", repr(player[:40]))
-        given = {}
-        for each in _one(source, table, "parameters").all("parameter"):
-            given[each.attributes.get("name", "").strip()] = chance(source, each.offset, each.text.strip())
-        if given.get("win-rate", WIN_RATE) != WIN_RATE:
+        parameters = {}
+        for each in _one(source, table, "parameters").find_all("parameter"):
+            key = each.attributes.get("name", "").strip()
+            parameters[key] = parse_probability(source, each.offset, each.text.strip())
+        if parameters.get("win-rate", WIN_RATE) != WIN_RATE:
             raise FormatError(
                 f"{source}: {table.tag} at byte {table.offset} has a win-rate that is not {WIN_RATE}"
             )
-        rows[player == "1"] = post_crawford(kind, given)
+        rows[player == "1"] = post_crawford(kind, parameters)
     return rows[0], rows[1]
 
 
 def _posts(source: str, root: Element, posts: list[Element], length: int) -> tuple[Row, Row]:
+    """Return both players' explicit rows after the Crawford game, each of 1 to `length` numbers."""
     rows: dict[str, Row] = {}
     for table in posts:
         row = _one(source, table, "row")
@@ -158,18 +177,21 @@ def _posts(source: str, root: Element, posts: list[Element], length: int) -> tup
 
 
 def _one(source: str, parent: Element, tag: str) -> Element:
-    elements = parent.all(tag)
+    """Return the only child with this tag; CorruptError if there is none or more than one."""
+    elements = parent.find_all(tag)
     if len(elements) != 1:
         raise CorruptError(source, parent.offset, f"one element {tag} in {parent.tag}", len(elements))
     return elements[0]
 
 
 def _numbers(source: str, row: Element) -> Row:
-    return tuple(chance(source, entry.offset, entry.text.strip()) for entry in row.all("me"))
+    """Return the probabilities in the `me` elements of a row."""
+    entries = row.find_all("me")
+    return tuple(parse_probability(source, entry.offset, entry.text.strip()) for entry in entries)
 
 
 def write(met: Met, description: str = "") -> bytes:
-    """The table as a document that `read`, and gnubg's ``set met``, reads."""
+    """Return the table as an XML document that `read` and gnubg's ``set met`` accept."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bgfmt.errors import CapabilityError, CorruptError
-from bgfmt.met.model import Met, Row, chance, finished, whole
+from bgfmt.met.model import Met, Row, build_met, parse_length, parse_probability
 
 
 class _Entry(NamedTuple):
@@ -19,7 +19,7 @@ class _Entry(NamedTuple):
 
 
 def _sections(data: bytes, source: str) -> dict[str, dict[str, _Entry]]:
-    """Entries by section and key, both in lower case; a key given twice keeps its first value."""
+    """Return the entries by section and key, both in lower case; of a repeated key the first value counts."""
     sections: dict[str, dict[str, _Entry]] = {}
     here: dict[str, _Entry] | None = None
     offset = 0
@@ -41,7 +41,24 @@ def _sections(data: bytes, source: str) -> dict[str, dict[str, _Entry]]:
 
 
 def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
-    """The table in these bytes; CorruptError says what is wrong and where."""
+    """Parse eXtreme Gammon's `.met` file.
+
+    Parameters
+    ----------
+    data
+        The contents of the file.
+    source
+        What error messages call the file.
+    short
+        The short name that the table gets; its title is `Name` of section `[Current]`.
+    extend
+        Let the table answer scores beyond its length, up to 64-away.
+
+    Raises
+    ------
+    CorruptError
+        The file is no such table; the message says what is wrong and at which byte.
+    """
     sections = _sections(data, source)
 
     def entry(section: str, key: str) -> _Entry:
@@ -51,10 +68,10 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         return line
 
     def numbers(line: _Entry) -> Row:
-        return tuple(chance(source, line.offset, word) for word in line.text.split())
+        return tuple(parse_probability(source, line.offset, word) for word in line.text.split())
 
     stated = entry("PreCrawford", "Size")
-    length = whole(source, stated.offset, stated.text, "Size")
+    length = parse_length(source, stated.offset, stated.text, "Size")
     rows = []
     for away in range(1, length + 1):
         line = entry("PreCrawford", str(away))
@@ -62,17 +79,20 @@ def read(data: bytes, source: str, short: str, *, extend: bool = False) -> Met:
         if len(rows[-1]) != length:
             raise CorruptError(source, line.offset, f"a row of {length} numbers", len(rows[-1]))
     stated = entry("PostCrawford", "Size")
-    most = min(length, whole(source, stated.offset, stated.text, "Size"))
+    most = min(length, parse_length(source, stated.offset, stated.text, "Size"))
     line = entry("PostCrawford", "Data")
     post = numbers(line)
     if not 1 <= len(post) <= most:
         raise CorruptError(source, line.offset, f"1 to {most} numbers", len(post))
     title = sections.get("current", {}).get("name", _Entry(0, "")).text
-    return finished(source, short, title, rows, (post, post), extend=extend)
+    return build_met(source, short, title, rows, (post, post), extend=extend)
 
 
 def write(met: Met) -> bytes:
-    """The table as a file that `read`, and eXtreme Gammon, reads; CapabilityError where the players' rows differ."""
+    """Return the table as an INI file that `read` and eXtreme Gammon accept.
+
+    CapabilityError if the two players have different rows after the Crawford game: the format has one row.
+    """
     if met.post[0] != met.post[1]:
         raise CapabilityError(
             f"{met.name}: eXtreme Gammon's tables have one row for after the Crawford game, this one two"

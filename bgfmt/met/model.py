@@ -1,4 +1,4 @@
-"""A match equity table: the chance to win the match at every score, and what the result of a game makes of it."""
+"""A match equity table: the probability of winning the match at every score, and after a game of some points."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from struct import pack
 
 from bgfmt.errors import BeyondMetError, CorruptError, PositionError
 
-#: the longest table, and the farthest score an extended one answers
+#: the largest length of a table, and the largest away score that an extended table answers
 MAX_AWAY = 64
-#: deviation of a player's result per point to go, for the scores beyond a table (gnubg's, fitted: 7e-8 off at most)
+#: standard deviation of a player's result per point to go, by points to go from 1, for scores beyond a table
+#: (fitted to gnubg's extension, which they reproduce within 7e-8)
 DEVIATIONS = (1.24, 1.27, 1.47, 1.50, 1.60, 1.61, 1.66, 1.68, 1.70, 1.72)
-LAST_DEVIATION = 1.77
+LAST_DEVIATION = 1.77  # for more points
 NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,3})?")
 Row = tuple[float, ...]
-GAMMONS = 0.25  # of the games a post-Crawford trailer wins, where a table does not say
+GAMMONS = 0.25  # the part of a post-Crawford trailer's wins that are gammons, to complete a short row
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +26,11 @@ class Met:
     """An explicit match equity table of two players, 0 and 1.
 
     name : short name, such as ``Kazaross-XG2``; title : what the file calls itself; source : where it was read.
-    pre : row i, entry j (from 0): chance that player 0 wins needing i + 1 points against j + 1, before the
-        Crawford game is over. Player 1 has the rest.
-    post : for each player, entry n: his chance when he trails, needs n + 1 and the other needs 1, after it.
-    extended : whether scores beyond the table are answered by a formula.
+    pre : row i, entry j (from 0): probability that player 0 wins the match needing i + 1 points while player 1
+        needs j + 1, before the Crawford game is over. Player 1 wins with the rest.
+    post : for each player, entry n: his probability of winning when he needs n + 1 points and the other needs 1,
+        after the Crawford game.
+    extended : whether scores beyond the table are answered by a normal approximation.
     """
 
     name: str
@@ -45,7 +47,7 @@ class Met:
 
     @property
     def longest(self) -> int:
-        """The largest away score that is answered."""
+        """The largest away score that is answered, 64 if the table is extended."""
         return MAX_AWAY if self.extended else self.length
 
     @cached_property
@@ -60,7 +62,7 @@ class Met:
 
     @cached_property
     def even(self) -> bool:
-        """Whether both players have equal chances at equal scores."""
+        """Whether the table is the same for both players, so that it doesn't matter which is player 0."""
         pairs = ((i, j) for i in range(self.length) for j in range(i + 1))
         return self.post[0] == self.post[1] and all(
             abs(self.pre[i][j] + self.pre[j][i] - 1) < 1e-12 for i, j in pairs
@@ -70,7 +72,7 @@ class Met:
         return f"<Met {self.name}, {self.length} points, {self.digest[:12]}>"
 
     def check(self, *away: int) -> None:
-        """BeyondMetError for a score beyond the table, PositionError for fewer than 1 point."""
+        """Check away scores: BeyondMetError for one beyond the table, PositionError for fewer than 1 point."""
         for points in away:
             if points < 1:
                 raise PositionError(f"a player needs 1 point or more, not {points}")
@@ -78,10 +80,24 @@ class Met:
                 raise BeyondMetError(self.name, points, self.longest, self.extended)
 
     def mwc(self, away: tuple[int, int], *, player: int = 0, after_crawford: bool = False) -> float:
-        """Match winning chance, 0 to 1, of the player who needs `away[0]`; the table calls him `player`.
+        """Return the probability (0 to 1) that the player who needs `away[0]` points wins the match.
 
-        Before the Crawford game is over unless `after_crawford`, which needs a side at 1. At 1-away each after
-        the Crawford game, the player named counts as the trailer.
+        Parameters
+        ----------
+        away
+            Points needed by this player and by his opponent.
+        player
+            Which player of the table, 0 or 1, he is; matters only if the table is not `even`.
+        after_crawford
+            The Crawford game is over; one side must then need 1 point. If both do, this player counts as the
+            trailer.
+
+        Raises
+        ------
+        BeyondMetError
+            A score is beyond the table.
+        PositionError
+            A side needs less than 1 point, or nobody needs 1 although `after_crawford` is true.
         """
         self.check(*away)
         mine, other = away
@@ -96,9 +112,17 @@ class Met:
         return self._pre(mine, other) if player == 0 else 1.0 - self._pre(other, mine)
 
     def after(self, away: tuple[int, int], points: int, *, player: int = 0) -> float:
-        """Match winning chance of the player who needs `away[0]`, after he wins (loses, if negative) `points`.
+        """Return a player's probability of winning the match after a game that ends with `points`.
 
-        Whether the Crawford game is over then follows from `away`, the score at which the game was begun.
+        Parameters
+        ----------
+        away
+            Points needed by this player and by his opponent when the game began. From these follows whether the
+            Crawford game is over afterwards.
+        points
+            Points that he wins; negative if he loses them.
+        player
+            Which player of the table, 0 or 1, he is.
         """
         self.check(*away)
         mine = away[0] - max(points, 0)
@@ -114,26 +138,32 @@ class Met:
     def _pre(self, first: int, second: int) -> float:
         if max(first, second) <= self.length:
             return self.pre[first - 1][second - 1]
-        return normal(first, second)
+        return normal_probability(first, second)
 
     def _post(self, player: int, away: int) -> float:
         row = self.post[player]
-        return row[away - 1] if away <= len(row) else completed(row, away)[away - 1]
+        return row[away - 1] if away <= len(row) else complete_row(row, away)[away - 1]
 
 
 def deviation(away: int) -> float:
-    """Deviation per point of a player who needs this many, for the normal formula."""
+    """Return the standard deviation per point to go of a player who needs `away` points."""
     return DEVIATIONS[away - 1] if away <= len(DEVIATIONS) else LAST_DEVIATION
 
 
-def normal(mine: int, other: int) -> float:
-    """Return the win probability of who needs `mine` points against `other`, by the normal formula."""
+def normal_probability(mine: int, other: int) -> float:
+    """Return the probability of winning the match, needing `mine` points against `other`, by a normal approximation.
+
+    This is how gnubg extends a table to scores beyond it.
+    """
     variance = (deviation(mine) ** 2 + deviation(other) ** 2) / 2 * (mine + other)
     return math.erfc(-(other - mine) / math.sqrt(2 * variance)) / 2
 
 
-def completed(row: tuple[float, ...], length: int) -> tuple[float, ...]:
-    """A post-Crawford row with the entries it lacks: the trailer doubles at once and wins a quarter as gammons."""
+def complete_row(row: tuple[float, ...], length: int) -> tuple[float, ...]:
+    """Return a post-Crawford row extended to `length` entries.
+
+    In the entries added the trailer doubles at once, wins half of the games, and a quarter of these as gammons.
+    """
     values = list(row)
     while len(values) < length:
         four, two = ((values[-k] if len(values) >= k else 1.0) for k in (4, 2))
@@ -144,24 +174,43 @@ def completed(row: tuple[float, ...], length: int) -> tuple[float, ...]:
 # -- what the readers of files share ---------------------------------------------------------------------
 
 
-def chance(name: str, offset: int, text: str) -> float:
-    """A number from 0 to 1; CorruptError at `offset` for anything else."""
+def parse_probability(name: str, offset: int, text: str) -> float:
+    """Parse a number from 0 to 1; CorruptError with file `name` and byte `offset` for anything else."""
     value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not 0 <= value <= 1:
         raise CorruptError(name, offset, "a number from 0 to 1", repr(text[:40]))
     return value
 
 
-def whole(name: str, offset: int, text: str, what: str) -> int:
-    """A table's length, 1 to 64; CorruptError for anything else."""
+def parse_length(name: str, offset: int, text: str, what: str) -> int:
+    """Parse a table's length, an integer from 1 to 64; CorruptError for anything else.
+
+    The error names the file `name`, the byte `offset`, and `what` was expected there.
+    """
     if re.fullmatch(r"\+?\d{1,4}", text) and 1 <= int(text) <= MAX_AWAY:
         return int(text)
     raise CorruptError(name, offset, f"{what} from 1 to {MAX_AWAY}", repr(text[:40]))
 
 
-def finished(
+def build_met(
     source: str, short: str, title: str, rows: list[Row], post: tuple[Row, Row], *, extend: bool
 ) -> Met:
-    """The table, with short post-Crawford rows completed."""
-    first, second = (completed(row, len(rows)) for row in post)
+    """Build a `Met` from the numbers of a file, completing post-Crawford rows that are short.
+
+    Parameters
+    ----------
+    source
+        The file that was read.
+    short
+        The short name of the table.
+    title
+        What the file calls itself; `short` is used if it is empty.
+    rows
+        The rows before the Crawford game is over, n of n numbers.
+    post
+        Both players' rows after the Crawford game, of 1 to n numbers.
+    extend
+        Let the table answer scores beyond n.
+    """
+    first, second = (complete_row(row, len(rows)) for row in post)
     return Met(short, tuple(rows), (first, second), title or short, source, extend)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bgfmt.met.model import MAX_AWAY, Row, normal
+from bgfmt.met.model import MAX_AWAY, Row, normal_probability
 
 TYPES = ("zadeh", "mec")
 GAMMON_RATES = {"zadeh": "gammon-rate-trailer", "mec": "gammon-rate"}
@@ -24,15 +24,16 @@ USUAL = {"free-drop-2-away": 0.015, "free-drop-4-away": 0.004, "win-rate": WIN_R
 
 
 def pre_crawford() -> list[Row]:
-    """Return the rows before the Crawford game is over, 64 by 64."""
+    """Return the rows before the Crawford game is over, 64 of 64 numbers, by the normal approximation."""
     away = range(1, MAX_AWAY + 1)
-    return [tuple(normal(mine, other) for other in away) for mine in away]
+    return [tuple(normal_probability(mine, other) for other in away) for mine in away]
 
 
 def post_crawford(kind: str, given: Mapping[str, float]) -> Row:
     """Return the trailer's probabilities of winning the match, 1-away to 64-away, after the Crawford game.
 
-    kind : "zadeh" or "mec"; given : its parameters by name, the usual ones where one is missing.
+    kind : "zadeh" or "mec".
+    given : parameters by the names that gnubg's XML has; the default of each that is missing.
     """
     gammons = given.get(GAMMON_RATES[kind], USUAL_GAMMON_RATE)
     drop_at_2 = given.get("free-drop-2-away", USUAL["free-drop-2-away"])

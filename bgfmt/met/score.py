@@ -1,4 +1,4 @@
-"""A match score with its cube: who may double, what a result is worth, and which cube states can arise."""
+"""A match score with its cube: who may double, match winning chances (MWC) of results, and possible cube states."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ROLLER = 0
 OTHER = 1
 NOBODY = 2
 OWNERS = {"owned": ROLLER, "opponent": OTHER, "centered": NOBODY}
-MOST_CUBE = 1 << 12
+MAX_CUBE = 1 << 12
 
 
 class CubeState(NamedTuple):
-    """The cube: its value, and who owns it (0 the side on roll in the question, 1 the other, 2 nobody).
+    """The cube: its value, and its owner (0 the side on roll in the query, 1 the other side, 2 nobody).
 
-    In tables of a score 0 is player a, and 1 player b.
+    In tables solved for a match score owner 0 is player a, and 1 player b.
     """
 
     value: int
@@ -29,7 +29,10 @@ class CubeState(NamedTuple):
 
 
 class CubeRules:
-    """Who may double at a score, `away` points from the match, and what the cube can become."""
+    """Rules of the cube at a score: who may double, and which cube states can arise.
+
+    away : points that the side on roll and the other side need to win the match.
+    """
 
     away: tuple[int, int]
 
@@ -44,17 +47,21 @@ class CubeRules:
         return False
 
     def may_double(self, side: int, state: CubeState | None = None) -> bool:
-        """Whether a side on roll may double: it has access to the cube, and wins no match with it as it is."""
+        """Return whether a side (0 or 1), when on roll, may double.
+
+        It must have access to the cube, and need more points than the cube's value, as a dead cube isn't turned.
+        `state` is the cube; by default as it is now.
+        """
         cube = state or self.state
         return not self.without_cube and cube.owner in (side, NOBODY) and self.away[side] > cube.value
 
     def live(self, state: CubeState) -> bool:
-        """Whether anybody may still double."""
+        """Return whether either side may still double with this cube."""
         return self.may_double(0, state) or self.may_double(1, state)
 
     @cached_property
     def cubes(self) -> tuple[CubeState, ...]:
-        """The cube as it is now and all that it can become, smaller values first."""
+        """The cube as it is now and all states that doubles can lead to, smaller values first."""
         cubes = [self.state]
         for cube in cubes:  # grows while it is walked
             for side in (0, 1):
@@ -68,12 +75,14 @@ class CubeRules:
 class Score(CubeRules):
     """A match score as the side on roll sees it.
 
-    away : points needed by the side on roll and by the other. crawford : this is the Crawford game.
-    cube : value, a power of two; owner : "centered", "owned" (by the side on roll) or "opponent".
-    player : which player of the table, 0 or 1, is on roll; it matters for uneven tables only.
-    cube_in_use : False where the game is played without a cube, which then stays as it is.
+    away : points needed by the side on roll and by the other.
+    crawford : this is the Crawford game.
+    cube : value, a power of two.
+    owner : "centered", "owned" (by the side on roll) or "opponent".
+    player : which player of the table, 0 or 1, is on roll; matters only if the two players have different values.
+    cube_in_use : False if the game is played without a cube, which then stays as it is.
 
-    PositionError for what cannot be, BeyondMetError for a score beyond the table.
+    PositionError for a score that cannot arise, BeyondMetError for a score beyond the table.
     """
 
     away: tuple[int, int]
@@ -89,8 +98,8 @@ class Score(CubeRules):
         score = f"{self.away[0]}-away, {self.away[1]}-away"
         if self.owner not in OWNERS:
             raise PositionError(f"the cube is centered, owned or opponent, not {self.owner!r}")
-        if not 1 <= self.cube <= MOST_CUBE or self.cube & (self.cube - 1):
-            raise PositionError(f"a cube shows 1, 2, 4, ... {MOST_CUBE}, not {self.cube}")
+        if not 1 <= self.cube <= MAX_CUBE or self.cube & (self.cube - 1):
+            raise PositionError(f"a cube shows 1, 2, 4, ... {MAX_CUBE}, not {self.cube}")
         if self.player not in (0, 1):
             raise PositionError(f"the players of a match equity table are 0 and 1, not {self.player}")
         if self.crawford and 1 not in self.away:
@@ -107,16 +116,16 @@ class Score(CubeRules):
 
     @property
     def post_crawford(self) -> bool:
-        """Whether the Crawford game is over: one side needs 1, the other more."""
+        """Whether the Crawford game is over: one side needs 1 point, the other more."""
         return not self.crawford and 1 in self.away and self.away != (1, 1)
 
     @property
-    def beyond(self) -> bool:
-        """Whether the score lies beyond the table, so that its extension is used."""
+    def is_beyond_table(self) -> bool:
+        """Whether the score lies beyond the match equity table, so that its extension is used."""
         return max(self.away) > self.met.length
 
-    def turned(self) -> Score:
-        """The same score as the other side sees it."""
+    def for_opponent(self) -> Score:
+        """Return the same score as the other side sees it: `away`, the cube's owner and `player` are swapped."""
         owner = {"owned": "opponent", "opponent": "owned"}.get(self.owner, self.owner)
         return replace(self, away=self.away[::-1], owner=owner, player=1 - self.player)
 
@@ -129,21 +138,27 @@ class Score(CubeRules):
         return self.crawford or not self.cube_in_use
 
     def after(self, side: int, points: int) -> float:
-        """Match winning chance of a side (0 on roll, 1 the other) after it wins points, or loses them if negative."""
+        """Return a side's match winning chance, 0 to 1, after it wins `points`, or loses them if negative.
+
+        side : 0 the side on roll, 1 the other.
+        """
         return _after(self.met, self.away if side == 0 else self.away[::-1], points, self.player ^ side)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Match winning chance after losing, and after winning, a single game at the present cube."""
+        """Match winning chances (after losing, after winning) a single game at the present cube value."""
         return self.after(0, -self.cube), self.after(0, self.cube)
 
     def emg(self, mwc: float) -> float:
-        """The equity that puts losing a single game at the present cube at -1 and winning it at +1."""
+        """Convert a match winning chance to an equity (EMG, equivalent to money game).
+
+        On this linear scale losing a single game at the present cube value is -1 and winning it +1.
+        """
         lose, win = self.ends
         return 2 * (mwc - lose) / (win - lose) - 1 if win != lose else 0.0
 
     def emg_loss(self, loss: float) -> float:
-        """A loss of match winning chance as a loss of that equity."""
+        """Convert a loss of match winning chance to a loss of equity, on the scale of `emg`."""
         lose, win = self.ends
         return 2 * loss / (win - lose) if win != lose else 0.0
 
@@ -154,9 +169,21 @@ def _after(met: Met, away: tuple[int, int], points: int, player: int) -> float:
 
 
 def score_of(state: GameState, met: Met, player: int) -> Score:
-    """Return the score of a match, with its cube, as a match equity table knows it.
+    """Return the match score and the cube of a game state.
 
-    player : which player of the table, 0 or 1, is on roll. PositionError for money play and a match that is over.
+    Parameters
+    ----------
+    state
+        A position in a match, with its cube.
+    met
+        The match equity table that values the score.
+    player
+        Which player of the table, 0 or 1, is on roll.
+
+    Raises
+    ------
+    PositionError
+        Money play, or a match that is over.
     """
     if state.away is None:
         raise PositionError("there is no score in money play")
