@@ -154,7 +154,7 @@ class Advisor:
             return races.side_race(table, side, self.library.name(table))
         found = self.sources.side(side)
         if found is not None:
-            return races.calculated(found)
+            return races.calculated_race(found)
         may = self.sources.calculate == "all" and self.sources.limits.rolls
         if may and side.highest > HOME and not side.bar:
             return races.far_race(side)

@@ -1,4 +1,4 @@
-"""Plays and cube actions of many positions at once: results by a compiled loop, values and order by NumPy."""
+"""Plays and cube actions of many positions at once: a compiled loop lists the results, NumPy values and sorts them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,26 @@ from bgfmt.game.state import cube_owner
 from bgfmt.tables import EQUITY_COLUMNS, OfRolls, Table
 
 Floats = NDArray[Any]
-ROOM = 1 << 20  # results the compiled loop may hold at once
+MAX_RESULTS = 1 << 20  # results that one call of the compiled loop writes
 
 
 def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What every play of a roll leads to, for many sides in a race.
+    """List the different results of all plays of a roll, for many sides in a race.
 
-    sides : (N, points) integers, chequers on points 1.. of the side that plays. rolls : (N, 2) dice, in any order.
+    Parameters
+    ----------
+    sides
+        (N, points) integers, chequers on points 1, 2, ... of the side that plays.
+    rolls
+        (N, 2) dice, in any order.
 
-    Returns (N,) int64, how many different results each has, and all of them, int64, one list after another in gnubg's
-    order: position numbers on that many points.
+    Returns
+    -------
+    lengths
+        (N,) int64, the number of different results of each side.
+    results
+        int64, the results of all sides one list after another, each in gnubg's order: position numbers on that many
+        points.
     """
     from bgfmt.analysis import kernels
 
@@ -41,10 +51,8 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
         raise PositionError(f"row {row}: dice show 1 to 6, not {dice[row, 0]} and {dice[row, 1]}")
     many, points = counts.shape
     dice = np.stack([dice.max(axis=1), dice.min(axis=1)], axis=1).astype(np.int64)
-    width = (
-        max(2 * points * points, comb(points + 3, 4)) + 1
-    )  # the most results of one roll, with a place to spare
-    step = max(1, min(many, ROOM // width))
+    width = max(2 * points * points, comb(points + 3, 4)) + 1  # more than the results of any roll
+    step = max(1, min(many, MAX_RESULTS // width))
     out = np.empty(step * width, np.int64)
     lengths = np.empty(many, np.int64)
     scratch = np.empty(points, np.int64)
@@ -63,9 +71,9 @@ def results_of(sides: ArrayLike, rolls: ArrayLike) -> tuple[NDArray[np.int64], N
 class RankedMany:
     """All plays of N (position, roll) pairs, best first within each pair.
 
-    starts : (N + 1,) int64, where each pair's plays begin in the flat arrays.
+    starts : (N + 1,) int64; the plays of pair i are at starts[i] to starts[i + 1] of the flat arrays.
     results : flat int64, position number of the side that played after each play.
-    values : flat float, by the measure asked (equities: greater is better; mean rolls: less is better).
+    values : flat float, by the measure chosen (equities: greater is better; mean rolls: less is better).
     """
 
     starts: NDArray[np.int64]
@@ -87,12 +95,12 @@ class RankedMany:
 
     @property
     def losses(self) -> Floats:
-        """Flat: what each play loses against the best of its pair, never negative."""
+        """Flat, as `values`: the loss of each play against the best one of its pair, never negative."""
         losses: Floats = np.abs(self.values - np.repeat(self.best_value, np.diff(self.starts)))
         return losses
 
     def plays(self, pair: int) -> tuple[NDArray[np.int64], Floats]:
-        """Results and values of one pair."""
+        """Return the results and the values of the plays of one pair, best first."""
         part = slice(self.starts[pair], self.starts[pair + 1])
         return self.results[part], self.values[part]
 
@@ -108,10 +116,20 @@ def rank_many(
 ) -> RankedMany:
     """Rank all plays of many (position, roll) pairs.
 
-    databases : the first two-sided table answers for "money" and "cubeless", the first one-sided one for the others.
-    us, them : sides as `lookup_many` takes them; `them` may be None for the measures of one side. rolls : (N, 2)
-    dice. measure : "money" (with the cube as `cube` says: "centered", "owned" or "opponent"), "cubeless", "mean"
-    (rolls still to go after the play) or "off:n" (chance to be off within n more rolls).
+    Parameters
+    ----------
+    databases
+        The first two-sided table answers for "money" and "cubeless", the first one-sided one for other measures.
+    us, them
+        N sides as `lookup_many` takes them, the side on roll and the other; `them` may be None for the measures of
+        one side.
+    rolls
+        (N, 2) dice.
+    measure
+        "money" (equity with the cube as `cube` says), "cubeless" (equity without one), "mean" (mean rolls to go
+        after the play) or "off:n" (probability of being off within n more rolls).
+    cube
+        "centered", "owned" (by the side that plays) or "opponent".
     """
     owner = cube_owner(cube)
     alone, within = parse_measure(measure)
@@ -134,7 +152,7 @@ def rank_many(
 
 
 def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], ...]:
-    """Where the plays of each pair begin, (N + 1,); of each play the pair it belongs to, and its result."""
+    """Return where the plays of each pair begin, (N + 1,), and of each play its pair and its result."""
     ours = table.numbers(us)
     dice = np.asarray(rolls)
     if dice.shape != (len(ours), 2):
@@ -145,7 +163,7 @@ def _plays(table: Table, us: Any, rolls: ArrayLike) -> tuple[NDArray[np.int64], 
 
 
 def parse_measure(measure: str) -> tuple[bool, int | None]:
-    """Whether a measure looks at one side only, and the n of "off:n"."""
+    """Parse a measure: return whether it looks at one side only, and the n of "off:n" (else None)."""
     if measure in ("money", "cubeless"):
         return False, None
     if measure == "mean":
@@ -157,7 +175,21 @@ def parse_measure(measure: str) -> tuple[bool, int | None]:
 
 
 def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) -> Floats:
-    """Mean rolls of positions of a one-sided table, or their chance to be off within `within` rolls."""
+    """Return the values of positions of one side by which plays are ranked.
+
+    Parameters
+    ----------
+    table
+        A one-sided table.
+    numbers
+        (M,) position numbers of that table.
+    within
+        None for the mean rolls; n for the probability of being off within n rolls.
+
+    Returns
+    -------
+    (M,) float
+    """
     unique, back = np.unique(numbers, return_inverse=True)
     found = table.rolls(unique)
     if within is None:
@@ -184,10 +216,25 @@ def judge_many(
     settle: bool = False,
     limit: int = SETTLE_LIMIT,
 ) -> CubeActions:
-    """Return cube actions of many positions, sides as `lookup_many` takes them, of the first cubeful two-sided table.
+    """Return the cube actions of many positions for money, from the first cubeful two-sided table.
 
-    With `settle`, each position that the table leaves too close is calculated exactly, up to `limit` pairs of boards
-    times cube states. PositionError for a game that is over.
+    Parameters
+    ----------
+    databases
+        One or more databases or tables.
+    us, them
+        N sides as `lookup_many` takes them, the side on roll and the other.
+    beavers
+        The side that is doubled may beaver.
+    settle
+        Calculate each position exactly where the rounding of the table leaves the action open.
+    limit
+        Largest calculation of one position, in pairs of boards times cube states.
+
+    Raises
+    ------
+    PositionError
+        In one of the positions the game is over.
     """
     table = choose.first_two_sided(databases, cubeful=True)
     ours = table.numbers(us)

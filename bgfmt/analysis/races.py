@@ -1,8 +1,8 @@
-"""Races: rolls, effective pips and wastage of one side, and the chances of both where each side plays alone.
+"""Races: rolls, effective pips and wastage of one side, and win probabilities of two sides that each play alone.
 
-Those are gnubg's formula, approximate. Measured over all pairs of six chequers or fewer on six points, the win chance
-differs from the exact one by at most 0.0139, 0.00088 on average: the side behind should play for doubles, which
-one-sided play never does.
+The win probabilities are gnubg's formula, an approximation. Over all pairs of six chequers or fewer on six points
+it differs from the exact value by at most 0.0139, 0.00088 on average: the side behind should play for doubles,
+which one-sided play never does.
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ if TYPE_CHECKING:
 
 Floats = NDArray[Any]
 EXACT = 1e-12
-FAR_ROLLS = 128  # more than fifteen chequers on the 24th point take
+FAR_ROLLS = 128  # length of a distribution, enough for fifteen chequers on the 24th point
 FAR_ERROR = 0.1  # rolls; the greatest of 51 random sides of up to eight chequers on 16 points is 0.037
 WORST_ERROR = 0.0139
 MEAN_ERROR = 0.00088
 
 
 def side_race(table: OfRolls, side: Side, name: str | None = None) -> SideRace:
-    """What a one-sided table that covers a side says of it, in float64."""
+    """Look up the race of one side in a one-sided table that covers it.
+
+    name : the name of the table, for the answer.
+    """
     number = side.number(table.points)
     origin = {"source": "one-sided", "table": name, "max_error": table.errors() or None}
     return _race(side, number, table.rolls(number), table.first_rolls(number), **origin)
 
 
-def calculated(found: SideRolls) -> SideRace:
-    """The race of a side that was calculated from the rules."""
+def calculated_race(found: SideRolls) -> SideRace:
+    """Return the race of a side whose distributions of rolls were calculated by `solving.solve_side`."""
     side = found.side
     first = None if found.first is None else rolls_of(found.first)
     origin = {"source": "calculation", "max_error": {"mean_rolls": EXACT}}
@@ -60,10 +63,11 @@ def _race(side: Side, number: int, last: Rolls, first: Rolls | None, **origin: A
 
 
 def far_race(side: Side) -> SideRace:
-    """The race of a side outside the home board by the default table of ten points; chequers beyond are estimated.
+    """Return the race of a side outside the home board, by the default one-sided table of ten points.
 
-    The estimate is the mean of the 21 rolls, each played to where the fewest rolls are left. A chequer beyond ten
-    points then counts as one on the tenth and 6/49 of a roll for each pip up to there.
+    With chequers beyond ten points it is an estimate: the weighted mean over the 21 rolls, each played to the result
+    with the fewest mean rolls left, where a chequer beyond the tenth point counts as one on the tenth point plus
+    6/49 of a roll for each pip up to there.
     """
     table = library.one_sided_default(True)
     if side.highest <= table.points:
@@ -81,6 +85,7 @@ def far_race(side: Side) -> SideRace:
 
 
 def _stand_in(side: Side, table: OneSided) -> Floats:
+    """Return (FAR_ROLLS,) the distribution of rolls of a side, chequers beyond the table moved to its last point."""
     counts = np.array(side.padded(max(side.highest, table.points)), np.int64)
     far = counts[table.points :]
     whole, part = divmod(float(far @ np.arange(1, len(far) + 1)) / PIPS_PER_ROLL, 1.0)
@@ -94,9 +99,10 @@ def _stand_in(side: Side, table: OneSided) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Races:
-    """Races of N sides; float64 arrays of shape (N,) and (N, 32), None where the table does not say.
+    """Races of N sides: arrays of length N, float64; None for what the table does not hold.
 
-    bearoff, gammon : chances to bear off the last, the first chequer in exactly i rolls.
+    mean_rolls, std_rolls : (N,) mean and standard deviation of the rolls to bear off the last chequer.
+    bearoff, gammon : (N, 32) probability of bearing off the last, or the first, chequer in exactly i rolls.
     """
 
     pips: NDArray[np.int64]
@@ -107,25 +113,28 @@ class Races:
 
     @property
     def epc(self) -> Floats:
-        """Effective pip count: mean rolls times 49/6."""
+        """(N,) effective pip counts (EPC): mean rolls times 49/6."""
         return np.asarray(self.mean_rolls * PIPS_PER_ROLL)
 
     @property
     def wastage(self) -> Floats:
-        """EPC less pips."""
+        """(N,) wastage: EPC minus pips."""
         return np.asarray(self.epc - self.pips)
 
     def off_within(self, rolls: int) -> Floats:
-        """(N,) chance to be off after `rolls` rolls."""
+        """Return (N,) the probability of having borne off the last chequer within `rolls` rolls."""
         return within_rolls(self.bearoff, rolls)
 
     def gammon_saved_within(self, rolls: int) -> Floats:
-        """(N,) chance to have borne the first chequer off after `rolls` rolls."""
+        """Return (N,) the probability of having borne off the first chequer within `rolls` rolls."""
         return within_rolls(self.gammon, rolls)
 
 
 def race_many(databases: Databases, sides: Any) -> Races:
-    """Races of many sides, counts (N, points), numbers (N,) or Side objects, from the first one-sided table."""
+    """Look up the races of many sides in one one-sided table, the best kind that `databases` hold.
+
+    sides : counts (N, points), position numbers (N,), or a sequence of N `Side` objects.
+    """
     fitting = choose.of_rolls(databases)
     if not fitting:
         raise choose.not_covered(databases, wanted="the rolls of one side")
@@ -165,10 +174,20 @@ class TwoSidedEstimate(Plain):
 
 
 def win_chances(ours: ArrayLike, theirs: ArrayLike) -> Any:
-    """Chance that the side on roll is off first: sum over i of ours[i] * sum over j >= i of theirs[j].
+    """Return the probability that the side on roll bears off first, each side playing alone.
 
-    Takes distributions of shape (..., rolls) from the same or different tables and returns shape (...); the
-    side on roll wins ties. gnubg's formula, and Peelle's `Pwin`.
+    This is the sum over i of ours[i] * sum over j >= i of theirs[j]: with equal numbers of rolls the side on roll
+    wins. gnubg's formula, and Peelle's `Pwin`.
+
+    Parameters
+    ----------
+    ours, theirs
+        Distributions (..., rolls) of the side on roll and the other: probability of being off in exactly i rolls.
+        The two may have different numbers of rolls.
+
+    Returns
+    -------
+    (...,) float64
     """
     a = np.asarray(ours, np.float64)
     b = np.asarray(theirs, np.float64)
@@ -179,6 +198,7 @@ def win_chances(ours: ArrayLike, theirs: ArrayLike) -> Any:
 
 
 def _wide(distribution: Floats, rolls: int) -> Floats:
+    """Return distributions (..., n) padded with zeros to (..., rolls)."""
     missing = rolls - distribution.shape[-1]
     return (
         np.pad(distribution, [(0, 0)] * (distribution.ndim - 1) + [(0, missing)]) if missing else distribution
@@ -186,13 +206,13 @@ def _wide(distribution: Floats, rolls: int) -> Floats:
 
 
 def _float64(stored: Any) -> Floats:
-    """Stored chances as floats."""
+    """Return probabilities as float64; integers as stored are divided by 65535."""
     rows = np.asarray(stored)
     return rows if rows.dtype == np.float64 else rows / CHANCE_WHOLE
 
 
 def _at_least(distribution: Floats) -> Floats:
-    """Entry i becomes the chance of i rolls or more."""
+    """Return the cumulative sums from the end: entry i is the probability of i rolls or more."""
     return np.cumsum(distribution[..., ::-1], axis=-1)[..., ::-1]
 
 
@@ -202,10 +222,19 @@ def outcome_chances(
     our_first: ArrayLike | None = None,
     their_first: ArrayLike | None = None,
 ) -> tuple[Any, Any, Any]:
-    """(win, win gammon, lose gammon) of the side on roll from distributions of shape (..., rolls).
+    """Compute the probabilities (win, win gammon, lose gammon) of the side on roll, each side playing alone.
 
-    `our_first` and `their_first` are the distributions for the first chequer, None where nothing is known (the
-    gammon chances are then 0). A side that has borne a chequer off has all of its `first` chance at 0 rolls.
+    Parameters
+    ----------
+    ours, theirs
+        Distributions (..., rolls) of the rolls to bear off the last chequer.
+    our_first, their_first
+        The same for the first chequer, all at 0 rolls for a side that has borne one off. If None, the gammon
+        probability that needs it is 0.
+
+    Returns
+    -------
+    Three float64 arrays of shape (...).
     """
     a = np.asarray(ours, np.float64)
     b = np.asarray(theirs, np.float64)
@@ -228,14 +257,20 @@ def _solved_first(points: int) -> Any:
 
 
 def first_chequer(table: OneSided) -> Any:
-    """Rows for the first chequer: the table's own or, up to eight points, calculated once; None beyond that."""
+    """Return the rows of distributions for the first chequer off, which give gammon probabilities.
+
+    The table's own rows; if it has none and at most eight points, they are solved once; else None.
+    """
     if table.gammon is not None or table.points > 8:
         return table.gammon
     return _solved_first(table.points)
 
 
 def twosided_from_onesided(databases: Databases, position: Position) -> TwoSidedEstimate:
-    """Win and gammon chances of a race from the best one-sided table that covers both sides, approximate."""
+    """Estimate win and gammon probabilities of a race from the best one-sided table that covers both sides.
+
+    PositionError if the game is over; NotCoveredError for contact, or if no table covers both sides.
+    """
     choose.check_race(position)
     table = choose.distributions_for(databases, position.us, position.them)
     if table is None:
@@ -245,17 +280,26 @@ def twosided_from_onesided(databases: Databases, position: Position) -> TwoSided
 
 
 def of_rolls(position: Position, ours: SideRolls, theirs: SideRolls) -> TwoSidedEstimate:
-    """The same from calculated rolls of each side."""
+    """Estimate win and gammon probabilities of a race from the calculated distributions of rolls of both sides."""
     a, b = (_wide(x.last, max(len(ours.last), len(theirs.last))) for x in (ours, theirs))
     win, won, lost = (float(x) for x in outcome_chances(a, b, ours.first, theirs.first))
     return TwoSidedEstimate(position, win, won, lost)
 
 
 def twosided_many(databases: Databases, us: Any, them: Any) -> Floats:
-    """(N, 3) float64: approximate win, win gammon and lose gammon chances of many positions.
+    """Estimate win and gammon probabilities of many races from the first one-sided table with distributions.
 
-    `us` and `them` are counts (N, points); the first one-sided table with distributions answers. Gammon chances
-    are NaN where they matter and no gammon data is to be had.
+    Parameters
+    ----------
+    databases
+        One or more databases or tables.
+    us, them
+        Counts (N, points) of the side on roll and of the other.
+
+    Returns
+    -------
+    (N, 3) float64: win, win gammon, lose gammon. Gammon probabilities are NaN if a gammon is possible but the table
+    has no data for it.
     """
     tables = of_kind(choose.tables_of(databases), OneSided)
     if not tables:
