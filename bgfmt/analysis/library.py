@@ -254,7 +254,7 @@ def _default(name: str, kind: str, points: int, called: str, say: Say) -> Databa
     options: dict[str, Any] = {"compressed": False, "gammon": False} if far else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        form = formats.home(table).name if path.suffix == ".bd" else None
+        form = formats.default_format(table).name if path.suffix == ".bd" else None
         save(table, path, format=form, force=True, **options)
         return open_database(path)
     except OSError:

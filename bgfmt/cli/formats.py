@@ -17,8 +17,8 @@ from bgfmt.cli.terminal import say
 @options.json_option
 def formats(as_json: bool) -> None:
     """List every format: its name, what it holds, its file suffixes and its writing options."""
-    known = registry.known()
-    broken = registry.broken()
+    known = registry.all_formats()
+    broken = registry.broken_formats()
     if as_json:
         rows = [
             {

@@ -40,7 +40,7 @@ def save(
     target = target_of(path, format, tables[0])
     for one in tables:
         target.check(one, options)
-    reason = target.together(tables)
+    reason = target.concatenation_refusal(tables)
     if reason is not None:
         raise CapabilityError(reason)
     with storage.create(path, force=force) as sink:
@@ -82,13 +82,13 @@ def convert(
         plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
         if target is not db.format or table is not db.table:
-            lost += db.format.beside(db.reading)
+            lost += db.format.extra_contents(db.reading)
         whole = plain and part is None
         if not whole and part is None and db.others:
             lost.append(f"{len(db.others)} more database(s) in the same file are left out")
         if not whole and db.rest:
             lost.append(f"{db.rest:,} bytes at the end of the file belong to no table and are left out")
-        reason = None if whole else target.together([table])
+        reason = None if whole else target.concatenation_refusal([table])
         if reason is not None:
             raise CapabilityError(reason)
         if dry:
@@ -162,19 +162,19 @@ def target_of(
     if own is not None and (not suffix or suffix in own.suffixes):
         return own
     if what and not suffix:
-        return formats.home(table)
-    fitting = [f for f in formats.ending(suffix) if not f.historic and (f.reads or not what)]
+        return formats.default_format(table)
+    fitting = [f for f in formats.all_by_suffix(suffix) if not f.historic and (f.reads or not what)]
     holding = [f for f in fitting if isinstance(table, f.carries)]
     if what:
         holding = [f for f in holding if f.refusal(table, {}) is None]
-        holding = [f for f in holding if f.home_of(table)] or holding
+        holding = [f for f in holding if f.is_default_for(table)] or holding
     elif not holding:
         holding = [f for f in fitting if any(issubclass(way.kind, f.carries) for way in table.coarser())]
         if not holding and len(fitting) == 1:
             return fitting[0]  # which says itself why it cannot hold the table
     if len(holding) == 1:
         return holding[0]
-    reason = f"say which format to write ({', '.join(f.name for f in holding) or ', '.join(formats.known())})"
+    reason = f"say which format to write ({', '.join(f.name for f in holding) or ', '.join(formats.all_formats())})"
     if suffix and not fitting and (own is not None or what):
         reason = f"no format uses the suffix {suffix!r}; say which to write"
     elif fitting and not holding:

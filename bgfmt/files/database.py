@@ -24,7 +24,7 @@ from bgfmt.errors import (
     UnknownFormatError,
 )
 from bgfmt.formats import Extent, Fault, Format, Reading
-from bgfmt.formats.base import Apart
+from bgfmt.formats.base import RunParts
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
 from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
@@ -125,12 +125,12 @@ class Database:
         """What the database says of many positions at once; see the table's own `lookup_many`."""
         return self.table.lookup_many(us, them, column=column)
 
-    def audit(self, run: Apart | None = None) -> Iterator[Fault]:
+    def audit(self, run: RunParts | None = None) -> Iterator[Fault]:
         """Every byte of the table's extent that is not as the format's own program writes it; see `Format.audit`.
 
-        run : who else may look, where the format can be looked at in parts; see `Format.audit_apart`.
+        run : who else may look, where the format can be looked at in parts; see `Format.audit_in_parts`.
         """
-        apart = None if run is None else self.format.audit_apart(self.source, self.extent, run)
+        apart = None if run is None else self.format.audit_in_parts(self.source, self.extent, run)
         if apart is not None:
             return apart
         return self.format.audit(self.source, self.table, self.extent)

@@ -23,7 +23,7 @@ from bgfmt import jit
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
-from bgfmt.formats import Format, promised
+from bgfmt.formats import Format, placeholder_rows
 from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
 from bgfmt.game.board import in_pips
 from bgfmt.solver.layers import Array, Stakes
@@ -294,7 +294,7 @@ class OutputFile:
         self.path = path
         self.force = force
         self.options = options
-        arrays = {name: promised(*shape) for name, shape in solver.arrays().items()}
+        arrays = {name: placeholder_rows(*shape) for name, shape in solver.arrays().items()}
         self.blank: Table = solver.table(arrays)
         self.target: Format[Any] = whole_target(path, format, self.blank, solver.what, options)
         self.takes_body = self.target.takes_body(self.blank, options)

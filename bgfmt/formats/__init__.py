@@ -1,7 +1,7 @@
-"""The registry of formats: names, recognition, files without header, entry points.
+"""Registry of formats: names, recognition of files by their first bytes, files without header, entry points.
 
-Built-in formats and guests arrive by the same door, the entry-point group `bgfmt.formats`; it is read on first
-use. A guest that fails to load is listed as broken and does not disturb the others.
+Built-in formats and those of plugins are registered in the entry point group `bgfmt.formats`, which is read on first
+use. A plugin that fails to load is listed as broken and does not affect the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bgfmt.formats.base import (
     Reading,
     Region,
     Salvage,
-    promised,
+    placeholder_rows,
 )
 from bgfmt.formats.signatures import Signature
 from bgfmt.storage import Source
@@ -45,15 +45,15 @@ __all__ = [
     "Reading",
     "Region",
     "Salvage",
-    "broken",
+    "all_by_suffix",
+    "all_formats",
+    "broken_formats",
     "by_suffix",
-    "ending",
+    "default_format",
+    "default_formats",
     "get",
     "guesses",
-    "home",
-    "homes",
-    "known",
-    "promised",
+    "placeholder_rows",
     "recognise",
     "resembles",
     "salvage",
@@ -64,32 +64,36 @@ __all__ = [
 FORMATS: Registry[Format[Any]] = Registry("bgfmt.formats", lambda form: form())
 
 
-def known() -> dict[str, Format[Any]]:
-    """All formats that load, by name."""
+def all_formats() -> dict[str, Format[Any]]:
+    """Return all formats that load, by name."""
     return dict(FORMATS)
 
 
-def broken() -> tuple[Broken, ...]:
-    """Registered formats that failed to load, with the reason."""
-    known()
+def broken_formats() -> tuple[Broken, ...]:
+    """Return the registered formats that failed to load, with the reason."""
+    all_formats()
     return tuple(Broken(name, reason) for name, reason in sorted(FORMATS.broken.items()))
 
 
 def get(name: str) -> Format[Any]:
-    """The format of that name."""
+    """Return the format of this name; raises CapabilityError if there is none."""
     if name not in FORMATS:
         raise CapabilityError(f"no format is called {name!r} (there are: {', '.join(FORMATS)})")
     return FORMATS[name]
 
 
 def head_of(source: Source, offset: int = 0) -> Head:
-    """What formats are shown of the bytes at `offset`."""
+    """Return name, size and first 512 bytes of the source from `offset` on, for `Format.recognise`."""
     first = bytes(source.buffer[offset : offset + HEAD_BYTES])
     return Head(source.name, source.size - offset, first, offset)
 
 
 def recognise(source: Source, offset: int = 0) -> Format[Any]:
-    """The one format that recognises the bytes at `offset`."""
+    """Return the one format that recognises the bytes at `offset`.
+
+    Raises AmbiguousFormatError if several do, UnknownFormatError if none does, and CapabilityError if the suffix is
+    that of a format that is only written.
+    """
     head = head_of(source, offset)
     signed = _candidates(lambda sign: re.match(sign.pattern, head.bytes, re.DOTALL) is not None)
     claims = [form for form in signed if form.recognise(head)]
@@ -98,29 +102,29 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
     if claims:
         names = tuple(f.name for f in claims)
         raise AmbiguousFormatError(f"{source.name}: could be {' or '.join(names)}; say which", names)
-    unread = tuple(s for f in known().values() if not f.reads for s in f.suffixes)
+    unread = tuple(s for f in all_formats().values() if not f.reads for s in f.suffixes)
     if source.name.lower().endswith(unread):
         what = f"{', '.join(unread)} files are written, not read; parquet and sqlite are read"
         raise CapabilityError(f"{source.name}: {what}")
-    asked = tuple(f.name for f in known().values() if f.reads)
+    asked = tuple(f.name for f in all_formats().values() if f.reads)
     what = "the file is empty" if source.size == 0 else f"it begins with {shown(head.bytes[:8])}"
     what = f"no known format; {what} (`bgfmt formats` lists those there are)"
     raise UnknownFormatError(f"{source.name}: {what}", asked)
 
 
 def guesses(source: Source) -> list[tuple[Format[Any], dict[str, Any]]]:
-    """Every reading of a file without header that its size and content allow: format and description."""
-    return [(f, guess) for f in known().values() for guess in f.guess(source)]
+    """Return every (format, description) that a file without header may have by its size and content."""
+    return [(f, guess) for f in all_formats().values() for guess in f.guess(source)]
 
 
 def by_suffix(path: str) -> Format[Any] | None:
-    """The one format that uses this file name's suffix, if there is exactly one."""
-    matches = ending(path)
+    """Return the format with this file name's suffix, or None unless there is exactly one."""
+    matches = all_by_suffix(path)
     return matches[0] if len(matches) == 1 else None
 
 
-def ending(path: str) -> list[Format[Any]]:
-    """All formats that use this file name's suffix."""
+def all_by_suffix(path: str) -> list[Format[Any]]:
+    """Return all formats with this file name's suffix."""
     low = path.lower()
     listed = _candidates(lambda sign: low.endswith(sign.suffixes))
     return [form for form in listed if low.endswith(form.suffixes)]
@@ -136,45 +140,50 @@ def _candidates(fits: Callable[[Signature], bool]) -> list[Format[Any]]:
 
 @cache
 def signatures() -> dict[str, Signature]:
-    """Return the signatures that packages list, by format."""
+    """Return the signatures that packages list, by format name."""
     found: dict[str, Signature] = {}
     for point in doors("bgfmt.signatures").values():
         found |= point.load()
     return found
 
 
-def homes(table: Table) -> list[Format[Any]]:
-    """The formats that offer to be a new table's home."""
-    return [f for f in known().values() if isinstance(table, f.carries) and f.home_of(table)]
+def default_formats(table: Table) -> list[Format[Any]]:
+    """Return the formats that offer to be the default for a new table of this kind."""
+    return [f for f in all_formats().values() if isinstance(table, f.carries) and f.is_default_for(table)]
 
 
-def home(table: Table) -> Format[Any]:
-    """The format in which a new table is written where no format is named."""
-    offers = homes(table)
+def default_format(table: Table) -> Format[Any]:
+    """Return the format in which a new table is written if no format is named.
+
+    Raises FormatNeededError unless exactly one format offers itself.
+    """
+    offers = default_formats(table)
     if len(offers) != 1:
-        names = ", ".join(f.name for f in offers or known().values() if isinstance(table, f.carries))
+        names = ", ".join(f.name for f in offers or all_formats().values() if isinstance(table, f.carries))
         raise FormatNeededError(f"say in which format to write a {table.kind} table ({names})")
     return offers[0]
 
 
 def fields_of(facts: object, kind: type[Table]) -> dict[str, Any]:
-    """Fields of a table that flat facts describe: its own, and `carried`, the records of any formats.
+    """Return the constructor fields of a table from flat facts: its own, and `carried`, the records of all formats.
 
-    ValueError, KeyError, TypeError or OverflowError for facts that make no sense; see `bgfmt.formats.records`.
+    Raises ValueError, KeyError, TypeError or OverflowError for invalid facts; see `bgfmt.formats.records`.
     """
     if not isinstance(facts, dict):
         raise ValueError("the facts are no object")
-    kinds = {record for f in known().values() for record in f.records}
+    kinds = {record for f in all_formats().values() for record in f.records}
     each = (record.from_facts(facts) for record in sorted(kinds, key=lambda record: record.__name__))
-    return {"carried": tuple(record for record in each if record is not None)} | records.stated(facts, kind)
+    return {"carried": tuple(record for record in each if record is not None)} | records.table_fields(
+        facts, kind
+    )
 
 
 def salvage(source: Source) -> Iterator[tuple[Format[Any], Salvage]]:
-    """What a damaged file may have been, of all formats, the likeliest first."""
-    each = (zip(repeat(form), form.salvage(source)) for form in known().values())
+    """Yield (format, salvage) of what a damaged file may have been, for all formats, the likeliest first."""
+    each = (zip(repeat(form), form.salvage(source)) for form in all_formats().values())
     return merge(*each, key=lambda pair: -pair[1].near)
 
 
 def resembles(head: bytes) -> bool:
-    """Whether bytes look like the beginning of a file of some format, perhaps a damaged one."""
-    return any(f.resembles(head) for f in known().values())
+    """Return True if the bytes look like the beginning of a file of some format, perhaps a damaged one."""
+    return any(f.resembles(head) for f in all_formats().values())

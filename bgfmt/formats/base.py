@@ -1,4 +1,4 @@
-"""What a format promises: recognise, read, describe, write, account for every byte, and salvage one kind of file."""
+"""Base class of file formats: recognise, read, describe, write, audit and salvage one kind of file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from bgfmt.tables import LazyRows, OneSided, Table
 
 
 class Outlet:
-    """The sink a format writes to: counts the bytes that go through and reports them.
+    """Sink that a format writes to: forwards to another sink, counts the bytes and reports progress.
 
-    counted : bytes that were written, or counted, so far.
+    counted : number of bytes reported so far.
     """
 
     def __init__(self, sink: Sink, progress: Callable[[int, int], None] | None = None) -> None:
@@ -33,44 +33,44 @@ class Outlet:
         self._total = 0
 
     @property
-    def written(self) -> int:
-        """Where the next byte goes."""
+    def position(self) -> int:
+        """Offset in the file at which the next byte is written."""
         return self.sink.written
 
     def expect(self, total: float) -> None:
-        """How many bytes there will be, as far as is known now."""
+        """Set the expected number of bytes of the whole file, as far as it is known now."""
         self._total = int(total)
 
-    def done(self) -> None:
-        """All is written."""
+    def finish(self) -> None:
+        """Report to the progress callback that everything is written."""
         if self._progress is not None:
             self._progress(self.counted, self.counted)
 
     def count(self, size: int) -> None:
-        """Bytes that are made; `write` counts its own, what goes to `sink` itself is not counted."""
+        """Add `size` bytes to the progress. Only for bytes written to `sink` directly; `write` counts its own."""
         self.counted += size
         if self._progress is not None and self._total > self.counted:
             self._progress(self.counted, self._total)
 
     def write(self, data: Data) -> None:
-        """Append bytes, or an array's bytes in C order as they stand."""
+        """Write bytes, or the bytes of an array in C order, at the end."""
         self.sink.write(data)
         self.count(size_of(data))
 
     def write_at(self, offset: int, data: Data) -> None:
-        """Write bytes at an offset, such as into room left by `skip`."""
+        """Write bytes at an offset, for example into space left by `skip`."""
         self.sink.write_at(offset, data)
         self.count(size_of(data))
 
     def skip(self, size: int) -> None:
-        """Leave room for `size` bytes that `write_at` fills later."""
+        """Skip `size` bytes, which `write_at` fills later."""
         self.sink.skip(size)
 
 
-# ---- what formats and their callers hand each other
+# ---- data passed between formats and their callers
 
 HEAD_BYTES = 512
-ROLLS = 32  # of a distribution in 16 bits
+ROLLS = 32  # length of a 16-bit distribution
 NO_GAMMONS = "the table has no gammon distributions; solve it anew to get them"
 GAMMONS_DROPPED = "the gammon distributions are dropped"
 T = TypeVar("T", bound=Table)
@@ -78,9 +78,9 @@ T = TypeVar("T", bound=Table)
 
 @dataclass(frozen=True)
 class Head:
-    """What every format is shown to say whether bytes are its own.
+    """Beginning of a file, from which every format decides whether the file is its own.
 
-    name, bytes : the file's name and the first 512 bytes at `offset`. size : bytes from `offset` to the end.
+    name : file name. bytes : the first 512 bytes at `offset`. size : bytes from `offset` to the end of the file.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Option:
-    """A choice a format offers when writing: its name, kind (bool or int or str) and what it does."""
+    """Option of a format when writing: its name, type (bool, int or str) and help text."""
 
     name: str
     kind: type
@@ -100,19 +100,19 @@ class Option:
 
 @dataclass(frozen=True)
 class Extent:
-    """Where a table lies in its file: first byte and number of bytes it takes, its own header included."""
+    """Position of a table in its file: offset of its first byte and its size in bytes, header included."""
 
     offset: int
     size: int
 
     @property
     def end(self) -> int:
-        """The byte behind it."""
+        """Offset of the first byte after the table."""
         return self.offset + self.size
 
 
 class Reading(NamedTuple, Generic[T]):
-    """A table and where it lies in its file."""
+    """Table that was read, and its position in the file."""
 
     table: T
     extent: Extent
@@ -121,14 +121,23 @@ class Reading(NamedTuple, Generic[T]):
     def of(
         kind: type[T], source: Source, offset: int, size: int, points: int, chequers: int, **fields: Any
     ) -> Reading[T]:
-        """A table of `points` and `chequers` in `size` bytes of a file from `offset` on; `fields` are its arrays."""
+        """Build a table that was read from `source`, and its extent.
+
+        Parameters
+        ----------
+        kind : class of the table
+        source : its name and `release` function go into the table
+        offset, size : position of the table in the file, in bytes
+        points, chequers : size of the table
+        fields : arrays and other fields of the table
+        """
         common: dict[str, Any] = {"provenance": source.name, "release": source.release}
         return Reading(kind(points=points, chequers=chequers, **common, **fields), Extent(offset, size))
 
 
 @dataclass(frozen=True)
 class Region:
-    """A stretch of a table's bytes. In a region of `numbers` every bit belongs to a number of the table."""
+    """Named range of bytes of a table's file. With `numbers`, every bit of it belongs to a number of the table."""
 
     name: str
     offset: int
@@ -138,11 +147,11 @@ class Region:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything lies in a file of a table, in bytes from the table's first.
+    """Where everything is in the file of a table; offsets are in bytes from the table's first byte.
 
     header : the bytes before the numbers, as the format's own program writes them.
-    regions : the whole of it, in order and without gaps.
-    place : (entry, column, item) -> byte; see `offset_of`.
+    regions : all parts of the file, in order and without gaps.
+    place : function (entry, column, item) -> offset; see `offset_of`.
     """
 
     header: bytes
@@ -151,36 +160,41 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Bytes of the whole."""
+        """Total size in bytes."""
         return sum(region.size for region in self.regions)
 
     @property
-    def plain(self) -> bool:
-        """Whether there is nothing but the header around the numbers."""
+    def is_header_and_numbers(self) -> bool:
+        """Whether the file consists of a header and numbers only, with nothing between or after them."""
         return all(r.numbers or r.offset < len(self.header) for r in self.regions)
 
     def offset_of(self, entry: int, column: str = "", item: int = 0) -> int:
-        """The byte at which an entry begins, or number `item` of one of its columns (the first by default).
+        """Return the offset of an entry, or of number `item` of one of its columns.
 
-        A one-sided entry is a position number, a two-sided one us * positions + them. Columns are the table's
-        arrays; an item is what such an array holds for the entry: a roll, an equity, a byte of a hypergammon
-        record. Where a number is left out of the file (a leading zero of a compressed row), it is the byte of what
-        says so.
+        Where the number itself is not stored (a leading zero of a compressed row), it is the offset of the byte that
+        implies it.
+
+        Parameters
+        ----------
+        entry : position number in a one-sided table, us * positions + them in a two-sided one
+        column : name of one of the table's arrays; the first one by default
+        item : index of the number within the entry: a roll, an equity, or a byte of a hypergammon record
         """
         return self.place(entry, column, item)
 
     def region_at(self, offset: int) -> Region | None:
-        """The region that a byte belongs to."""
+        """Return the region that contains this offset, or None."""
         inside = (r for r in self.regions if r.offset <= offset < r.offset + r.size)
         return next(inside, None)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Bytes of a file that are not what the format's own program writes for the same numbers.
+    """Bytes of a file that differ from what the format's own program writes for the same numbers.
 
-    offset, size : where in the file. rule : what they break, or are carried by. expected, found : in words.
-    carried : the format's readers ignore them and a copy repeats them, such as what is left in a reused block.
+    offset, size : the bytes in the file. rule : name of the violated rule or of the region. expected, found : texts.
+    carried : readers of the format ignore these bytes and copies preserve them, for example leftovers in a reused
+    block.
     """
 
     offset: int
@@ -197,12 +211,12 @@ class Fault:
 
 @dataclass(frozen=True)
 class Salvage:
-    """What a damaged file may have been.
+    """Possible original of a damaged file.
 
-    table : what its bytes give, read as far as they make sense; its records are those of an undamaged file.
-    near : how much of the file's beginning speaks for it, 0 to 1.
-    sure : whether the header, as far as it is read, is intact.
-    how : what is wrong with the file, where that is known.
+    table : the table read from the file's bytes as far as they can be interpreted, with an undamaged file's records.
+    near : how well the beginning of the file matches such a table, 0 to 1.
+    sure : whether the header is intact as far as it is read.
+    how : what is wrong with the file, if known.
     """
 
     table: Table
@@ -219,8 +233,11 @@ class Broken:
     reason: str = field(default="")
 
 
-def promised(shape: tuple[int, ...], dtype: Any) -> LazyRows:
-    """Rows that have a shape and a dtype but no numbers yet, for `Format.layout` and `Format.body`."""
+def placeholder_rows(shape: tuple[int, ...], dtype: Any) -> LazyRows:
+    """Return rows that have a shape and dtype but no values, for `Format.layout` and `Format.body`.
+
+    Fetching them raises CapabilityError.
+    """
 
     def fetch(start: int, stop: int) -> NDArray[Any]:
         raise CapabilityError("these rows are promised, not made")
@@ -230,75 +247,86 @@ def promised(shape: tuple[int, ...], dtype: Any) -> LazyRows:
 
 Progress = Callable[[int, int], None]
 Options = Mapping[str, Any]
-Apart = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
+RunParts = Callable[[Callable[[Source, Any], Any], Sequence[Any]], Iterable[Any]]
 
 
 class Format(ABC, Generic[T]):
-    """One file format, of tables of type T. A subclass is one module, one entry point, one page in docs/formats."""
+    """One file format, for tables of type T. A subclass is one module, entry point and page in docs/formats."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
-    #: how its files begin, where they are told by that
+    #: the first bytes of its files, if they identify it
     magic: ClassVar[bytes] = b""
+    #: the kinds of table it can hold
     carries: ClassVar[tuple[type[Table], ...]]
+    #: options when writing
     options: ClassVar[tuple[Option, ...]] = ()
-    #: what its files say beyond their numbers
+    #: classes of records that its files may have besides the numbers
     records: ClassVar[tuple[type[Record], ...]] = ()
-    #: how a file without header must be described, for example {"points": int}; empty when there is no such file
+    #: keywords and types that describe a file without header, for example {"points": int}; empty if there are none
     headerless: ClassVar[Mapping[str, type]] = {}
-    #: no program of today writes it: a new file is of this format only when it is asked for by name
+    #: no current program writes it; chosen for a new file only if named explicitly
     historic: ClassVar[bool] = False
-    #: it is no file but a folder of chunks, made by solving alone
+    #: a folder of chunks instead of a file; only a solve creates it
     folder: ClassVar[bool] = False
-    #: whether its files are read as well as written
+    #: whether its files can be read
     reads: ClassVar[bool] = True
     #: whether a table can be converted to it
     writes: ClassVar[bool] = True
-    #: whether a table takes all bytes of its file, so that none can be left over at the end
+    #: whether a table always takes all bytes of its file, so that none can follow it
     fills: ClassVar[bool] = False
-    #: whether it is read from a network by byte range; others are fetched whole
+    #: whether remote files are read by byte range; others are downloaded completely
     by_range: ClassVar[bool] = False
-    #: what else to know of all its files, a line each
+    #: remarks that apply to all its files, one line each
     notes: ClassVar[tuple[str, ...]] = ()
 
     # -- reading ----------------------------------------------------------------------------------------
 
     def recognise(self, head: Head) -> bool:
-        """Whether these first bytes are this format's."""
+        """Return True if a file that begins with these bytes is of this format."""
         return bool(self.magic) and head.bytes.startswith(self.magic)
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        """Descriptions (as `headerless` names them) that a file without header fits by size and content."""
+        """Return the descriptions (dicts with the keys of `headerless`) that a file without header may have.
+
+        The size of the file and its numbers decide. The list is empty if none is possible.
+        """
         return []
 
     @abstractmethod
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
-        """The table at `offset`, over the source's own bytes; `described` replaces a missing header."""
+        """Read the table at `offset`; its arrays are views of the source's bytes.
+
+        described : replaces a missing header, see `headerless`.
+        """
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
-        """Facts of this format beyond kind, points and chequers, for `bgfmt info`."""
+        """Return facts of this format beyond kind, points and chequers, for `bgfmt info`."""
         return {}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
-        """What the programs that read such files make of this one.
+        """Return how the programs that read such files treat this one.
 
-        gnubg_name : the name under which GNU Backgammon looks for it, or None. gnubg_reads : whether it can use it.
-        notes : what else to know, a line each.
+        gnubg_name : file name under which GNU Backgammon looks for it, or None.
+        gnubg_reads : whether gnubg can use it.
+        notes : further remarks, one line each.
         """
         return {"gnubg_name": None, "gnubg_reads": False, "notes": list(self.notes)}
 
-    def beside(self, reading: Reading[T]) -> list[str]:
-        """What the file holds beside the table that only a copy in this format keeps, a line each."""
+    def extra_contents(self, reading: Reading[T]) -> list[str]:
+        """List, one line each, what the file has besides the table; only a copy in this format preserves it."""
         return []
 
     # -- writing ----------------------------------------------------------------------------------------
 
     def write(self, table: T, sink: Sink, *, progress: Progress | None = None, **options: Any) -> None:
-        """Write the table. Options left out follow the table's own file where it is of this format.
+        """Write the table to a sink. Options that are not given follow the table's own file if it is of this format.
 
-        `progress` is called with (bytes written, bytes in all). Raises CapabilityError before anything is written
-        where this format cannot hold the table or has no such option.
+        progress : called with (bytes written, total bytes).
+
+        Raises CapabilityError, before anything is written, if this format cannot hold the table or does not have such
+        an option.
         """
         self.check(table, options)
         outlet = Outlet(sink, progress)
@@ -306,14 +334,17 @@ class Format(ABC, Generic[T]):
         if layout is not None:
             outlet.expect(layout.size)
         self.emit(table, outlet, options)
-        outlet.done()
+        outlet.finish()
 
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
-        """Put the bytes out; table and options were checked. CapabilityError where `writes` is not so."""
+        """Write the bytes of the table; table and options are already checked.
+
+        Raises CapabilityError if the format cannot be written (see `writes`).
+        """
         raise CapabilityError(f"no table is converted to {self.name}")
 
     def check(self, table: T, options: Options) -> None:
-        """CapabilityError unless this format can hold this table, written with these options."""
+        """Raise CapabilityError unless this format can hold this table, written with these options."""
         self.check_options(options)
         if not isinstance(table, self.carries):
             kinds = ", ".join(self.kinds())
@@ -323,17 +354,17 @@ class Format(ABC, Generic[T]):
             raise CapabilityError(reason)
 
     def kinds(self) -> list[str]:
-        """Names of the kinds of table it can hold."""
+        """Return the names of the kinds of table that this format can hold."""
         from bgfmt.tables import KINDS
 
         return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: T, options: Options) -> str | None:
-        """Why a table of the right kind cannot be held or written so; None when it can."""
+        """Return the reason why a table of the right kind cannot be written with these options, or None if it can."""
         return None
 
     def check_options(self, options: Options) -> None:
-        """OptionError for an option this format does not have, CapabilityError for a value of another kind."""
+        """Raise OptionError for an unknown option, CapabilityError for a value of the wrong type."""
         kinds = {option.name: option.kind for option in self.options}
         for name, value in options.items():
             if name not in kinds:
@@ -346,62 +377,65 @@ class Format(ABC, Generic[T]):
                 raise CapabilityError(f"{self.name}: {name} {fault}")
 
     def losses(self, table: T, options: Options) -> list[str]:
-        """One line for each thing that writing this table with these options would lose."""
+        """Return one line for each piece of information that writing this table with these options would lose."""
         return []
 
-    def home_of(self, table: T) -> bool:
-        """Whether a new table of this kind and recipe is written in this format where no format is named."""
+    def is_default_for(self, table: T) -> bool:
+        """Return True if a new table of this kind and recipe is written in this format when no format is named."""
         return False
 
-    def together(self, tables: Sequence[Table]) -> str | None:
-        """Why one file cannot hold these tables one behind the other; None when it can."""
+    def concatenation_refusal(self, tables: Sequence[Table]) -> str | None:
+        """Return the reason why one file cannot hold these tables one after another, or None if it can."""
         return f"a {self.name} file holds one table" if len(tables) != 1 else None
 
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: T, **options: Any) -> Layout:
-        """Where everything lies in a file of this table; only shape and dtype of its arrays are looked at.
+        """Return where everything is in a file of this table; only the shapes and dtypes of its arrays are used.
 
-        A table just read from a file of a layout that depends on its numbers or history is laid out as it was read.
-        Raises CapabilityError where the layout cannot be told without writing.
+        If the layout depends on the numbers or the history of a file, the result is the layout of the file from which
+        the table was read. Raises CapabilityError if the layout is only known after writing.
         """
         raise CapabilityError(f"the layout of {self.name} files is not told beforehand")
 
     def layout_of(self, table: T, options: Options) -> Layout | None:
-        """The same; None where it cannot be told without writing."""
+        """Return the layout of a file of this table, or None if it is only known after writing."""
         try:
             return self.layout(table, **options)
         except CapabilityError:
             return None
 
     def as_written(self, table: T) -> tuple[T, Options]:
-        """The same numbers without what is carried along, and the options that give the layout it was read with."""
+        """Return the table without the bytes that copies preserve, and the options that reproduce its file's layout.
+
+        What `audit` writes with these two is the canonical file to compare with.
+        """
         return table, {}
 
-    def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault] | None:
-        """The faults of `audit`, found in parts by others; None where this format is looked at in one go.
+    def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault] | None:
+        """Find the same faults as `audit`, in parts that processes can share; None if the format has no parts.
 
-        run : run(function, parts) gives function(their own source of the same bytes, part) of each part, in any
-            order. The function is one that pickles by name.
+        run : run(function, parts) calls function(source, part) for each part, in any order, and yields the results.
+        Each process has its own source of the same bytes, so the function must be picklable by name.
         """
         return None
 
     def audit(self, source: Source, table: T, extent: Extent) -> Iterator[Fault]:
-        """Account for every byte of a table's extent: what yields no fault is as written, or part of a number.
+        """Compare every byte of a table with what this format writes for the same numbers; yield the differences.
 
-        Bytes outside the numbers are compared with what this format writes for the same numbers. A pass over the
-        table, unless its layout has nothing but a header outside the numbers.
+        A byte without fault is either canonical or part of a number. Takes one pass over the table, unless the layout
+        has nothing but a header outside the numbers.
         """
         own, options = self.as_written(table)
         layout = self.layout_of(own, options)
-        if layout is not None and layout.plain:
+        if layout is not None and layout.is_header_and_numbers:
             sink = ComparingSink(source.buffer[extent.offset : extent.offset + len(layout.header)])
             sink.write(layout.header)
         else:
             sink = ComparingSink(source.buffer[extent.offset : extent.end])
             try:
                 self.write(own, sink, **options)  # type: ignore[arg-type]
-            except CapabilityError as error:  # numbers that no file of this layout holds
+            except CapabilityError as error:  # numbers that this layout cannot hold
                 yield Fault(extent.offset, extent.size, f"{self.name} layout", "its own numbers", str(error))
                 return
         for at, expected, stored in sink.runs():
@@ -412,9 +446,9 @@ class Format(ABC, Generic[T]):
             yield Fault(place, size, rule, shown(expected), shown(stored))
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
-        """What a damaged file of this format may have been, the likeliest first.
+        """Yield what a damaged file of this format may have been, the likeliest first.
 
-        Without knowledge of the format's own: the table itself where the file can be read.
+        This default yields the table itself if the file can be read.
         """
         try:
             if self.recognise(Head(source.name, source.size, bytes(source.buffer[:HEAD_BYTES]))):
@@ -422,20 +456,21 @@ class Format(ABC, Generic[T]):
         except BgfmtError:
             return
 
-    def fitting(self, source: Source) -> list[str]:
-        """Tables, in words, whose file of this format would have just this size."""
+    def tables_of_size(self, source: Source) -> list[str]:
+        """Describe in words the tables whose file in this format would have exactly the size of this one."""
         return []
 
     def resembles(self, head: bytes) -> bool:
-        """Whether bytes look like the beginning of such a file, perhaps a damaged one."""
+        """Return True if the bytes look like the beginning of such a file, perhaps a damaged one."""
         return self.recognise(Head("", len(head), head[:HEAD_BYTES]))
 
     @contextlib.contextmanager
     def body(self, sink: Sink, table: T, **options: Any) -> Iterator[dict[str, NDArray[Any]]]:
-        """Room in a new file for a table's arrays, by name, to be filled in any order.
+        """Make space in a new file for a table's arrays and yield them by name, to be filled in any order.
 
-        `table` says kind, sizes and dtypes; its numbers are not looked at (`bgfmt.formats.promised` makes one).
-        The arrays lie in the file itself; it is complete when the block ends.
+        table : gives kind, sizes and dtypes; its numbers are not used (see `bgfmt.formats.placeholder_rows`).
+
+        The arrays are views of the file, which is complete when the `with` block ends.
         """
         self.check(table, options)
         if not self.takes_body(table, options):
@@ -446,19 +481,19 @@ class Format(ABC, Generic[T]):
         yield self.arrays_in(room, table, options)
 
     def takes_body(self, table: T, options: Options) -> bool:
-        """Whether `body` makes room for this table, written with these options."""
+        """Return True if `body` supports this table, written with these options."""
         layout = None if type(self).arrays_in is Format.arrays_in else self.layout_of(table, options)
-        return layout is not None and layout.plain
+        return layout is not None and layout.is_header_and_numbers
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
-        """The arrays of a table in the bytes behind the header."""
+        """Return the table's arrays, by name, as views of `room`, the bytes after the header."""
         raise CapabilityError(f"{self.name} files are written in order only")
 
 
 class ArrayFormat(Format[T]):
-    """A header, and the numbers of one array behind it as they stand.
+    """Format of a header followed by the numbers of one array, uncompressed.
 
-    array, dtype : the array's name, and the dtype of its numbers in a file.
+    array : name of the array. dtype : dtype of its numbers in the file.
     """
 
     array: ClassVar[str]
@@ -466,10 +501,10 @@ class ArrayFormat(Format[T]):
 
     @abstractmethod
     def header_of(self, table: T, options: Options) -> bytes:
-        """The header to write; none for a file without one."""
+        """Return the header to write; empty for a file without header."""
 
     def shape_of(self, table: T, options: Options) -> tuple[int, ...]:
-        """Shape of the numbers in the file."""
+        """Return the shape of the numbers in the file."""
         return tuple(getattr(table, self.array).shape)
 
     def emit(self, table: T, sink: Outlet, options: Options) -> None:
@@ -489,11 +524,11 @@ class ArrayFormat(Format[T]):
         return Layout(header, (*self.header_regions(header), body), place)
 
     def header_regions(self, header: bytes) -> tuple[Region, ...]:
-        """The parts of a header."""
+        """Return the regions into which `header` is divided."""
         return (Region("header", 0, len(header)),)
 
     def first_item(self, column: str) -> int:
-        """Where in a record the numbers of one of the table's arrays begin."""
+        """Return the index in a record at which the numbers of this array of the table begin."""
         return 0
 
     def arrays_in(self, room: NDArray[np.uint8], table: T, options: Options) -> dict[str, NDArray[Any]]:
@@ -501,7 +536,7 @@ class ArrayFormat(Format[T]):
 
 
 class RollsFormat(Format[OneSided]):
-    """A format of 16-bit distributions of 32 rolls, with an option `gammon` whether those of gammons are written."""
+    """Format of 16-bit distributions over 32 rolls, with an option `gammon` to write the gammon distributions."""
 
     def refusal(self, table: OneSided, options: Options) -> str | None:
         if table.exact:
@@ -517,6 +552,6 @@ class RollsFormat(Format[OneSided]):
 
     @staticmethod
     def gammon(table: OneSided, options: Options) -> bool:
-        """Whether gammon distributions are written."""
+        """Return True if gammon distributions are written: by the option, else if the table has them."""
         choice = options.get("gammon")
         return table.gammon is not None if choice is None else bool(choice)

@@ -112,7 +112,7 @@ class Bgsage(RollsFormat):
             ]
         return super().losses(table, options)
 
-    def home_of(self, table: OneSided) -> bool:
+    def is_default_for(self, table: OneSided) -> bool:
         return not table.exact and table.gammon_policy == "race"
 
     def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:

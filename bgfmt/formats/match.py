@@ -104,7 +104,7 @@ class BgfmtMatch(Format[MatchScore]):
             return "bgfmt-match holds float32 numbers, not exact float64 ones; npz holds those"
         return table.check()
 
-    def home_of(self, table: MatchScore) -> bool:
+    def is_default_for(self, table: MatchScore) -> bool:
         return not table.exact
 
     def emit(self, table: MatchScore, sink: Outlet, options: Options) -> None:

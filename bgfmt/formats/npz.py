@@ -85,7 +85,7 @@ class Npz(AnyTable):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def home_of(self, table: Table) -> bool:
+    def is_default_for(self, table: Table) -> bool:
         return bool(table.arrays()) and table.exact and not isinstance(table, MeanRolls)
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:

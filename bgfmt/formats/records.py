@@ -1,7 +1,7 @@
-"""What a file said beyond its numbers: typed records that travel with a table.
+"""Typed records that travel with a table: what a file stated besides its numbers.
 
-Each format that has something to say defines a frozen `Record`. Other formats carry records without looking into
-them: as facts (flat text, numbers and truth values by name), which the format that owns the record turns back.
+Each format that has such information defines a frozen `Record`. Other formats carry records without interpreting
+them, as facts (flat text, numbers and booleans by name), which the format that owns the record converts back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bgfmt.tables.registry import doors
 
 Fact = str | int | bool
 T = TypeVar("T")
-#: recipes that a file may name though no solver follows them
+#: recipes that a file may name although no solver implements them
 MORE_RECIPES = ("gnubg-2001",)
 
 
@@ -26,39 +26,39 @@ def known_recipes() -> tuple[str, ...]:
 
 
 class Record:
-    """What a file of one format said beyond its numbers. Subclasses are frozen dataclasses."""
+    """Information besides the numbers that a file of one format had. Subclasses are frozen dataclasses."""
 
     def rearranged(self) -> Self | None:
-        """The part of it that stays true when a table is cut down or loses columns."""
+        """Return the part of the record that stays true when a table is cut down or loses columns, or None."""
         return self
 
     def facts(self) -> Mapping[str, Fact]:
-        """It as flat facts, whose names no other record uses."""
+        """Return the record as flat facts by name; no other record uses the same names."""
         raise NotImplementedError
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self | None:
-        """It from facts, given as themselves or as text; None when they say nothing of it.
+        """Build the record from facts, whose values may be text; return None if they do not mention it.
 
-        Raises ValueError for facts that make no sense.
+        Raises ValueError for invalid facts.
         """
         raise NotImplementedError
 
-    def odd(self, table: Table) -> str | None:
-        """What in it no program writes with such a table, in words; None when it is as written."""
+    def inconsistency(self, table: Table) -> str | None:
+        """Return a text if no program writes this record with such a table, or None if it is consistent."""
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class AsRead:
-    """The parsed file a table was read from. It stands for the table only while that holds the very same arrays."""
+    """The parsed file from which a table was read; valid only while the table holds the very same arrays."""
 
     arrays: tuple[object, ...]
     file: object
 
 
 def as_read(table: Table, kind: type[T]) -> T | None:
-    """The parsed file behind a table whose arrays are still those that were read from it."""
+    """Return the parsed file, of class `kind`, of a table whose arrays are still those read from it; else None."""
     now = contents(table)
     for record in table.carried:
         if isinstance(record, AsRead) and isinstance(record.file, kind):
@@ -69,24 +69,24 @@ def as_read(table: Table, kind: type[T]) -> T | None:
 
 
 def contents(table: Table) -> tuple[object, ...]:
-    """What a table holds, as `AsRead` compares it."""
+    """Return the arrays or nouns of a table, which `AsRead` compares by identity."""
     nouns = getattr(table, "nouns", None)
     return (nouns,) if nouns is not None else tuple(table.arrays().values())
 
 
 def lasting(table: Table) -> tuple[object, ...]:
-    """The records that stay true of a copy in memory: all but the parsed file."""
+    """Return the records of a table that stay true of a copy in memory: all except the parsed file."""
     return tuple(record for record in table.carried if not isinstance(record, AsRead))
 
 
 def _own_fields(kind: type[Table]) -> dict[str, Any]:
-    """What a kind of table says of itself beside its numbers (as a gammon policy), with the defaults."""
+    """Return the fields besides arrays that only this kind of table has (as a gammon policy), with their defaults."""
     shared = {f.name for f in fields(Table)}
     return {f.name: f.default for f in fields(kind) if f.name not in shared and isinstance(f.default, Fact)}
 
 
 def facts_of(table: Table) -> dict[str, Fact]:
-    """All that a table says beyond its numbers, as flat facts, for formats that carry them along."""
+    """Return all that a table states besides its numbers as flat facts, sorted by name."""
     own = _own_fields(type(table))
     out = {name: getattr(table, name) for name, default in own.items() if getattr(table, name) != default}
     out |= table.metadata()
@@ -99,7 +99,7 @@ def facts_of(table: Table) -> dict[str, Fact]:
 
 
 def truth(value: object) -> bool:
-    """A truth value given as itself or as text 0 or 1."""
+    """Return a bool given as itself or as text "0" or "1"; raises ValueError for anything else."""
     if isinstance(value, bool):
         return value
     if value in ("0", "1"):
@@ -108,7 +108,7 @@ def truth(value: object) -> bool:
 
 
 def number(value: object) -> int:
-    """A whole number given as itself or as its decimal digits."""
+    """Return an int given as itself or as at most 9 decimal digits; raises ValueError for anything else."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
@@ -116,8 +116,11 @@ def number(value: object) -> int:
     raise ValueError(f"expected a whole number, found {value!r}")
 
 
-def stated(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
-    """Recipe and the like, as fields of a table; ValueError where a fact is of another kind than the field."""
+def table_fields(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
+    """Return constructor fields of a table (recipe and the like) from facts.
+
+    Raises ValueError if a fact has another type than the field, or is not a plain name.
+    """
     own = _own_fields(kind) | {"recipe": ""}
     out = {name: facts[name] for name in own if name in facts}
     for name, value in out.items():
@@ -129,13 +132,13 @@ def stated(facts: Mapping[str, Any], kind: type[Table]) -> dict[str, Any]:
 
 
 def unknown(table: Table) -> Iterator[str]:
-    """What a table says beyond its numbers that no program of ours writes, in words."""
+    """Yield, in words, what a table states besides its numbers that no program of ours writes."""
     policy = getattr(table, "gammon_policy", "")
     if policy not in ("", "race"):
         yield f"the gammon policy {policy!r}, which is none that bgfmt knows"
     if table.recipe and table.recipe not in known_recipes():
         yield f"the recipe {table.recipe!r}, which is none that bgfmt knows"
     for record in table.carried:
-        text = record.odd(table) if isinstance(record, Record) else None
+        text = record.inconsistency(table) if isinstance(record, Record) else None
         if text:
             yield text

@@ -1,7 +1,7 @@
-"""How the files of bgfmt's own formats begin, so that formats need not be imported to be ruled out.
+"""First bytes of the files of built-in formats, so that a format need not be imported to be ruled out.
 
 An extra lists its formats in the same way, by an entry point of the group `bgfmt.signatures` that names a mapping. A
-format that is in no mapping is always imported and asked.
+format that is in no mapping is always imported, and its `recognise` is called.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Signature(NamedTuple):
-    """How files of a format begin (a pattern for `re.match`), and the suffixes of its class."""
+    """Pattern (for `re.match`) of the first bytes of a format's files, and the suffixes of its class."""
 
     pattern: bytes
     suffixes: tuple[str, ...] = ()

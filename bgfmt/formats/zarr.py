@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
-from bgfmt.formats.base import Apart, Extent, Fault, Format, Head, Options, Reading
+from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import Source
@@ -187,9 +187,9 @@ class Zarr(Format[StoredEquities]):
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
         """Every chunk is held against its checksum, and all of them together against the store's sum."""
-        return self.audit_apart(source, extent, lambda look, rows: (look(source, row) for row in rows))
+        return self.audit_in_parts(source, extent, lambda look, rows: (look(source, row) for row in rows))
 
-    def audit_apart(self, source: Source, extent: Extent, run: Apart) -> Iterator[Fault]:
+    def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault]:
         spec = described(source.bytes(extent.offset, extent.size), source.name)
         store: ChunkStore = source.store  # type: ignore[attr-defined]
         yield from _odd(store, spec)

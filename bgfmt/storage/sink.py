@@ -141,9 +141,8 @@ class Tail(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        before = self._sink.written
         self._sink.write(data)
-        return int(self._sink.written - before)
+        return size_of(data)
 
 
 class _Held(Sink):

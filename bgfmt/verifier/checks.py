@@ -14,7 +14,7 @@ import numpy as np
 
 from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
-from bgfmt.formats.base import Apart
+from bgfmt.formats.base import RunParts
 from bgfmt.storage import Source
 from bgfmt.storage.blocks import digests_of
 from bgfmt.tables import Table
@@ -27,7 +27,7 @@ LITTLE = 64  # bytes of which a file is hardly more than a header
 LOOKED = 1 << 22  # bytes that are looked at for one value throughout
 
 
-def structure(db: Database, run: Apart | None = None) -> Iterator[Finding]:
+def structure(db: Database, run: RunParts | None = None) -> Iterator[Finding]:
     """Bytes that the format does not write for the very same numbers, and bytes that belong to no table.
 
     run : who else may look; see `Database.audit`.
@@ -190,12 +190,12 @@ def plain(error: errors.BgfmtError, name: str) -> str:
 def size_cause(source: Source) -> Likely | None:
     """Why a file's size does not fit its header: cut short, or made for other numbers than the header says."""
     head = formats.head_of(source)
-    claims = [form for form in formats.known().values() if form.recognise(head)]
+    claims = [form for form in formats.all_formats().values() if form.recognise(head)]
     if not claims:
         return None
     if source.size <= LITTLE:
         return Likely(Cause.BARE_HEADER)
-    fits = [text for form in claims for text in form.fitting(source)]
+    fits = [text for form in claims for text in form.tables_of_size(source)]
     if fits:
         return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(dict.fromkeys(fits))}")
     return Likely(Cause.CUT)

@@ -197,7 +197,7 @@ class Verification:
             likely = (outcome.likely if outcome else None) or checks.damage_cause(db, outcome)
         if outcome is not None and outcome.recipe:
             findings += self._of_recipe(db.table, outcome.recipe)
-        named = [form.name for form in formats.ending(file)]
+        named = [form.name for form in formats.all_by_suffix(file)]
         if named and db.format.name not in named:
             findings.append(Finding(Rule.STATED, field="its name", found=f"that of a {named[0]} file"))
         seen = self.seen(findings, outcome, reached, likely)

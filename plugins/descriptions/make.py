@@ -117,7 +117,7 @@ def signs(name: str) -> list[Sign]:
     for other, first, sized in HEADERLESS:
         if other == name:
             # the sizes of the tables that the format looks for in a damaged file
-            sizes = {facts.size for facts in form.every() if facts.size} if sized else ()  # type: ignore[attr-defined]
+            sizes = {facts.size for facts in form.canonical_headers() if facts.size} if sized else ()  # type: ignore[attr-defined]
             found.append(Sign([{value} for value in first], first, tuple(sorted(sizes))))
     return found
 

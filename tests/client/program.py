@@ -65,7 +65,7 @@ def files(folder: Path, golden: Path) -> tuple[Path, Path]:
     bgfmt.repair(folder / "bad.bd", folder / "mended.bd")
     difference = bgfmt.diff(two, folder / "mended.bd")
     assert difference.same
-    print(difference.compared, sorted(bgfmt.formats.known()), sorted(bgfmt.tables.KINDS))
+    print(difference.compared, sorted(bgfmt.formats.all_formats()), sorted(bgfmt.tables.KINDS))
     bgfmt.storage.check_output(folder / "new.bd")
     return two, one
 

@@ -111,7 +111,7 @@ def test_a_format_that_must_be_said(tmp_path: Path) -> None:
     with pytest.raises(FormatNeededError):
         bgfmt.convert(OS, tmp_path / "x.zip")
     table = bgfmt.load(GOLDEN / "gnubg/ts_03x03.bd")
-    assert bgfmt.formats.home(table).name == "gnubg-ts"
+    assert bgfmt.formats.default_format(table).name == "gnubg-ts"
     bgfmt.save(table, tmp_path / "x.bd")
     assert (tmp_path / "x.bd").read_bytes() == (GOLDEN / "gnubg/ts_03x03.bd").read_bytes()
 

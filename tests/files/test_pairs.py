@@ -76,7 +76,7 @@ def test_the_page_is_what_the_code_says() -> None:
 def test_every_format_that_is_read_has_a_pair() -> None:
     """All but the file of two tables, and component files of anything."""
     found = {name for table in TABLES.values() for pair in pairs.pairs(table) for name in pair}
-    assert {name for name, form in formats.known().items() if form.reads} - found <= {
+    assert {name for name, form in formats.all_formats().items() if form.reads} - found <= {
         "gnubg-2001",
         "zarr",
     }  # of two tables; a folder that solving alone makes

@@ -327,9 +327,9 @@ def test_mutations_are_refused_in_a_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_known_format() -> None:
-    assert "bgfmt-match" in formats.known()
+    assert "bgfmt-match" in formats.all_formats()
     table = match_score(2, 1, (2, 3), XG2)
-    assert formats.home(table).name == "bgfmt-match"
+    assert formats.default_format(table).name == "bgfmt-match"
     assert table.facts()["away"] == "2-3"
     entry = table.lookup(Position(Side(1), Side(1)))
     assert set(entry.mwc) == set(table.names)

@@ -102,7 +102,7 @@ def seeds(folder: Path) -> Iterator[Seed]:
     yield written(folder, "2001", list(gnubg_2001_tables()), "gnubg-2001")
     yield written(folder, "six points", solver.one_sided(6, recipe="bgsage"), "bgsage")
     for kind, table in tables.items():
-        for format in bgfmt.formats.known():
+        for format in bgfmt.formats.all_formats():
             if format.startswith("gnubg-"):
                 continue  # golden files
             with contextlib.suppress(bgfmt.BgfmtError):

@@ -54,7 +54,7 @@ class StillRunning(Exception):
 def readers() -> dict[str, Found]:
     """Return seeds, mutator and reader by name."""
     found: dict[str, Found] = {}
-    for name in formats.known():
+    for name in formats.all_formats():
         found[f"format {name}"] = (partial(_files_of, name), _either, partial(_read_format, name))
     for name in matches.READERS:
         found[f"match {name}"] = (partial(_matches_of, name), _either, partial(_read_match, name))

@@ -30,7 +30,7 @@ def test_there_is_a_seed_of_every_kind_and_format(corpus: list[Seed]) -> None:
         "one-sided", "normal-distribution", "mean-rolls", "two-sided", "hypergammon", "match-score", "bkg",
         "expected-points", "hypergammon-exact", "two-sided-gammons", "two-sided-jacoby",
     }  # fmt: skip
-    written = {name for name, form in formats.known().items() if form.reads}
+    written = {name for name, form in formats.all_formats().items() if form.reads}
     assert {seed.format for seed in corpus} == written
     assert len(damage.KINDS) + len(damage.VALUES) > 35
 
@@ -44,7 +44,7 @@ def test_every_format_is_written_with_every_kind_of_wrong_number(folder: Path, c
             continue
         for kind in (*damage.VALUES, ANOTHER_SIZE):
             done[seed.format] += copy(seed, kind, 5, b"", folder) is not None
-    assert set(done) >= {form.name for form in formats.known().values() if form.reads and form.writes} - {
+    assert set(done) >= {form.name for form in formats.all_formats().values() if form.reads and form.writes} - {
         "gnubg-2001", "bgsage",  # large
     }  # fmt: skip
     assert min(done.values()) >= 8, done

@@ -32,7 +32,7 @@ def test_every_reader_gives_a_result_or_one_clear_line() -> None:
 def test_readers_are_found_by_entry_points_and_commands() -> None:
     """A format, match reader, engine or command that reads is there without being listed."""
     names = set(readers.all_readers())
-    assert {f"format {name}" for name in formats.known()} <= names
+    assert {f"format {name}" for name in formats.all_formats()} <= names
     assert {f"match {name}" for name in matches.READERS} <= names
     found = {
         "check-labels word 1", "label word 1", "label word 1 -", "exam --set", "exam word 1", "exam --make",

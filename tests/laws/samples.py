@@ -148,12 +148,12 @@ class Sample:
 def samples() -> dict[str, Sample]:
     """For every format one file of each table and layout it can hold; a test that asks for its bytes writes it."""
     found: dict[str, Sample] = {}
-    for form in (form for form in formats.known().values() if form.reads):
+    for form in (form for form in formats.all_formats().values() if form.reads):
         for name, table in tables().items():
             if form.name in ROWWISE and table.positions > 5000:
                 continue
             for options in layouts(form):
-                if form.together([table]) is not None:
+                if form.concatenation_refusal([table]) is not None:
                     continue
                 sample = Sample(form, table, options)
                 if name in SMALLER and form.refusal(tables()[SMALLER[name]], options) is None:

@@ -12,7 +12,7 @@ import pytest
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, TruncatedError
-from bgfmt.formats import Format, Layout, Region, promised
+from bgfmt.formats import Format, Layout, Region, placeholder_rows
 from bgfmt.formats.j.noun import as_json
 from bgfmt.formats.records import Record, facts_of
 from bgfmt.storage import MemorySink, RangeSource, Source, create
@@ -20,7 +20,7 @@ from bgfmt.tables import Table, same_numbers
 
 from .samples import Sample, from_checkout, samples
 
-FORMATS = formats.known()
+FORMATS = formats.all_formats()
 SAMPLES = samples()
 every = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
 TRIES = 80
@@ -131,7 +131,7 @@ def test_the_suffixes_by_which_formats_are_asked_are_their_own() -> None:
     listed = {name: sign.suffixes for name, sign in formats.signatures().items()}
     assert {name: own[name] for name in listed} == listed
     for suffix in {suffix for suffixes in own.values() for suffix in suffixes}:
-        named = [form.name for form in formats.ending(f"x{suffix.upper()}")]
+        named = [form.name for form in formats.all_by_suffix(f"x{suffix.upper()}")]
         assert named == [name for name, suffixes in own.items() if suffix in suffixes]
 
 
@@ -287,7 +287,7 @@ def test_progress_counts_the_bytes(sample: Sample) -> None:
 @every
 def test_a_body_filled_backwards_is_the_same_file(sample: Sample) -> None:
     table = kept(sample)
-    arrays = {name: promised(tuple(r.shape), r.dtype) for name, r in table.arrays().items()}
+    arrays = {name: placeholder_rows(tuple(r.shape), r.dtype) for name, r in table.arrays().items()}
     if not arrays:
         return
     facts: Any = replace(table, **arrays)  # type: ignore[arg-type]
@@ -365,7 +365,7 @@ def test_records_survive_as_facts(sample: Sample) -> None:
         if isinstance(record, Record):
             assert type(record).from_facts(record.facts()) == record
             assert type(record).from_facts({k: _text(v) for k, v in record.facts().items()}) == record
-            assert record.odd(table) is None
+            assert record.inconsistency(table) is None
 
 
 def _text(fact: object) -> str:

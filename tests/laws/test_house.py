@@ -174,7 +174,7 @@ def owners() -> dict[str, set[str]]:
     own: dict[str, set[str]] = defaultdict(set)
     for name, kind in KINDS.items():
         own[name].add(kind.__module__)
-    for name, form in formats.known().items():
+    for name, form in formats.all_formats().items():
         module = type(form).__module__
         own[name].add(module)
         if module.count(".") > 2:  # a folder of a family
@@ -210,7 +210,7 @@ NAMING = ("bgfmt/extras/lab/", "plugins/descriptions/make.py")
 
 
 def test_formats_are_named_by_formats_only() -> None:
-    names = set(formats.known()) - set(SHARED)
+    names = set(formats.all_formats()) - set(SHARED)
     found = [
         f"{module.path}:{node.lineno} {node.value}"
         for module in outside("formats")
@@ -227,7 +227,7 @@ STORES = ("bgfmt/files/stores.py", "bgfmt.formats.zarr")
 
 def test_a_formats_own_modules_are_its_own() -> None:
     """A format's module, and what lies in its folder, is imported by `formats` alone."""
-    own = {type(form).__module__ for form in formats.known().values()}
+    own = {type(form).__module__ for form in formats.all_formats().values()}
     folders = {name for name in own if (ROOT / name.replace(".", "/")).is_dir()}
     folders |= {name.rpartition(".")[0] for name in own if name.count(".") > 2}
     found = []

@@ -189,7 +189,7 @@ def test_container() -> None:
 
 #: suffixes of other files too; who keeps databases under them names them
 SHARED = {".csv", ".db", ".npz", ".parquet", ".points", ".sqlite", ".sqlite3", ".zarr"}
-OWN = sorted({suffix for form in formats.known().values() for suffix in form.suffixes} - SHARED)
+OWN = sorted({suffix for form in formats.all_formats().values() for suffix in form.suffixes} - SHARED)
 
 
 @pytest.mark.slow

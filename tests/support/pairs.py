@@ -73,12 +73,12 @@ def holds(form: Format[Any], table: Table) -> bool:
         held, lost = prepare(table, form)
     except CapabilityError:
         return False
-    return not lost and form.together([held]) is None
+    return not lost and form.concatenation_refusal([held]) is None
 
 
 def holders(table: Table) -> list[str]:
     """The formats that hold a table."""
-    return [name for name, form in formats.known().items() if holds(form, table)]
+    return [name for name, form in formats.all_formats().items() if holds(form, table)]
 
 
 def pairs(table: Table) -> list[tuple[str, str]]:
@@ -89,10 +89,10 @@ def pairs(table: Table) -> list[tuple[str, str]]:
 def lossy(table: Table) -> list[str]:
     """The formats that hold a table once something of it is lost."""
     names = []
-    for name, form in formats.known().items():
+    for name, form in formats.all_formats().items():
         with contextlib.suppress(CapabilityError):
             held, lost = prepare(table, form)
-            if lost and form.reads and form.together([held]) is None:
+            if lost and form.reads and form.concatenation_refusal([held]) is None:
                 names.append(name)
     return names
 

@@ -67,7 +67,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 def files(table: Table) -> Iterator[tuple[str, bytes]]:
     """A file of a table in every format that holds it; of one that may lack its header, with it."""
-    for form in formats.known().values():
+    for form in formats.all_formats().values():
         sink = MemorySink()
         with contextlib.suppress(CapabilityError, NotImplementedError):
             if form.writes and form.name != "csv":

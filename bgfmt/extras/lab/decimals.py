@@ -58,7 +58,7 @@ class SixDecimals(Format[T]):
             return f"{self.name} holds numbers of six decimals, not exact float64 ones"
         return table.check()
 
-    def home_of(self, table: T) -> bool:
+    def is_default_for(self, table: T) -> bool:
         return not table.exact
 
 

@@ -51,14 +51,14 @@ def write(table: StoredEquities, version: int, sink: Outlet) -> None:
     size = version, table.points, table.chequers, table.equities.shape[2], len(facts)
     shape = Shape.of(*size)
     numbers = weakest_first(table.equities)
-    begin = sink.written
+    begin = sink.position
     sink.skip(shape.first_strip)
     sink.count(shape.first_strip)
     strips = [shape.first_strip]
     for g in range(shape.groups):
         for piece in _strip(table, numbers, shape, g, strips[-1], sink):
             sink.sink.write(piece)
-        strips.append(sink.written - begin)
+        strips.append(sink.position - begin)
     shape = Shape.of(*size, strips[-1])
     directory = Directory(model.ladder(), strips, numbers, facts)
     sink.sink.write_at(begin, shape.build() + directory.build())

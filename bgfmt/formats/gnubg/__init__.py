@@ -1,6 +1,6 @@
-"""GNU Backgammon's databases: those of one side, those of both, and in `family` the header they share.
+"""GNU Backgammon's databases: one-sided, two-sided and hypergammon; their common header is in `family`.
 
-What is named here is for hosts that must know what gnubg would make of a file.
+The names exported here are for code that must know how gnubg treats a file.
 """
 
 from __future__ import annotations

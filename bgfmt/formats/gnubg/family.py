@@ -42,23 +42,23 @@ from bgfmt.tables import Table
 SIZE = 40
 FOUR_GIB = 1 << 32
 HYPER_POINTS = 25
-KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}  # of tables
+KINDS = {"OS": "one-sided", "ND": "normal-distribution", "TS": "two-sided", "H": "hypergammon"}
 DTYPES = {"OS": "<u2", "ND": "<f4", "TS": "<u2", "H": "u1"}
-#: the most points a header is read with: gnubg takes 23, and makebearoff writes two-sided files of 24
+#: largest number of points accepted in a header: gnubg accepts 23, and makebearoff writes two-sided files of 24
 GNUBG_POINTS = 23
-MOST_POINTS = {"OS": GNUBG_POINTS, "ND": GNUBG_POINTS, "TS": 24, "H": HYPER_POINTS}
+MAX_POINTS_READ = {"OS": GNUBG_POINTS, "ND": GNUBG_POINTS, "TS": 24, "H": HYPER_POINTS}
 
-LEAST_SAME = 30  # of 40 header bytes
-FOR_SIZE = 8
-MOST = 12  # headers of one kind that are tried
-MOST_BYTES = 2 << 30
+MIN_EQUAL_BYTES = 30  # of the 40 header bytes
+SIZE_WEIGHT = 8  # a matching file size counts like this many header bytes
+MAX_CANDIDATES = 12  # headers of one kind that are tried
+MAX_SALVAGE_BYTES = 2 << 30
 
 # ---- the header
 
 
 @dataclass(frozen=True)
 class HeaderFacts:
-    """What a header says, read as gnubg reads it. kind : "OS", "ND" (normal distribution), "TS" or "H"."""
+    """Content of a header, parsed as gnubg parses it. kind : "OS", "ND" (normal distribution), "TS" or "H"."""
 
     kind: str
     points: int
@@ -69,7 +69,7 @@ class HeaderFacts:
 
     @property
     def canonical(self) -> bytes:
-        """The header that gnubg's programs write to say it."""
+        """The 40 header bytes that gnubg's programs write for these facts."""
         size = f"{self.points:02d}-{self.chequers:02d}"
         texts = {
             "OS": f"OS-{size}-{self.gammon:d}-{self.compressed:d}-0",
@@ -81,7 +81,7 @@ class HeaderFacts:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the numbers behind the header, where they are not compressed; one row a position of the side on roll."""
+        """Shape of the numbers after the header, if not compressed; one row for each position of the side on roll."""
         n = board.count(self.points, self.chequers)
         two = (n, n, 4 if self.cubeful else 1)
         one = (n, 2 * ROLLS if self.gammon else ROLLS)
@@ -89,19 +89,22 @@ class HeaderFacts:
 
     @cached_property
     def size(self) -> int | None:
-        """Bytes of the numbers; None for a compressed file, whose index has to be read."""
+        """Size of the numbers in bytes; None for a compressed file, whose index has to be read."""
         packed = self.compressed and self.kind == "OS"
         return None if packed else prod(self.shape) * np.dtype(DTYPES[self.kind]).itemsize
 
     @property
     def title(self) -> str:
-        """The table in a few words, as `6x6 two-sided`."""
+        """Short name of the table, as `6x6 two-sided`."""
         size = {"TS": f"{self.points}x{self.chequers}", "H": f"{self.chequers}-chequer"}
         return f"{size.get(self.kind, f'{self.points}-point')} {KINDS[self.kind]}"
 
 
 def kind_of(head: bytes) -> str:
-    """What a file that begins so is: "OS", "ND" (one-sided, normal distribution), "TS", "H", or "" for none."""
+    """Return the kind of a gnubg file from its first bytes.
+
+    That is "OS", "ND" (one-sided, normal distribution), "TS", "H", or "" if they are not gnubg's.
+    """
     if head[:5] != b"gnubg":
         return ""
     if head[6:8] == b"OS":
@@ -112,7 +115,7 @@ def kind_of(head: bytes) -> str:
 
 
 def read_header(head: bytes) -> HeaderFacts | None:
-    """What 40 bytes say; None where they are no header of gnubg's. The numbers may be out of bounds."""
+    """Parse the 40 header bytes; None if they are no header of gnubg's. Points and chequers may be out of range."""
     kind = kind_of(head)
     if not kind or len(head) < SIZE:
         return None
@@ -127,14 +130,14 @@ def read_header(head: bytes) -> HeaderFacts | None:
 
 
 def _atoi(head: bytes, at: int) -> int:
-    """The decimal number at a place of a header, as C's `atoi` reads it: 0 where there is no digit."""
+    """Return the decimal number at offset `at` of a header, as C's `atoi` reads it: 0 if there is no digit."""
     match = re.match(rb"[ \t\n\v\f\r]*([+-]?\d+)", head[at:SIZE])
     return int(match.group(1)) if match else 0
 
 
 @dataclass(frozen=True)
 class GnubgHeader(Record):
-    """The 40 header bytes of the file a table was read from, or none for a file without header."""
+    """The 40 header bytes of the file from which a table was read; empty for a file without header."""
 
     raw: bytes
 
@@ -153,7 +156,7 @@ class GnubgHeader(Record):
             raise ValueError(f"gnubg_header: expected 80 hexadecimal digits or none, found {text!r}")
         return cls(bytes.fromhex(text))
 
-    def odd(self, table: Table) -> str | None:
+    def inconsistency(self, table: Table) -> str | None:
         if not self.raw:
             return None
         facts = read_header(self.raw)
@@ -166,7 +169,7 @@ class GnubgHeader(Record):
 
 @dataclass(frozen=True)
 class GnubgRows(Record):
-    """How a one-sided file keeps its rows: compressed or not, and the bytes of an index entry."""
+    """How a one-sided file stores its rows: compressed or not, and the size of an index entry in bytes."""
 
     compressed: bool
     entry: int = 0
@@ -184,49 +187,51 @@ class GnubgRows(Record):
         return cls(truth(facts["compressed"]), entry)
 
 
-def _headed(table: Table) -> bool:
-    """Whether the file a table was read from has a header."""
+def _has_header(table: Table) -> bool:
+    """Return True if the file from which a table was read has a header."""
     record = table.record(GnubgHeader)
     return record is not None and bool(record.raw)
 
 
-# ---- what the numbers of a file without header say of the table they belong to
+# ---- recognition of the table in a file without header by its numbers
 
-FEW = 40  # sides whose chance to bear off in one roll is compared
-LOOKED_AT = 64  # rows of a two-sided table
+COMPARED_SIDES = 40  # sides whose probability to bear off in one roll is compared
+SAMPLED_ROWS = 64  # rows of a two-sided table
 
 
 def fits_two_sided(rows: NDArray[Any], points: int) -> bool:
-    """Whether stored equities (n, n, columns) can be those of a table of `points` points.
+    """Return True if stored equities (n, n, columns) may be those of a table of `points` points.
 
-    Row 0 (we have borne off) is all 0xFFFF, column 0 (they have) all 0, and column 1 (they have a chequer on the ace
-    point) holds 65535 times the chance to bear off in one roll, rounded one way or the other.
+    Row 0 (the side on roll has borne off) must be 0xFFFF, column 0 (the opponent has borne off) 0, and column 1 (the
+    opponent has one chequer on the ace point) 65535 times the probability to bear off in one roll, rounded either
+    way.
     """
-    some = rows[np.unique(np.linspace(0, len(rows) - 1, LOOKED_AT, dtype=np.int64))]
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS, dtype=np.int64))]
     if not (some[0] == 0xFFFF).all() or some[1:, 0].any():
         return False
-    return _fits_one_roll(rows[1:FEW][:, 1, 0], points)
+    return _fits_one_roll(rows[1:COMPARED_SIDES][:, 1, 0], points)
 
 
 def fits_distributions(rows: NDArray[Any], points: int) -> bool:
-    """Whether distributions (n, parts, 32) can be those of a table of `points` points, side by side.
+    """Return True if stored distributions (n, parts, 32) may be those of a table of `points` points.
 
-    All add up to 65535, and the first number of rolls is 1 as often as a roll bears the whole side off.
+    Each must sum to 65535, and its probability of one roll must be the probability that a roll bears off all
+    chequers.
     """
     some = rows[np.arange(0, len(rows), max(1, len(rows) // 1000))]
     whole = bool((some.sum(axis=2, dtype=np.int64) == 65535).all())
-    return whole and _fits_one_roll(rows[1:FEW][:, 0, 1], points)
+    return whole and _fits_one_roll(rows[1:COMPARED_SIDES][:, 0, 1], points)
 
 
 def _fits_one_roll(stored: NDArray[Any], points: int) -> bool:
-    """Whether numbers of the positions from 1 on are 65535 times the chance to bear off in one roll."""
+    """Return True if stored[k - 1] is 65535 times the probability to bear off position k in one roll, rounded."""
     expected = np.array([one_roll(k, points) for k in range(1, 1 + len(stored))], np.int64)
     return bool((np.abs(stored.astype(np.int64) * 36 - expected * 65535) <= 2 * 36).all())
 
 
 @cache
 def one_roll(number: int, points: int) -> int:
-    """In how many of 36 rolls the side of this position number bears off all its chequers at once."""
+    """Return how many of the 36 rolls bear off all chequers of the side with this position number at once."""
     side = Side.from_number(number, points)
     if side.chequers > 4:
         return 0
@@ -236,8 +241,8 @@ def one_roll(number: int, points: int) -> int:
 
 
 def _refuse_more_points(source: Source, offset: int, facts: HeaderFacts, raw: bytes) -> None:
-    """Raise UnknownFormatError for a sound file of more points than is read, such as `makebearoff -t 25x1` writes."""
-    most = MOST_POINTS[facts.kind]
+    """Raise UnknownFormatError for a valid file of too many points, such as `makebearoff -t 25x1` writes."""
+    most = MAX_POINTS_READ[facts.kind]
     if facts.points <= most or not 1 <= facts.chequers <= 15 or raw != facts.canonical:
         return
     if facts.size == source.size - offset - SIZE:
@@ -252,11 +257,11 @@ SIZED: Mapping[str, type] = {"points": int, "chequers": int}
 
 
 class GnubgFormat(ArrayFormat[T]):
-    """One of gnubg's kinds of file, by the letters its header says it with."""
+    """Base class of gnubg's formats. kind : the letters that name it in the header, see `HeaderFacts`."""
 
     kind: ClassVar[str]
     dtype = "<u2"
-    #: what is true of a file without header where its description leaves it out
+    #: header facts of a file without header that its description does not give
     defaults: ClassVar[Mapping[str, Any]] = {}
     suffixes = (".bd",)
     by_range = True
@@ -265,7 +270,7 @@ class GnubgFormat(ArrayFormat[T]):
 
     @abstractmethod
     def facts_of(self, table: T, options: Options) -> HeaderFacts:
-        """What the header of this table's file says."""
+        """Return the content of the header of this table's file."""
 
     # -- reading ----------------------------------------------------------------------------------------
 
@@ -273,15 +278,15 @@ class GnubgFormat(ArrayFormat[T]):
         return kind_of(head.bytes) == self.kind
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
-        fitting = [facts for facts in self.headers if self.fits(source, facts)]
+        fitting = [facts for facts in self.headers if self.matches(source, facts)]
         return [{name: getattr(facts, name) for name in self.headerless} for facts in fitting]
 
     @abstractmethod
-    def fits(self, source: Source, facts: HeaderFacts) -> bool:
-        """Whether a file without header can be this table, by its size and its numbers."""
+    def matches(self, source: Source, facts: HeaderFacts) -> bool:
+        """Return True if a file without header may be this table, by its size and its numbers."""
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[T]:
-        facts, raw = self.opening(source, offset, described)
+        facts, raw = self.read_opening(source, offset, described)
         start = offset + len(raw)
         rows = source.array(self.dtype, facts.shape, start, f"{facts.title} table")
         assert facts.size is not None
@@ -289,8 +294,14 @@ class GnubgFormat(ArrayFormat[T]):
         size = len(raw) + facts.size
         return Reading.of(self.carries[0], source, offset, size, facts.points, facts.chequers, **fields)  # type: ignore[return-value, arg-type]
 
-    def opening(self, source: Source, offset: int, described: dict[str, Any]) -> tuple[HeaderFacts, bytes]:
-        """What is said of the table at `offset`, its numbers within bounds, and the header that says it."""
+    def read_opening(
+        self, source: Source, offset: int, described: dict[str, Any]
+    ) -> tuple[HeaderFacts, bytes]:
+        """Return the header facts of the table at `offset`, checked to be in range, and the raw header bytes.
+
+        described : the facts of a file without header; then the header bytes are empty.
+        Raises HeaderError if a number is out of range or the header is not of this kind.
+        """
         if described:
             return HeaderFacts(self.kind, **{**self.defaults, **described}), b""
         raw = source.bytes(offset, SIZE, "header")
@@ -300,19 +311,19 @@ class GnubgFormat(ArrayFormat[T]):
         if facts.kind == "H" and not 1 <= facts.chequers <= 3:
             raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", facts.chequers)
         _refuse_more_points(source, offset, facts, raw)
-        if not 1 <= facts.points <= MOST_POINTS[self.kind]:
-            expected = f"a number from 1 to {MOST_POINTS[self.kind]}"
+        if not 1 <= facts.points <= MAX_POINTS_READ[self.kind]:
+            expected = f"a number from 1 to {MAX_POINTS_READ[self.kind]}"
             raise HeaderError(source.name, "points", offset + 9, expected, facts.points)
         if not 1 <= facts.chequers <= 15:
             raise HeaderError(source.name, "chequers", offset + 12, "a number from 1 to 15", facts.chequers)
         return facts, raw
 
     def info(self, reading: Reading[T]) -> dict[str, Any]:
-        return {"header": _headed(reading.table)}
+        return {"header": _has_header(reading.table)}
 
     def host_facts(self, reading: Reading[T]) -> dict[str, Any]:
         size = reading.extent.size
-        headed = _headed(reading.table)
+        headed = _has_header(reading.table)
         notes = [] if headed else ["it has no header"]
         if size >= FOUR_GIB:
             notes.append(f"{size:,} bytes lie beyond its 32-bit offsets (4 GiB)")
@@ -321,18 +332,18 @@ class GnubgFormat(ArrayFormat[T]):
     # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: T, options: Options) -> str | None:
-        most = MOST_POINTS[self.kind]
+        most = MAX_POINTS_READ[self.kind]
         if not (1 <= table.points <= most and 1 <= table.chequers <= 15):
             return f"{self.name} holds up to {most} points and 15 chequers, not {table.points} and {table.chequers}"
         return None
 
-    def together(self, tables: Sequence[Table]) -> str | None:
+    def concatenation_refusal(self, tables: Sequence[Table]) -> str | None:
         return None if tables else "no table was given"
 
     def header_of(self, table: T, options: Options) -> bytes:
-        """The header to write: none, that of the table's own file where it says the same, or the canonical one.
+        """Return the header to write: none, that of the table's own file if it states the same, or the canonical one.
 
-        Without the option `header` there is none where the table's own file has none.
+        Without the option `header` there is none if the table's own file has none.
         """
         record = table.record(GnubgHeader)
         canonical = self.facts_of(table, options).canonical
@@ -358,7 +369,7 @@ class GnubgFormat(ArrayFormat[T]):
         return super().layout(table, **options)
 
     def header_regions(self, header: bytes) -> tuple[Region, ...]:
-        """What gnubg reads, and the filling it ignores."""
+        """Return the regions of the bytes that gnubg reads and of the filler that it ignores."""
         if not header:
             return ()
         read_to = {"TS": 16, "H": 8}.get(self.kind, 20)
@@ -367,37 +378,37 @@ class GnubgFormat(ArrayFormat[T]):
     # -- damaged files ----------------------------------------------------------------------------------
 
     @abstractmethod
-    def every(self) -> Iterator[HeaderFacts]:
-        """Every header of this kind that gnubg's programs write."""
+    def canonical_headers(self) -> Iterator[HeaderFacts]:
+        """Yield every header of this kind that gnubg's programs write."""
 
     @cached_property
     def headers(self) -> tuple[HeaderFacts, ...]:
-        return tuple(self.every())
+        return tuple(self.canonical_headers())
 
-    def in_words(self, facts: HeaderFacts) -> str:
-        """A table of this kind in a few words."""
+    def title_of(self, facts: HeaderFacts) -> str:
+        """Return a short description of the table with such a header."""
         return f"{facts.points} points"
 
-    def fitting(self, source: Source) -> list[str]:
-        return [self.in_words(facts) for facts in self.headers if facts.size == source.size - SIZE]
+    def tables_of_size(self, source: Source) -> list[str]:
+        return [self.title_of(facts) for facts in self.headers if facts.size == source.size - SIZE]
 
     def resembles(self, head: bytes) -> bool:
         return len(head) >= 6 and sum(a == b for a, b in zip(head[:6], b"gnubg-", strict=True)) >= 5
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
-        """What a damaged file may have been: by its header, its size, and its numbers turned round or shifted.
+        """Yield what a damaged file may have been, judged by header, size, and byte-swapped or shifted numbers.
 
-        Every header that gnubg's programs write is held against the file's own first 40 bytes. One wrong digit in an
-        intact header is far likelier than a body of exactly another kind's size, so the size counts like eight bytes
-        of the header.
+        The first 40 bytes of the file are compared with every header that gnubg's programs write. One wrong digit in
+        an intact header is far likelier than a body with exactly the size of another kind, so a matching size counts
+        like eight bytes of the header.
         """
-        if source.size < SIZE or source.size > MOST_BYTES:
+        if source.size < SIZE or source.size > MAX_SALVAGE_BYTES:
             return
         own = source.bytes(0, SIZE)
         body = source.bytes(SIZE, source.size - SIZE)
-        scored = sorted(self._near(own, source.size), key=lambda pair: -pair[0])[:MOST]
+        scored = sorted(self._rank_headers(own, source.size), key=lambda pair: -pair[0])[:MAX_CANDIDATES]
         for near, facts in scored:
-            yield from self._salvaged(facts, body, source.name, near, own)
+            yield from self._salvage_body(facts, body, source.name, near, own)
         even = len(body) & ~1
         turned = np.frombuffer(body[:even], "<u2").byteswap().tobytes() + body[even:]
         others = {"its bytes were in the other order": turned}
@@ -405,27 +416,29 @@ class GnubgFormat(ArrayFormat[T]):
             others[f"its body was shifted by {by} bytes"] = body[by:] if by > 0 else bytes(-by) + body
         for near, facts in scored[:2]:
             for how, other in others.items():
-                yield from self._salvaged(facts, other, source.name, near / 2, own, how)
+                yield from self._salvage_body(facts, other, source.name, near / 2, own, how)
 
-    def _near(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:
-        for facts in self.every():
+    def _rank_headers(self, own: bytes, size: int) -> Iterator[tuple[float, HeaderFacts]]:
+        """Yield (similarity from 0 to 1, header) for each canonical header close to `own`, the first 40 bytes."""
+        for facts in self.canonical_headers():
             same = sum(a == b for a, b in zip(own, facts.canonical, strict=True))
-            if same >= LEAST_SAME:
+            if same >= MIN_EQUAL_BYTES:
                 fits = facts.size is not None and SIZE + facts.size == size
-                yield (same + FOR_SIZE * fits) / (SIZE + FOR_SIZE), facts
+                yield (same + SIZE_WEIGHT * fits) / (SIZE + SIZE_WEIGHT), facts
 
-    def _salvaged(
+    def _salvage_body(
         self, facts: HeaderFacts, body: bytes, name: str, near: float, own: bytes, how: str = ""
     ) -> Iterator[Salvage]:
+        """Yield the table of a header and a damaged body, if one can be built."""
         try:
-            salvage = self.from_body(facts, body, name)
+            salvage = self.build_from_body(facts, body, name)
         except (BgfmtError, ValueError):
             return
         if salvage is not None:
             yield replace(salvage, near=near, sure=facts.canonical[:20] == own[:20], how=how)
 
-    def from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
-        """The table that a header promises, over what there is of its numbers; None when that is far too little."""
+    def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
+        """Read the table that a header describes from what `body` has of its numbers; None if that is too little."""
         size = facts.size
         if size is None or size > 2 * len(body) + 64:
             return None

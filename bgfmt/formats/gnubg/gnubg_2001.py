@@ -77,7 +77,7 @@ class Gnubg2001(Format[Part]):
             return f"the {kind} has {POINTS} points, {chequers} chequers and {what}"
         return f"{self.name} holds no gammon distributions" if more else None
 
-    def together(self, tables: Sequence[Table]) -> str | None:
+    def concatenation_refusal(self, tables: Sequence[Table]) -> str | None:
         if [table.kind for table in tables] == list(PARTS):
             return None
         return f"a {self.name} file holds a one-sided table and a two-sided one behind it"

@@ -64,7 +64,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+    def matches(self, source: Source, facts: HeaderFacts) -> bool:
         n = board.count(facts.points, 15)
         parts = 1 + facts.gammon
         if not facts.compressed:
@@ -75,20 +75,20 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
             return False
         try:
             rows = CompressedRows(source, 0, n, entry=len(first), gammon=facts.gammon)
-            few = rows.block(0, min(n, family.FEW)).reshape(-1, parts, ROLLS)
+            few = rows.block(0, min(n, family.COMPARED_SIDES)).reshape(-1, parts, ROLLS)
             return rows.size == source.size and family.fits_distributions(few, facts.points)
         except (CorruptError, ValueError):
             return False
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
-        facts, raw = self.opening(source, offset, described)
+        facts, raw = self.read_opening(source, offset, described)
         n = board.count(facts.points, facts.chequers)
         gammon = facts.gammon
         start = offset + len(raw)
         packed = None
         if facts.compressed:
             # position 1's values always begin at 1; only one of the two entry sizes finds that number there
-            old = source.size >= start + 12 and _old(source.bytes(start, 12), n)
+            old = source.size >= start + 12 and _has_8_byte_entries(source.bytes(start, 12), n)
             packed = CompressedRows(source, start, n, entry=8 if gammon or old else 6, gammon=gammon)
         what = f"{facts.title} table"
         rows: Rows = packed.rows() if packed else source.array("<u2", facts.shape, start, what)
@@ -100,14 +100,14 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return Reading.of(OneSided, source, offset, size, facts.points, facts.chequers, **fields)
 
     def info(self, reading: Reading[OneSided]) -> dict[str, Any]:
-        return {"compressed": _compressed(reading.table, {})} | super().info(reading)
+        return {"compressed": _is_compressed(reading.table, {})} | super().info(reading)
 
     def host_facts(self, reading: Reading[OneSided]) -> dict[str, Any]:
         table = reading.table
         facts = super().host_facts(reading)
         notes = facts["notes"]
         reads = facts["gnubg_reads"]
-        if table.gammon is None and _entry(table, False) == 8 and _compressed(table, {}):
+        if table.gammon is None and _entry_size(table, False) == 8 and _is_compressed(table, {}):
             notes.append("8-byte index entries, as written before March 2009; gnubg 1.07 misreads them")
             reads = False
         if table.gammon is None and table.points != 6:
@@ -123,22 +123,22 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
             return [f"{other}, and a gnubg file cannot say so"]
         return super().losses(table, options)
 
-    def home_of(self, table: OneSided) -> bool:
+    def is_default_for(self, table: OneSided) -> bool:
         return not table.exact and table.gammon_policy != "race"
 
     def emit(self, table: OneSided, sink: Outlet, options: Options) -> None:
         sink.write(self.header_of(table, options))
         gammon = self.gammon(table, options)
-        if not _compressed(table, options):
+        if not _is_compressed(table, options):
             for _, block in table.blocks():
-                sink.write(_joined(block, gammon))
+                sink.write(_join_rows(block, gammon))
             return
-        entry = _entry(table, gammon)
-        index_at = sink.written
+        entry = _entry_size(table, gammon)
+        index_at = sink.position
         sink.skip(table.positions * entry)
         start = 0  # values are counted in uint16, from the end of the index
         for rows, block in table.blocks():
-            joined = _joined(block, gammon)
+            joined = _join_rows(block, gammon)
             index, stored, start = spans_of(joined, start, entry)
             done = rows.stop / table.positions
             sink.expect(index_at + table.positions * entry + 2 * start / done)
@@ -149,7 +149,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     def facts_of(self, table: OneSided, options: Options) -> HeaderFacts:
         gammon = self.gammon(table, options)
-        compressed = _compressed(table, options)
+        compressed = _is_compressed(table, options)
         return HeaderFacts("OS", table.points, table.chequers, gammon, compressed)
 
     def first_item(self, column: str) -> int:
@@ -157,7 +157,7 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     def layout(self, table: OneSided, **options: Any) -> Layout:
         packed = as_read(table, CompressedRows)
-        if packed is None or not _compressed(table, options) or options.get("gammon") is False:
+        if packed is None or not _is_compressed(table, options) or options.get("gammon") is False:
             return super().layout(table, **options)
         header = self.header_of(table, options)
         head = len(header)
@@ -176,31 +176,31 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
 
     # -- damaged files ----------------------------------------------------------------------------------
 
-    def every(self) -> Iterator[HeaderFacts]:
+    def canonical_headers(self) -> Iterator[HeaderFacts]:
         for points, gammon, compressed in product(range(1, 19), (True, False), (True, False)):
             yield HeaderFacts("OS", points, 15, gammon, compressed)
 
-    def in_words(self, facts: HeaderFacts) -> str:
+    def title_of(self, facts: HeaderFacts) -> str:
         packed = " compressed" if facts.compressed else ""
         return f"{facts.points} points {'with' if facts.gammon else 'without'} gammons{packed}"
 
-    def fitting(self, source: Source) -> list[str]:
+    def tables_of_size(self, source: Source) -> list[str]:
         body = source.buffer[family.SIZE :]
-        fits = super().fitting(source)
-        for facts in self.every():
+        fits = super().tables_of_size(source)
+        for facts in self.canonical_headers():
             n = board.count(facts.points, 15)
             entry = 8 if facts.gammon else 6
             if facts.compressed and index_ends(body, n, entry, facts.gammon) == len(body):
-                fits.append(self.in_words(facts))
+                fits.append(self.title_of(facts))
         return fits
 
-    def from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
+    def build_from_body(self, facts: HeaderFacts, body: bytes, name: str) -> Salvage | None:
         if not facts.compressed:
-            return super().from_body(facts, body, name)
+            return super().build_from_body(facts, body, name)
         n = board.count(facts.points, facts.chequers)
         if n * 6 > 2 * len(body) + 64:
             return None
-        entry = 8 if facts.gammon or _old(body[:12], n) else 6
+        entry = 8 if facts.gammon or _has_8_byte_entries(body[:12], n) else 6
         rows = decode_damaged(body, n, entry, facts.gammon)
         fields: dict[str, Any] = {"bearoff": rows[:, 0], "gammon": rows[:, 1] if facts.gammon else None}
         fields["carried"] = GnubgHeader(facts.canonical), GnubgRows(True, entry)
@@ -208,14 +208,14 @@ class GnubgOneSided(RollsFormat, GnubgFormat[OneSided]):
         return Salvage(table, 1.0)
 
 
-def _old(start: bytes, n: int) -> bool:
-    """Whether an index without gammon data has entries of 8 bytes, by where position 1's values begin."""
+def _has_8_byte_entries(start: bytes, n: int) -> bool:
+    """Return True if an index without gammon data has 8-byte entries, by the start of position 1's values."""
     second = int.from_bytes(start[6:10], "little"), int.from_bytes(start[8:12], "little")
     return n > 1 and len(start) == 12 and second[0] != 1 and second[1] == 1
 
 
-def _compressed(table: Table, options: Options) -> bool:
-    """Whether to write the compressed layout: as asked, as the table's own file has it, else yes."""
+def _is_compressed(table: Table, options: Options) -> bool:
+    """Return whether to write the compressed layout: by the option, else as the table's own file, else True."""
     choice = options.get("compressed")
     rows = table.record(GnubgRows)
     if choice is not None:
@@ -223,15 +223,18 @@ def _compressed(table: Table, options: Options) -> bool:
     return rows is None or rows.compressed
 
 
-def _entry(table: OneSided, gammon: bool) -> int:
-    """Bytes of an index entry: those of the table's own file where it is as old as that."""
+def _entry_size(table: OneSided, gammon: bool) -> int:
+    """Return the size of an index entry in bytes; 8 without gammons only if the table's own file is of that age."""
     rows = table.record(GnubgRows)
     old = not gammon and table.gammon is None and rows is not None and rows.entry == 8
     return 8 if gammon or old else 6
 
 
-def _joined(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:
-    """Bearoff and gammon rows side by side, (m, 64) or (m, 32); without a copy where they lie so already."""
+def _join_rows(block: Mapping[str, NDArray[Any]], gammon: bool) -> NDArray[np.uint16]:
+    """Return bearoff and gammon rows side by side, (m, 64), or bearoff rows alone, (m, 32), uint16.
+
+    Nothing is copied if the two are already adjacent in memory.
+    """
     bearoff = block["bearoff"]
     if not gammon:
         return np.ascontiguousarray(bearoff.astype("<u2", copy=False))
@@ -249,7 +252,7 @@ U16 = NDArray[np.uint16]
 
 
 def index_dtype(entry: int) -> np.dtype[Any]:
-    """Layout of one index entry of 6 or 8 bytes."""
+    """Return the dtype of one index entry of 6 or 8 bytes."""
     fields: list[Any] = [("start", "<u4"), ("count", "u1"), ("first", "u1")]
     if entry == 8:
         fields += [("gammon_count", "u1"), ("gammon_first", "u1")]
@@ -258,7 +261,7 @@ def index_dtype(entry: int) -> np.dtype[Any]:
 
 @cache
 def _spans() -> NDArray[np.bool_]:
-    """(33, 64, 32) bool: [count, first] marks the rolls that `count` values from roll `first` cover."""
+    """Return a (33, 64, 32) bool array: [count, first] marks the rolls of `count` values from roll `first` on."""
     rolls = np.arange(ROLLS)
     count = np.arange(ROLLS + 1)[:, None, None]
     first = np.arange(64)[None, :, None]
@@ -266,7 +269,15 @@ def _spans() -> NDArray[np.bool_]:
 
 
 class CompressedRows:
-    """Decodes rows of a compressed file on demand; keeps the last block, since bearoff and gammon share it."""
+    """Rows of a compressed file, decoded on demand. Caches the last block, which bearoff and gammon rows share.
+
+    Parameters
+    ----------
+    offset : of the index in the source
+    positions : number of index entries
+    entry : size of an index entry, 6 or 8 bytes
+    gammon : whether each entry has a gammon distribution as well
+    """
 
     def __init__(self, source: Source, offset: int, positions: int, *, entry: int, gammon: bool) -> None:
         self.source = source
@@ -284,11 +295,14 @@ class CompressedRows:
         self._last: tuple[int, int, U16] | None = None
 
     def rows(self) -> LazyRows:
-        """Bearoff and gammon distributions side by side, (n, 32 or 64) uint16."""
+        """Return bearoff and gammon distributions side by side as lazy rows, (n, 32 or 64) uint16."""
         return LazyRows((len(self.index), self.width), "<u2", self.block, self.pick)
 
     def place(self, number: int, gammon: bool, roll: int) -> int:
-        """Byte of a roll's value from the start of the index; of the index entry where the value is left out."""
+        """Return the offset, from the start of the index, of the value of one roll of a position.
+
+        If the value is not stored because it is a leading or trailing zero, this is the offset of the index entry.
+        """
         entry = self.index[number]
         start = int(entry["start"])
         count = int(entry["count"])
@@ -302,7 +316,7 @@ class CompressedRows:
         return number * self.entry
 
     def block(self, start: int, stop: int) -> U16:
-        """Rows start..stop-1, (m, 32 or 64) uint16."""
+        """Return rows start..stop-1, (m, 32 or 64) uint16."""
         last = self._last
         if last is not None and last[:2] == (start, stop):
             return last[2]
@@ -321,7 +335,7 @@ class CompressedRows:
         return rows
 
     def pick(self, numbers: NDArray[np.int64]) -> U16:
-        """Rows of these numbers, in their order."""
+        """Return the rows with these position numbers, in the given order, (m, 32 or 64) uint16."""
         out = np.zeros((len(numbers), self.width), np.uint16)
         if len(numbers) == 0:
             return out
@@ -337,6 +351,7 @@ class CompressedRows:
         return out
 
     def _mask(self, entries: Any, numbers: Any) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return the mask of the stored values of some entries, (m, 32 or 64) bool, and their counts, (m,) int64."""
         spans = _spans()
         names = [("count", "first")] + ([("gammon_count", "gammon_first")] if self.gammon else [])
         mask = np.empty((len(entries), len(names), ROLLS), bool)
@@ -349,7 +364,7 @@ class CompressedRows:
                 at = int(beyond.argmax())
                 number = int(numbers[at]) if isinstance(numbers, np.ndarray) else int(numbers) + at
                 found = f"{counts[at]} values from roll {firsts[at]}"
-                raise self._wrong(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
+                raise self._index_error(number, 4 + 2 * k, f"values within rolls 0..{ROLLS - 1}", found)
             code = counts.astype(np.intp) * 64 + firsts
             np.take(spans.reshape(-1, ROLLS), code, axis=0, out=mask[:, k], mode="clip")
             lengths += counts
@@ -358,15 +373,19 @@ class CompressedRows:
     def _check_range(self, begin: int, end: int, number: int) -> None:
         if end > len(self.values):
             found = f"start {begin:,} with {end - begin} values"
-            raise self._wrong(number, 0, f"values within the {len(self.values):,} stored", found)
+            raise self._index_error(number, 0, f"values within the {len(self.values):,} stored", found)
 
-    def _wrong(self, number: int, at: int, expected: str, found: str) -> CorruptError:
-        """The error of an index entry, `at` a byte of it."""
+    def _index_error(self, number: int, at: int, expected: str, found: str) -> CorruptError:
+        """Return the error for a wrong index entry; `at` is an offset within the entry."""
         return CorruptError(self.source.name, self.offset + number * self.entry + at, expected, found, number)
 
 
 def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16:
-    """Rows (n, 1 or 2, 32) of a damaged body; a row whose entry or values make no sense is left zero."""
+    """Decode the rows of a damaged body, (n, 1 or 2, 32) uint16; rows whose entry or values are invalid stay zero.
+
+    body : index and values. positions : number of entries. entry : bytes of an entry. gammon : whether there are two
+    distributions a position.
+    """
     padded = body[: positions * entry] + bytes(max(0, positions * entry - len(body)))
     index = np.frombuffer(padded, index_dtype(entry), positions)
     stored = body[positions * entry :]
@@ -385,7 +404,7 @@ def decode_damaged(body: bytes, positions: int, entry: int, gammon: bool) -> U16
 
 
 def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: bool) -> int | None:
-    """Bytes of a whole body, as its last index entry tells; None where the index is not complete."""
+    """Return the size in bytes of index and values, from the last index entry; None if the index is incomplete."""
     last = bytes(body[(positions - 1) * entry : positions * entry])
     if len(last) < entry:
         return None
@@ -394,10 +413,12 @@ def index_ends(body: bytes | memoryview, positions: int, entry: int, gammon: boo
 
 
 def spans_of(rows: U16, start: int, entry: int) -> tuple[Any, NDArray[np.bool_], int]:
-    """How distributions (m, 32 or 64) are stored whose values begin at `start`.
+    """Encode distributions (m, 32 or 64) as index entries and values without leading and trailing zeros.
 
-    Returns their index, the mask of the values to store, from first to last that is not zero, and where the values of
-    what follows begin.
+    start : index of the first value, in uint16 units from the end of the index. entry : bytes of an index entry.
+
+    Returns the index entries (m,), the mask (m, 32 or 64) of the values to store, and the start for the next block.
+    Raises CapabilityError for an all-zero distribution or more values than 32 bits can count.
     """
     stored = rows != 0
     bits = np.packbits(stored, axis=1, bitorder="little").view("<u4")
@@ -443,9 +464,9 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
 
     def guess(self, source: Source) -> list[dict[str, Any]]:
         every = (HeaderFacts("ND", points, 15) for points in range(1, 24))
-        return [{"points": facts.points, "chequers": 15} for facts in every if self.fits(source, facts)]
+        return [{"points": facts.points, "chequers": 15} for facts in every if self.matches(source, facts)]
 
-    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+    def matches(self, source: Source, facts: HeaderFacts) -> bool:
         return facts.size == source.size and source.bytes(0, 32) == FIRST_MOMENTS
 
     def host_facts(self, reading: Reading[NormalOneSided]) -> dict[str, Any]:
@@ -455,7 +476,7 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def home_of(self, table: NormalOneSided) -> bool:
+    def is_default_for(self, table: NormalOneSided) -> bool:
         return True
 
     def facts_of(self, table: NormalOneSided, options: Options) -> HeaderFacts:
@@ -463,8 +484,8 @@ class GnubgNormal(GnubgFormat[NormalOneSided]):
 
     # -- damaged files ----------------------------------------------------------------------------------
 
-    def every(self) -> Iterator[HeaderFacts]:
+    def canonical_headers(self) -> Iterator[HeaderFacts]:
         return (HeaderFacts("ND", points, 15, gammon=True) for points in range(1, 19))
 
-    def in_words(self, facts: HeaderFacts) -> str:
+    def title_of(self, facts: HeaderFacts) -> str:
         return f"{facts.points} points of normal distributions"

@@ -46,7 +46,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+    def matches(self, source: Source, facts: HeaderFacts) -> bool:
         same = facts.size == source.size
         return same and family.fits_two_sided(source.array("<u2", facts.shape, 0), facts.points)
 
@@ -80,7 +80,7 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
         dropped = table.cubeful and options.get("cubeful") is False
         return ["the cubeful equities are dropped"] if dropped else []
 
-    def home_of(self, table: TwoSided) -> bool:
+    def is_default_for(self, table: TwoSided) -> bool:
         return not table.exact
 
     def facts_of(self, table: TwoSided, options: Options) -> HeaderFacts:
@@ -96,11 +96,11 @@ class GnubgTwoSided(GnubgFormat[TwoSided]):
 
     # -- damaged files ----------------------------------------------------------------------------------
 
-    def every(self) -> Iterator[HeaderFacts]:
+    def canonical_headers(self) -> Iterator[HeaderFacts]:
         for cubeful, points, chequers in product((True, False), range(1, 25), range(1, 16)):
             yield HeaderFacts("TS", points, chequers, cubeful=cubeful)
 
-    def in_words(self, facts: HeaderFacts) -> str:
+    def title_of(self, facts: HeaderFacts) -> str:
         return f"{facts.points}x{facts.chequers}{'' if facts.cubeful else ' cubeless'}"
 
 
@@ -116,7 +116,7 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
 
     # -- reading ----------------------------------------------------------------------------------------
 
-    def fits(self, source: Source, facts: HeaderFacts) -> bool:
+    def matches(self, source: Source, facts: HeaderFacts) -> bool:
         if facts.size != source.size:
             return False
         rows = source.array("u1", (source.size // RECORD, RECORD), 0)
@@ -132,7 +132,7 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
             return f"gnubg-hyper holds 25 points and 1 to 3 chequers, not {table.points} and {table.chequers}"
         return None
 
-    def home_of(self, table: Hypergammon) -> bool:
+    def is_default_for(self, table: Hypergammon) -> bool:
         return True
 
     def facts_of(self, table: Hypergammon, options: Options) -> HeaderFacts:
@@ -149,8 +149,8 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
                 at = start + (rows.start * table.positions + int(k)) * RECORD + RECORD - 1
                 yield Fault(at, 1, "zero byte of a record", shown(b"\0"), shown(last[k].tobytes()))
 
-    def every(self) -> Iterator[HeaderFacts]:
+    def canonical_headers(self) -> Iterator[HeaderFacts]:
         return (HeaderFacts("H", HYPER_POINTS, chequers) for chequers in (1, 2, 3))
 
-    def in_words(self, facts: HeaderFacts) -> str:
+    def title_of(self, facts: HeaderFacts) -> str:
         return f"{facts.chequers} chequer{'s' * (facts.chequers > 1)}"

@@ -84,7 +84,7 @@ class JFile(base.Format[Kind]):
         head = file.header
         count = min(len(file), LISTED)
         forms = sorted({file.form(k).name for k in range(count)})
-        notes = file.problems() + self.beside(reading)
+        notes = file.problems() + self.extra_contents(reading)
         if len(file) > LISTED:
             notes.append(f"only the first {LISTED:,} of {len(file):,} components are described")
         contents = {
@@ -101,7 +101,7 @@ class JFile(base.Format[Kind]):
             "notes": notes,
         }
 
-    def beside(self, reading: base.Reading[Kind]) -> list[str]:
+    def extra_contents(self, reading: base.Reading[Kind]) -> list[str]:
         file = as_read(reading.table, Container)
         more = 0 if file is None else len(file) - OWN.get(reading.table.kind, len(file))
         if more <= 0:
@@ -129,7 +129,7 @@ class JFile(base.Format[Kind]):
     def losses(self, table: Kind, options: base.Options) -> list[str]:
         return [base.GAMMONS_DROPPED] if _dropped(table, options) else []
 
-    def home_of(self, table: Kind) -> bool:
+    def is_default_for(self, table: Kind) -> bool:
         return table.kind != OneSided.kind
 
     def emit(self, table: Kind, sink: base.Outlet, options: base.Options) -> None:

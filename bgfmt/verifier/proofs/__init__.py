@@ -176,7 +176,7 @@ class Proof(Generic[T]):
 
 def size_behind(db: Database) -> Likely | None:
     """The likely cause where a header says less than the file holds: what its size fits."""
-    fits = db.format.fitting(db.source) if db.rest or db.others else []
+    fits = db.format.tables_of_size(db.source) if db.rest or db.others else []
     return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
 
 

@@ -44,7 +44,7 @@ class FewestFile(Format):
         )
         return Reading(table, Extent(offset, 8 + n))
 
-    def home_of(self, table: Table) -> bool:
+    def is_default_for(self, table: Table) -> bool:
         return isinstance(table, Fewest)
 
     def emit(self, table: Table, sink: Any, options: Any) -> None:
