@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from bgfmt.tables.registry import Door, doors
+from bgfmt.tables.registry import Door, entry_points
 
 PREFIX = "analysis."  # of the entry points `bgfmt.names` that add names here
 
@@ -45,5 +45,5 @@ def __dir__() -> list[str]:
 
 
 def _extra_names() -> dict[str, Door]:
-    points = doors("bgfmt.names").items()
+    points = entry_points("bgfmt.names").items()
     return {name.removeprefix(PREFIX): point for name, point in points if name.startswith(PREFIX)}

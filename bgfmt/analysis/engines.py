@@ -25,7 +25,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import Play, legal_plays
 from bgfmt.game.state import GameState
 from bgfmt.tables import Table
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 
 
 class Engine(Protocol):
@@ -149,7 +149,7 @@ def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> 
 
 def names() -> list[str]:
     """Names of all engines."""
-    return sorted(doors("bgfmt.engines"))
+    return sorted(entry_points("bgfmt.engines"))
 
 
 def options_of(items: Iterable[str]) -> dict[str, str]:
@@ -169,7 +169,7 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
     does not have; EngineError where a guest raises another error.
     """
-    point = doors("bgfmt.engines").get(name)
+    point = entry_points("bgfmt.engines").get(name)
     if point is None:
         raise CapabilityError(f"no engine is called {name!r} (there are: {', '.join(names())})")
     try:

@@ -23,7 +23,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
 from bgfmt.cli.terminal import say, telling_of_compiling
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
-from bgfmt.tables.registry import Door, doors
+from bgfmt.tables.registry import EntryPoint, entry_points
 
 GROUP = "bgfmt.commands"
 
@@ -32,7 +32,7 @@ class Commands(click.Group):
     """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(doors(GROUP))
+        return sorted(entry_points(GROUP))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by section, with whole descriptions."""
@@ -47,7 +47,7 @@ class Commands(click.Group):
                     formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        door = doors(GROUP).get(cmd_name)
+        door = entry_points(GROUP).get(cmd_name)
         return None if door is None else _loaded(door)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -58,7 +58,7 @@ class Commands(click.Group):
             raise click.Abort from None
 
 
-def _loaded(entry: Door) -> click.Command:
+def _loaded(entry: EntryPoint) -> click.Command:
     """The command of an entry point; where it does not load, one that says why when it is called."""
     try:
         return entry.load()  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from bgfmt.files.stores import plan_stored
 from bgfmt.solver import registry
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import workers_for
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 
 __all__ = [
     "common_options",
@@ -76,12 +76,12 @@ class Solvers(click.Group):
     """Commands of the solvers with options of their own, of extras too; any other one takes its name and ``PxC``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *doors(COMMANDS), *doors(registry.GROUP)})
+        return sorted({*super().list_commands(ctx), *entry_points(COMMANDS), *entry_points(registry.GROUP)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in doors(COMMANDS):
-            command = doors(COMMANDS)[cmd_name].load()
+        if command is None and cmd_name in entry_points(COMMANDS):
+            command = entry_points(COMMANDS)[cmd_name].load()
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:

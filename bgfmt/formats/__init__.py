@@ -32,7 +32,7 @@ from bgfmt.formats.base import (
 from bgfmt.formats.signatures import Signature
 from bgfmt.storage import Source
 from bgfmt.tables import Table
-from bgfmt.tables.registry import Registry, doors
+from bgfmt.tables.registry import Registry, entry_points
 
 __all__ = [
     "Broken",
@@ -142,7 +142,7 @@ def _candidates(fits: Callable[[Signature], bool]) -> list[Format[Any]]:
 def signatures() -> dict[str, Signature]:
     """Return the signatures that packages list, by format name."""
     found: dict[str, Signature] = {}
-    for point in doors("bgfmt.signatures").values():
+    for point in entry_points("bgfmt.signatures").values():
         found |= point.load()
     return found
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self, TypeVar
 
 from bgfmt.tables import Table
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 
 Fact = str | int | bool
 T = TypeVar("T")
@@ -22,7 +22,7 @@ MORE_RECIPES = ("gnubg-2001",)
 
 def known_recipes() -> tuple[str, ...]:
     """Return the names of recipes that a file may state; any other name is an error of the file."""
-    return (*MORE_RECIPES, *doors("bgfmt.recipes"))
+    return (*MORE_RECIPES, *entry_points("bgfmt.recipes"))
 
 
 class Record:

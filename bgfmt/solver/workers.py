@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from bgfmt.errors import CapabilityError
 from bgfmt.solver.machine import thread_count
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 
 K = TypeVar("K")
 R = TypeVar("R")
@@ -133,7 +133,7 @@ def device_named(name: str) -> Any:
 
 
 def _brought(group: str, name: str, refusal: str) -> Any:
-    door = doors(group).get(name)
+    door = entry_points(group).get(name)
     if door is None:
         raise CapabilityError(refusal)
     return door.load()

@@ -1,10 +1,11 @@
-"""What every table is: stored numbers, exactly as a file holds them, and what they mean.
+"""The base classes of tables: the stored numbers exactly as a file holds them, and what they mean.
 
-A table keeps a file's own integers or floats. Its kind, one module of this package, reads them as chances and
-equities in the float width and the order of sums of its host program, so that they print as gnubg's `bearoffdump`
-prints them; exact float64 numbers stand as they are. A kind declares its columns, its numbering, its look-up, what
-theory says of its entries, its corners and coarser kinds, and what proving it costs. Everything that walks tables
-(`dump`, `diff`, `lookup`, `info`, the checks of `verify`) is a loop over what is declared here, for guests as well.
+A table keeps a file's own integers or floats. Its kind, one module of this package, converts them to
+probabilities and equities in the float width and the order of summation of its host program, so that they print
+as gnubg's `bearoffdump` prints them; exact float64 numbers are returned unchanged. A kind declares its columns,
+its numbering, its look-up, the rules its entries must obey, its corners and coarser kinds, and the cost of
+proving it. Everything that walks tables (`dump`, `diff`, `lookup`, `info`, the checks of `verify`) is a loop
+over these declarations, for kinds of plugins too.
 """
 
 from __future__ import annotations
@@ -24,50 +25,50 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
-NOTEBOOK_ROWS = 5  # entries that a notebook shows
+NOTEBOOK_ROWS = 5  # entries shown in a notebook
 
-MAX_LISTED_NAMES = 12  # that a message lists
+MAX_LISTED_NAMES = 12  # column names in a message
 BLOCK_BYTES = 8 << 20
-CHUNK = 1 << 15  # positions handled together, so that what is in hand stays in the processor's cache
+CHUNK = 1 << 15  # positions processed together, so that they stay in the CPU cache
 R = TypeVar("R")
 K = TypeVar("K", bound="Table")
 
 KINDS: Registry[type[Table]] = Registry("bgfmt.kinds")
-"""Every kind of table there is, by name."""
+"""The kinds of tables, by name."""
 
 
 class Listing(Protocol):
-    """Entries that are no positions, decoded when they are asked for."""
+    """Entries of a table that are not positions, decoded on demand."""
 
     def __len__(self) -> int: ...
     def describe(self, k: int) -> str:
-        """Entry k in a line."""
+        """Describe entry k in one line of text."""
 
     def as_json(self, k: int) -> dict[str, Any]:
-        """Entry k as plain values."""
+        """Return entry k as plain values that JSON can hold."""
 
 
 class Answer(Protocol):
-    """What a table says of one entry."""
+    """The result of looking up one entry."""
 
     @property
     def number(self) -> int:
         """The position number of the entry."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, chances as fractions."""
+        """Return all fields as plain values, probabilities as fractions of 1."""
 
     def describe(self, who: str = "") -> str:
-        """All of it as text, with the decimals that gnubg's bearoffdump prints."""
+        """Return all fields as text, with the decimals that gnubg's bearoffdump prints; `who` names the side."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One number that a table gives of an entry.
+    """A number that a table gives for each entry.
 
-    name : as CSV has it. unit : "chance", "equity", "rolls" or "pips". text : its place in a line of text, as
-    printf writes it, label included; empty where text leaves it out. percent : text shows per cent. whole : always
-    an integer. group, key : the list (key "") or object it belongs to in JSON.
+    name : as in CSV. unit : "chance" (a probability), "equity", "rolls" or "pips". text : its printf format in
+    a line of text, label included; empty if text omits it. percent : text shows per cent. whole : always an
+    integer. group, key : the list (key "") or object that contains it in JSON.
     """
 
     name: str
@@ -80,9 +81,10 @@ class Column:
 
 
 class Breach(NamedTuple):
-    """A rule of theory that some entries of a block break.
+    """Rows of a block that break a rule of theory.
 
-    rule : its name. bad : bool, one for each row of the block. what : what is wrong with such a row, in words.
+    rule : its name. bad : bool, one for each row of the block. what : text that says what is wrong with such a
+    row.
     """
 
     rule: str
@@ -91,7 +93,7 @@ class Breach(NamedTuple):
 
 
 class ArrayRule(NamedTuple):
-    """An array that a kind of table has: its name, the shapes (None: any length) and dtypes it may have."""
+    """An array that a kind of table has: its name, and the shapes (None: any length) and dtypes allowed."""
 
     name: str
     shapes: tuple[tuple[int | None, ...], ...]
@@ -100,9 +102,11 @@ class ArrayRule(NamedTuple):
 
 
 class Coarser(NamedTuple):
-    """A kind that a table can be made into: the class, how, and what is lost by it, in words ("" nothing).
+    """A kind that a table can be converted to.
 
-    spared : whether this very table loses nothing by it, which takes a pass over it; None where it always does.
+    kind : the class. make : makes the table. lost : text that says what the conversion loses, "" for nothing.
+    spared : checks, with a pass over the data, whether this table loses nothing in fact; None if the conversion
+    never loses anything more or less than `lost` says.
     """
 
     kind: type[Table]
@@ -111,12 +115,12 @@ class Coarser(NamedTuple):
     spared: Callable[[], bool] | None = None
 
     def losses(self) -> list[str]:
-        """What is lost of this very table, a line each."""
+        """Return what this conversion loses, as a list of at most one line."""
         return [self.lost] if self.lost and not (self.spared and self.spared()) else []
 
 
 def no_column(kind: str, column: str, offered: list[str]) -> str:
-    """That a table has no such column, with all it has or, of many, those whose names come nearest."""
+    """Format the message for a column that a table lacks, with all its columns or, of many, the closest names."""
     from difflib import get_close_matches
 
     has = f": {', '.join(offered)}"
@@ -128,18 +132,18 @@ def no_column(kind: str, column: str, offered: list[str]) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table:
-    """What all tables share.
+    """The base class of all tables.
 
-    points, chequers : the sides it covers, up to `chequers` on points 1 to `points`. provenance : where the
-    numbers come from, in words. recipe : how they were made, by name, where that is known. carried : what a file
-    said beyond its numbers, typed by the format that read it, so that a copy can repeat it. release : lets mapped
-    pages go.
+    points, chequers : the sides covered, up to `chequers` chequers on points 1 to `points`. provenance : text
+    that says where the numbers come from. recipe : name of the algorithm that made them, if known. carried :
+    what the file held beside the numbers, as objects of the format that read it, so that a copy can repeat it.
+    release : frees mapped pages.
     """
 
     kind: ClassVar[str] = ""
-    #: how many sides an entry is about: 1, or 2 with the side on roll first
+    #: sides that an entry describes: 1, or 2 with the side on roll first
     sides: ClassVar[int] = 1
-    #: what differences of its numbers are measured in, once they are read as numbers
+    #: the unit of differences between its numbers, as `read` returns them
     unit: ClassVar[str] = ""
     points: int
     chequers: int
@@ -150,7 +154,7 @@ class Table:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "__repr__" not in cls.__dict__:  # or each dataclass would print its arrays
+        if "__repr__" not in cls.__dict__:  # the dataclass's own would print the arrays
             cls.__repr__ = Table.__repr__  # type: ignore[method-assign]
         if cls.__dict__.get("kind"):
             KINDS.enter(cls.kind, cls)
@@ -169,32 +173,34 @@ class Table:
         return f"<p>{about}</p>" + html_table(rows, ["", *(one.name for one in self.columns)] if rows else [])
 
     def to_pandas(self) -> Any:
-        """The stored numbers as a pandas DataFrame, a row an entry; needs pyarrow and pandas."""
+        """Return the stored numbers as a pandas DataFrame, one row per entry; needs pyarrow and pandas."""
         from bgfmt.tables.flat import arrow
 
         return arrow(self).to_pandas()
 
     def to_polars(self) -> Any:
-        """The stored numbers as a polars DataFrame, a row an entry; needs pyarrow and polars."""
+        """Return the stored numbers as a polars DataFrame, one row per entry; needs pyarrow and polars."""
         from bgfmt.tables.flat import arrow
 
         polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
         return polars.from_arrow(arrow(self))
 
-    # -- what it holds -----------------------------------------------------------------------------------
+    # -- contents ---------------------------------------------------------------------------------------
 
     @classmethod
     @abstractmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        """The arrays of a table of that size; each is a field of the class, by the same name."""
+        """Return the arrays that a table of this size needs; each is a field of the class of the same name."""
 
     def arrays(self) -> dict[str, Rows]:
-        """The arrays by name, one row a position of the side on roll; optional ones that are missing left out."""
+        """Return the arrays by name, one row per position of the side on roll; missing optional arrays are
+        omitted.
+        """
         found = {rule.name: getattr(self, rule.name) for rule in self.rules(self.points, self.chequers)}
         return {name: rows for name, rows in found.items() if rows is not None}
 
     def check(self) -> str | None:
-        """Why the arrays do not fit the kind and the size, or None when they do."""
+        """Check the shapes and dtypes of the arrays. Return the problem as text, or None if there is none."""
         for rule in self.rules(self.points, self.chequers):
             rows = getattr(self, rule.name)
             if rows is None and rule.optional:
@@ -219,37 +225,40 @@ class Table:
 
     @property
     def exact(self) -> bool:
-        """Whether the numbers are float64 kept unrounded rather than a file's integers."""
+        """Whether the numbers are unrounded float64 rather than a file's integers."""
         return all(rows.dtype == np.float64 for rows in self.arrays().values())
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the stored numbers."""
+        """Size of the stored numbers in bytes."""
         return sum(prod(rows.shape) * np.dtype(rows.dtype).itemsize for rows in self.arrays().values())
 
     @property
     def listing(self) -> Listing | None:
-        """What it holds where that is no positions: entries that can only be listed."""
+        """The entries of a table that has no positions, else None."""
         return None
 
     def metadata(self) -> dict[str, str | int | bool]:
-        """What the kind says of itself beside its numbers, as flat facts that any format can carry."""
+        """Return the fields of this kind other than arrays and size, as flat values that any format can store."""
         return {}
 
     @classmethod
     def parse_metadata(cls, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that such facts give; ValueError, KeyError or TypeError where they make no sense."""
+        """Parse what `metadata` returned into keyword arguments of the class; a base class has none.
+
+        Raises ValueError, KeyError or TypeError if they are invalid.
+        """
         return {}
 
     def facts(self) -> dict[str, Any]:
-        """What `info` says of the table beyond its kind and size."""
+        """Return what `bgfmt info` shows of the table beside its kind and size."""
         return {}
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[tuple[slice, dict[str, Array]]]:
-        """Walk the table in blocks of about `size` bytes: (rows, arrays by name), in order of position number.
+        """Iterate over the table in blocks of about `size` bytes, in order of position number.
 
-        Pages of a mapped file are let go after each block, so memory stays bounded whatever the size. A block
-        is valid until the next one is asked for.
+        Yields (rows, arrays by name). Pages of a mapped file are freed after each block, so memory stays
+        bounded for any size. A block is valid until the next one is requested.
         """
         arrays = self.arrays()
         if not arrays:
@@ -263,31 +272,31 @@ class Table:
                 self.release()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The stored numbers as an Arrow stream, for whatever takes one; see `bgfmt.arrow`."""
+        """Return the stored numbers as an Arrow stream (the Arrow PyCapsule interface); see `bgfmt.arrow`."""
         from bgfmt.tables.flat import stream
 
         return stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
-        """What a file of that record's format said beyond the numbers, or None."""
+        """Return the object of this class in `carried`, or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
 
     # -- numbering: gnubg's position numbers, of two sides us * positions + them ----------------------------
 
     @abstractmethod
     def covers(self, asked: Side | Position) -> str | None:
-        """None when the table answers for this side or position, else why not."""
+        """Return None if the table holds this side or position, else the reason as text."""
 
     @abstractmethod
     def unrank(self, number: int) -> Side | Position:
-        """The side or position with this number; NotCoveredError when there is none."""
+        """Return the side or position with this position number; NotCoveredError if there is none."""
 
     def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Chequers on each point, (m, points), of the sides with these numbers."""
+        """Return the chequers on each point, int8 of shape (m, points), of the sides with these position numbers."""
         return board.unrank_array(numbers, self.points)
 
     def covers_side(self, side: Side) -> str | None:
-        """None when the table covers this side, else why not."""
+        """Return None if the table covers this side, else the reason as text."""
         if side.chequers > self.chequers:
             return f"{side} has {side.chequers} chequers, the table covers {self.chequers}"
         if side.bar:
@@ -297,7 +306,7 @@ class Table:
         return None
 
     def number(self, asked: Side | Position) -> int:
-        """Position number of an entry; NotCoveredError when it lies outside."""
+        """Return the position number of a side or position; NotCoveredError if the table does not hold it."""
         reason = self.covers(asked)
         if reason is not None:
             raise (NotCoveredError if isinstance(asked, Side) == (self.sides == 1) else PositionError)(reason)
@@ -306,17 +315,24 @@ class Table:
         return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def side_number(self, side: Side) -> int:
-        """Position number of a covered side."""
+        """Return the position number of a covered side."""
         return side.number(self.points)
 
     def side(self, number: int) -> Side:
-        """The side with this position number."""
+        """Return the side with this position number."""
         return Side.from_number(number, self.points)
 
     def numbers(self, sides: Any) -> NDArray[np.int64]:
-        """Position numbers of many sides: Side objects, counts of shape (N, points), or numbers of shape (N,).
+        """Return the position numbers of many sides.
 
-        Raises NotCoveredError naming the first row that lies outside the table.
+        Parameters
+        ----------
+        sides : a list of Side objects, an integer array of counts of shape (N, points), or position numbers
+        of shape (N,)
+
+        Raises
+        ------
+        NotCoveredError : names the first row that lies outside the table
         """
         if isinstance(sides, (list, tuple)) and (not sides or isinstance(sides[0], Side)):
             return np.array([self._number_of(side) for side in sides], np.int64)
@@ -364,15 +380,17 @@ class Table:
 
     @abstractmethod
     def lookup(self, asked: Side | Position) -> Answer:
-        """What the table says of a side or position; NotCoveredError when it lies outside."""
+        """Look up a side or position; NotCoveredError if the table does not hold it."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The numbers that `lookup_many` gives of an entry where no column is named."""
+        """Names of the numbers that `lookup_many` returns when no column is named."""
         return tuple(c.name for c in self.columns)
 
     def answers(self, column: str | None = None) -> list[str]:
-        """Names of the numbers that `lookup_many` gives of an entry; CapabilityError for a column that it has not."""
+        """Return the names of the numbers that `lookup_many` returns per entry; CapabilityError for an unknown
+        column.
+        """
         offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
         if column is not None and column not in offered:
             raise CapabilityError(no_column(self.kind, column, list(offered)))
@@ -380,14 +398,21 @@ class Table:
 
     @abstractmethod
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
-        """Position numbers, (N,) each, of many sides, or of those on roll and their opponents."""
+        """Return position numbers of many sides, one (N,) array, or of many pairs, two arrays: on roll, and
+        opponents.
+
+        us, them : as `numbers` takes them; `them` is None in a table of one side.
+        """
 
     def decode(self, stored: Array) -> Array:
-        """Stored records of the first array as the numbers of `names`."""
+        """Convert stored records of the first array to the numbers of `names`."""
         return stored
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
-        """The numbers of `names`, (N, len(names)), of entries by `entry_numbers`; (N,) where it is one name."""
+        """Read entries with these position numbers (the result of `entry_numbers`) and decode them.
+
+        Returns the numbers of `names`, of shape (N, len(names)), or (N,) for a single name.
+        """
         index = numbers if self.sides == 2 else numbers[0]
         with random_access(self._first):
             return self.decode(np.asarray(self._first[index]))
@@ -397,10 +422,10 @@ class Table:
         return next(iter(self.arrays().values()))
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> NDArray[Any]:
-        """What the table says of many sides, or of pairs of them, given as `numbers` takes them.
+        """Look up many sides, or pairs of sides, given as `numbers` takes them.
 
-        (N, len(names)) numbers in the order of `names`, float32 of stored integers and float64 of exact numbers; or
-        (N,) of one `column`, which is any of `columns`.
+        Returns (N, len(names)) numbers in the order of `names`, float32 if stored as integers, float64 if
+        exact; or (N,) of one `column`, which may be any of `columns`.
         """
         self.answers(column)
         numbers = self.entry_numbers(us, them)
@@ -410,7 +435,7 @@ class Table:
         return rows if column is None or rows.ndim == 1 else rows[:, self.names.index(column)]
 
     def _from_columns(self, numbers: tuple[NDArray[np.int64], ...], names: list[str]) -> NDArray[np.float64]:
-        """Some of `columns`, (N, len(names)) float64."""
+        """Return some of `columns`, float64 of shape (N, len(names))."""
         entries = numbers[0] if len(numbers) == 1 else numbers[0] * self.positions + numbers[1]
         places = [k for k, column in enumerate(self.columns) if column.name in names]
         if not len(entries):
@@ -423,59 +448,69 @@ class Table:
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """The numbers it gives of an entry, in order."""
+        """The numbers that the table gives of an entry, in order."""
 
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Those numbers, (m, len(columns)) float64, of entries in ascending order of position number."""
+        """Compute all `columns` of entries given by ascending position number: float64 of shape (m, len(columns))."""
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
-        """Those numbers, (m,) of each column, of all entries of a block of rows."""
+        """Yield each of `columns`, one (m,) array after the other, for all entries of a block of rows."""
         yield from np.ascontiguousarray(self.values(numbers).T)
 
     @property
     def few_values(self) -> bool:
-        """Whether each number of `columns` follows from one stored 16-bit number, so that 65,536 are possible."""
+        """Whether each of `columns` is a function of one stored 16-bit number, so that it has at most 65,536
+        values.
+        """
         return False
 
     @property
     def max_error(self) -> float | None:
-        """Greatest known distance of its numbers from the truth, None where it was never measured."""
+        """Maximum known error of its numbers, None if it was never measured."""
         return 1e-12 if self.exact else None
 
     def errors(self) -> dict[str, float]:
-        """Greatest known distance of its numbers from the truth, by name; empty where none was measured."""
+        """Return the maximum known error of each number, by name; empty if none was measured."""
         return {} if self.max_error is None else dict.fromkeys((c.name for c in self.columns), self.max_error)
 
     def unpack(self, name: str, rows: Array) -> Array:
-        """Rows of an array as numbers that compare: one number a column, integers where the file has integers."""
+        """Convert rows of the array `name` to numbers that can be compared, integers if the file has integers.
+
+        Identity by default; kinds that pack several integers into bytes unpack them.
+        """
         return rows
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        """Those numbers on the table's own scale, in float64, to compare with numbers stored otherwise."""
+        """Convert numbers of array `name` (as `unpack` returns them) to the table's own scale, in float64.
+
+        Used to compare with numbers that are stored in another way.
+        """
         return np.asarray(stored, np.float64)
 
-    # -- what theory says --------------------------------------------------------------------------------
+    # -- rules of theory --------------------------------------------------------------------------------
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Rules that hold whatever the rounding: sums, bounds, order. `block` begins at row `start`."""
+        """Yield the rules (sums, bounds, order) that rows of a block break whatever the rounding; it begins at row
+        `start`.
+        """
         yield from ()
 
     @property
     def cost(self) -> float:
-        """About how many seconds of one core it takes to check that each entry follows from the others."""
+        """Estimated CPU seconds to check that each entry follows from the others."""
         return 3 + self.entries * 1e-6
 
-    # -- other tables made of it -------------------------------------------------------------------------
+    # -- derived tables --------------------------------------------------------------------------------
 
     def cut(self, points: int | None = None, chequers: int | None = None) -> Self:
-        """The corner of `points` x `chequers`, made row by row; CapabilityError when the table is smaller."""
+        """Return the sub-table of `points` x `chequers`, made row by row; CapabilityError if the table is smaller."""
         p = points or self.points
         c = chequers or self.chequers
         return self if (p, c) == (self.points, self.chequers) else self._corner(p, c)
 
     def _corner(self, p: int, c: int) -> Self:
-        """The corner of another size."""
+        """Return the sub-table of another size."""
         if p < 1 or c < 1 or p > self.points or c > self.chequers:
             own = f"{self.points}x{self.chequers}"
             raise CapabilityError(f"a {own} table has no {p}x{c} corner; solve one of that size instead")
@@ -486,22 +521,22 @@ class Table:
         return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def coarser(self) -> tuple[Coarser, ...]:
-        """The kinds it can be made into, each with what is lost."""
+        """Return the kinds that the table can be converted to, each with what is lost."""
         return ()
 
     def as_kind(self, kind: type[K], **fields: Any) -> K:
-        """A table of the same size and source, of another kind."""
+        """Return a table of another kind with the same size and source; `fields` are its arrays."""
         common = ("points", "chequers", "provenance", "release")
         return kind(**{name: getattr(self, name) for name in common}, **fields)
 
     def rearranged(self) -> dict[str, Any]:
-        """`carried`: of what a file said beyond the numbers, the part that stays true when they are rearranged."""
+        """Return the field `carried` without what is no longer true once the numbers are rearranged."""
         records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
         return {"carried": tuple(record for record in records if record is not None)}
 
 
 class OfOneSide(Table):
-    """Tables whose entries are about one side."""
+    """Base class of tables whose entries describe one side."""
 
     sides = 1
 
@@ -524,7 +559,7 @@ class OfOneSide(Table):
 
 
 class OfBothSides(Table):
-    """Tables whose entries are about two sides, the one on roll first."""
+    """Base class of tables whose entries describe a pair of sides, the one on roll first."""
 
     sides = 2
 
@@ -547,7 +582,9 @@ class OfBothSides(Table):
         return ours, theirs
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
-        """Records of entries in ascending order, row by row, so that rows made on demand serve as well."""
+        """Return the records of entries given by ascending position number, read row by row if rows are made on
+        demand.
+        """
         n = self.positions
         first = int(numbers[0])
         last = int(numbers[-1])
@@ -566,7 +603,7 @@ class OfBothSides(Table):
 
 
 class OfRaces(OfBothSides):
-    """Tables of two sides that have passed each other."""
+    """Base class of tables of pairs of sides without contact."""
 
     def covers(self, asked: Side | Position) -> str | None:
         reason = super().covers(asked)
@@ -576,7 +613,7 @@ class OfRaces(OfBothSides):
 
 
 def of_kind(tables: Iterable[Table], kind: type[K]) -> list[K]:
-    """Those of the tables that are of one kind, in order."""
+    """Return the tables that are of one kind, in order."""
     return [table for table in tables if isinstance(table, kind)]
 
 
@@ -589,7 +626,7 @@ def _shape(shape: tuple[int | None, ...]) -> str:
 
 
 def same_numbers(a: Table, b: Table) -> bool:
-    """Whether two tables are of one kind and size and hold equal stored numbers."""
+    """Return whether two tables have the same kind, size and stored numbers."""
     if type(a) is not type(b) or (a.points, a.chequers) != (b.points, b.chequers):
         return False
     if a.arrays().keys() != b.arrays().keys():

@@ -1,8 +1,8 @@
-"""How wrong stored numbers can be, and from when on float64 tells two numbers apart.
+"""Error bounds of stored numbers, and the margin below which float64 cannot tell two numbers apart.
 
-Measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a table inside a
-measured one is its corner and errs no more. Beyond what was measured the bounds grow by chequers and points, from a
-line that lies a twentieth or more above everything that was measured.
+Measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a table
+inside a measured one is its corner and its errors are no larger. For larger tables the bounds grow with
+chequers and points, by a linear formula at least 5 % above everything measured.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Four = tuple[float, float, float, float]
-#: per chequer and per point, of a table that no measured one contains
+#: per chequer and per point, for a table that no measured one contains
 STORED = (2.5e-5, 4.5e-6)
 FLOAT64 = (5.5e-15, 1.7e-15)
-#: of the integers of tables that count gammons, whose roundings even out
+#: of the integers of tables that count gammons; their rounding errors average out
 GAMMONS = 2.0e-4
 #: at no points, and per point
 MEAN = (6.5e-5, 3.4e-5)
@@ -24,11 +24,11 @@ NORMAL_MEAN = (2.0e-6, 5.0e-7)
 
 
 class Measured(NamedTuple):
-    """A two-sided table that was measured.
+    """Measured errors of a two-sided table.
 
-    stored : greatest errors of recipe gnubg's integers, as equities: cubeless, owned, centered, opponent. float64 :
-    greatest error that its own arithmetic can have left in recipe exact. margins : the smallest margins of the cube
-    decisions that are no ties.
+    stored : maximum errors of recipe gnubg's integers, as equities: cubeless, owned, centered, opponent.
+    float64 : maximum error that its own arithmetic can have left in recipe exact. margins : the smallest
+    margins of cube decisions that are not ties.
     """
 
     points: int
@@ -40,7 +40,7 @@ class Measured(NamedTuple):
 
 @cache
 def measured_tables() -> tuple[Measured, ...]:
-    """The two-sided tables that were measured."""
+    """Load the measured two-sided tables."""
     return tuple(
         Measured(e["points"], e["chequers"], tuple(e["stored"]), e["float64"], e["margins"])
         for e in _data()["two_sided"]
@@ -49,7 +49,7 @@ def measured_tables() -> tuple[Measured, ...]:
 
 @cache
 def stored_error(points: int, chequers: int) -> Four:
-    """Greatest error of the four equities of a two-sided table of integers, recipe gnubg.
+    """Return the maximum error of the four equities of a two-sided table of integers, recipe gnubg.
 
     >>> stored_error(6, 6)
     (0.000113, 0.0001061, 0.0001282, 0.0001249)
@@ -64,14 +64,17 @@ def stored_error(points: int, chequers: int) -> Four:
 
 @cache
 def float64_error(points: int, chequers: int) -> float:
-    """Greatest error of an equity of recipe exact, from the rounding of float64 alone."""
+    """Return the maximum error of an equity of recipe exact, caused by the rounding of float64 alone."""
     inside = [m.float64 for m in measured_tables() if points <= m.points and chequers <= m.chequers]
     return min(inside, default=FLOAT64[0] * chequers + FLOAT64[1] * points)
 
 
 @cache
 def mean_error(points: int, *, normal: bool = False) -> float:
-    """Greatest error of the mean rolls of a one-sided table of up to 15 chequers; of a `normal` one, recipe gnubg."""
+    """Return the maximum error of the mean rolls of a one-sided table of up to 15 chequers.
+
+    normal : of a table of means and deviations (`makebearoff -n`), recipe gnubg.
+    """
     name = "normal" if normal else "mean"
     inside = [entry[name] for entry in _data()["one_sided"] if points <= entry["points"]]
     first, more = NORMAL_MEAN if normal else MEAN
@@ -79,11 +82,12 @@ def mean_error(points: int, *, normal: bool = False) -> float:
 
 
 def sign(margin: float, error: float) -> int:
-    """1 or -1 where a margin is certainly positive or negative, 0 where its error leaves that open.
+    """Return 1 or -1 if a margin is certainly positive or negative, 0 if its error leaves that open.
 
-    With equities of recipe exact, wrong by e = `float64_error` at most, the margin of a take, 1 - 2 * opponent, is
-    wrong by 2 e, that of a double, min(1, 2 * opponent) - centered, by 3 e. The smallest margins that are no ties lie
-    far above (`Measured.margins`). What is left open is a tie only where fractions prove it.
+    With equities of recipe exact, whose error is at most e = `float64_error`, the margin of a take, 1 - 2 *
+    opponent, has an error of at most 2 e, and that of a double, min(1, 2 * opponent) - centered, of 3 e. The
+    smallest margins that are not ties are far larger (`Measured.margins`). What remains open is a tie only if
+    exact fractions prove it.
     """
     return (margin > error) - (margin < -error)
 

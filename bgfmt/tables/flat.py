@@ -1,8 +1,9 @@
-"""A table as rows of plain columns, one row an entry: what spreadsheets, data frames and query languages take.
+"""A table as rows of plain columns, one row per entry, for spreadsheets, data frames and query languages.
 
-Columns, in order: `position_number`; `position_id`, gnubg's (of one side alone with an opponent who has no chequers);
-chequers on each point, `us_1`, ... and `them_1`, ... or, of one side, `point_1`, ...; every number as the file stores
-it, `stored_...`; and the numbers that they mean, by the names that `bgfmt lookup --json` uses.
+Columns, in order: `position_number`; `position_id`, gnubg's (of one side alone with an opponent who has no
+chequers); chequers on each point, `us_1`, ... and `them_1`, ... or, of one side, `point_1`, ...; every number
+as the file stores it, `stored_...`; and the numbers that they mean, by the names that `bgfmt lookup --json`
+uses.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ ID_LENGTH = 14
 
 
 class Flat(NamedTuple):
-    """A column: its name, what it holds ("number", "id", "count", "stored" or "value") and its dtype.
+    """A column: its name, its role ("number", "id", "count", "stored" or "value") and its dtype.
 
-    of : the array of a stored number; "us" or "them" of a count. place : of a count the point, from 0; of a stored
-    number its item in the array; of a value its place among the table's columns.
+    of : the array of a stored number; "us" or "them" for a count. place : for a count the point, from 0; for a
+    stored number its index in the record; for a value its index among the table's columns.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Flat(NamedTuple):
 
 
 def columns(table: Table) -> list[Flat]:
-    """The columns of a table."""
+    """Return the columns of a table."""
     number = Flat("position_number", "number", np.dtype("i8"))
     out = [number, Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}"))]
     sides = {"us": "point"} if table.sides == 1 else {"us": "us", "them": "them"}
@@ -53,7 +54,7 @@ def columns(table: Table) -> list[Flat]:
 
 
 def stored_names(table: Table, name: str, width: int) -> list[str]:
-    """Names of the stored numbers of an array: those of the table's columns where there is one for each."""
+    """Return the names of an array's stored numbers: those of the table's columns if there is one for each."""
     shown = [c.name for c in table.columns if c.unit in ("equity", "chance") and c.name != "win"]
     if len(table.arrays()) == 1 and len(shown) == width:
         return [f"stored_{text}" for text in shown]
@@ -61,7 +62,7 @@ def stored_names(table: Table, name: str, width: int) -> list[str]:
 
 
 class Piece:
-    """Some rows of a table, all entries of each, as columns. Everything is made when it is asked for."""
+    """Some rows of a table, with all their entries, as columns; computed on demand."""
 
     def __init__(self, table: Table, rows: slice, block: dict[str, Array], them: NDArray[np.int8]) -> None:
         self.table = table
@@ -83,7 +84,9 @@ class Piece:
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def arrays(self, columns: list[Flat]) -> Iterator[Array]:
-        """Some of the columns in order, (size,) each in its own dtype; Position IDs as (size, 14) uint8 letters."""
+        """Yield some of the columns in order, (size,) each in its own dtype; Position IDs as (size, 14) uint8
+        letters.
+        """
         values = enumerate(self.table.flat_values(self.numbers, self.block))
         for column in columns:
             if column.role == "number":
@@ -111,14 +114,14 @@ class Piece:
         return letters
 
     def lists(self, columns: list[Flat]) -> Iterator[list[Any]]:
-        """The columns as lists of Python's own numbers and texts."""
+        """Yield the columns as lists of Python numbers and strings."""
         for column, array in zip(columns, self.arrays(columns), strict=True):
             text = column.role == "id"
             yield (array.view(column.dtype).reshape(-1).astype(str) if text else array).tolist()
 
 
 def pieces(table: Table, entries: int) -> Iterator[Piece]:
-    """The table in whole rows of about `entries` entries; pages of a mapped file are let go after each piece."""
+    """Iterate over the table in whole rows of about `entries` entries; mapped pages are freed after each piece."""
     n = table.positions
     arrays = table.arrays()
     them = table.counts(np.arange(n)) if table.sides == 2 else np.zeros((1, 1), np.int8)
@@ -134,22 +137,22 @@ def pieces(table: Table, entries: int) -> Iterator[Piece]:
 
 
 def pyarrow() -> Any:
-    """The module; MissingExtraError where it is not installed."""
+    """Import pyarrow; MissingExtraError if it is not installed."""
     return extra("pyarrow", "Arrow needs pyarrow, which is not installed", install_hint("parquet"))
 
 
 def import_parquet() -> tuple[Any, Any]:
-    """Return pyarrow's module of Parquet files, and pyarrow; MissingExtraError where it is not installed."""
+    """Return pyarrow's module for Parquet files, and pyarrow; MissingExtraError if it is not installed."""
     how = "Parquet files need pyarrow, which is not installed", install_hint("parquet")
     return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
 
 
 def arrow(table: Table) -> Any:
-    """A table as a `pyarrow.Table`: the stored numbers, entries in order of position number.
+    """Convert a table to a `pyarrow.Table`: the stored numbers, entries in order of position number.
 
-    One column for each array, of its name: of lists of equal length (a roll each, an equity each, a byte each), or
-    of plain numbers where an entry has one. An array that is an ndarray in one piece, as of a mapped file, is not
-    copied: the column lies in the file's own pages and keeps them. Rows made on demand are made, a batch each 8 MB.
+    There is one column per array, of the same name: lists of equal length (one item per roll, equity or byte),
+    or plain numbers if an entry has one. A contiguous ndarray, as of a mapped file, is not copied: the column
+    refers to the file's pages and keeps them mapped. Rows made on demand are computed, 8 MB per batch.
 
     Raises MissingExtraError without pyarrow; CapabilityError for a table without arrays.
     """
@@ -158,12 +161,12 @@ def arrow(table: Table) -> Any:
 
 
 def stream(table: Table) -> Any:
-    """The same as a `pyarrow.RecordBatchReader`, which makes rows on demand batch by batch."""
+    """Return the same columns as a `pyarrow.RecordBatchReader`, which computes rows batch by batch."""
     return pyarrow().RecordBatchReader.from_batches(schema(table), batches(table))
 
 
 def schema(table: Table) -> Any:
-    """The names and types of its columns."""
+    """Return the pyarrow schema of a table: its columns' names and types, kind and size as metadata."""
     pa = pyarrow()
     if not table.arrays():
         raise CapabilityError(f"a {table.kind} table has no arrays")
@@ -174,7 +177,7 @@ def schema(table: Table) -> Any:
 
 
 def batches(table: Table) -> Any:
-    """Record batches of a table: one where nothing has to be made, else one each block."""
+    """Yield record batches of a table: a single one if nothing has to be computed, else one per block."""
     pa = pyarrow()
     names = schema(table)
     arrays = table.arrays()
@@ -192,7 +195,7 @@ def _type(rows: Rows, sides: int) -> Any:
 
 
 def _column(rows: Array, sides: int) -> Any:
-    """An array's numbers as they lie, a list for each entry."""
+    """Return an array's numbers without copying as a pyarrow array, a list per entry."""
     pa = pyarrow()
     native = rows.astype(rows.dtype.newbyteorder("="), copy=False)
     values = pa.array(native.reshape(-1))

@@ -1,4 +1,4 @@
-"""Hypergammon records: outcomes and money equities of a game of one to three chequers a side."""
+"""Hypergammon records: outcome probabilities and money equities of a game of one to three chequers a side."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ SLACK = 1e-9
 
 
 def hyper_numbers(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The nine 24-bit numbers, (..., 9) uint32, of (..., 28) hypergammon records."""
+    """Return the nine 24-bit integers, unpacked to (..., 9) uint32, of (..., 28) hypergammon records."""
     fields = np.asarray(records)[..., :27].reshape(*records.shape[:-1], 9, 3).astype(np.uint32)
     return np.asarray(fields[..., 0] | fields[..., 1] << 8 | fields[..., 2] << 16)
 
 
 def hyper_values(records: NDArray[np.uint8]) -> tuple[Array, Array]:
-    """Outcomes (..., 5) and equities (..., 4), float32, of (..., 28) hypergammon records."""
+    """Decode (..., 28) hypergammon records into outcome probabilities (..., 5) and equities (..., 4), float32."""
     parts = hyper_numbers(records).astype(np.float32) * np.uint32(0x33800001).view(np.float32)
     return parts[..., :5], (parts[..., 5:] - np.float32(0.5)) * np.float32(6)
 
 
 @dataclass(frozen=True)
 class HyperOutcome:
-    """What a hypergammon table says: outcomes (chances) and money equities of the side on roll."""
+    """The entry of a hypergammon table: outcome probabilities and money equities of the side on roll."""
 
     position: Position
     number: int
@@ -47,12 +47,12 @@ class HyperOutcome:
     equities: dict[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome as plain values, under the names of `bgfmt lookup --json`."""
+        """Return the outcome as plain values, under the names of `bgfmt lookup --json`."""
         here = {"position": str(self.position), "position_number": self.number}
         return here | {"outcomes": self.outcomes, "equities": self.equities}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name.replace('_', ' '):<30}: {value:7.4f}" for name, value in self.outcomes.items()]
         for name, value in self.equities.items():
@@ -62,7 +62,9 @@ class HyperOutcome:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HyperSides(OfBothSides):
-    """What hypergammon tables share: up to three chequers a side on 24 points and the bar, in contact or not."""
+    """Base class of hypergammon tables: up to three chequers a side on 24 points and the bar, with or without
+    contact.
+    """
 
     money: ClassVar[tuple[str, ...]]  # names of the equities, in order, behind the five chances
     printed: ClassVar[tuple[str, str]]  # chances and equities
@@ -139,10 +141,11 @@ class Hypergammon(HyperSides):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExactHypergammon(HyperSides):
-    """What recipe ``exact`` makes: (n, n, 10) float64, indexed [us, them]: five chances, then money equities.
+    """Unrounded hypergammon numbers (recipe ``exact``): (n, n, 10) float64, indexed [us, them].
 
-    win, win gammon, win backgammon, lose gammon, lose backgammon; equities cubeless, owned, centered, centered with
-    Jacoby, opponent. Illegal pairs (both sides on one point) hold zeros.
+    Five probabilities: win, win gammon, win backgammon, lose gammon, lose backgammon; then money equities:
+    cubeless, owned, centered, centered with Jacoby, opponent. Illegal pairs (both sides on one point) hold
+    zeros.
     """
 
     kind: ClassVar[str] = "hypergammon-exact"
@@ -170,7 +173,7 @@ class ExactHypergammon(HyperSides):
         return (Coarser(Hypergammon, self.rounded, lost),)
 
     def rounded(self) -> Hypergammon:
-        """The numbers as gnubg's files hold them, rounded to 24 bits."""
+        """Convert to the kind of gnubg's files, with numbers rounded to 24 bits."""
         shape = self.positions, self.positions, RECORD
         records = LazyRows(shape, "u1", lambda a, b: _records(np.asarray(self.float64[a:b])))
         return Hypergammon(points=self.points, chequers=self.chequers, records=records, **self.rearranged())

@@ -1,9 +1,10 @@
-"""The table of a match score: the chances of all pairs of sides, for every cube state somebody may still double in.
+"""The table of a match score: win probabilities of all pairs of sides, for every cube state in which someone may
+double.
 
-The two players are a and b; a needs `away[0]` points, b needs `away[1]`. A record holds numbers of the side on roll,
-v = 2 * MWC - 1 (its chance to win the match less its chance to lose it), so that turning one round is exact. With
-fewer than fifteen chequers the first column is cubeless (the same of the game), and gives every state in which
-nobody may double any more.
+The two players are a and b; a needs `away[0]` points, b needs `away[1]`. A record holds numbers of the side on
+roll, v = 2 * MWC - 1 (its probability of winning the match less that of losing it), so that negating one for
+the opponent is exact. With fewer than fifteen chequers the first column is cubeless (the same number for the
+game), and gives every state in which nobody may double any more.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ FACTS = ("away", "player", "met", "met_digest", "alike", "gammons", "results")
 
 
 class State(NamedTuple):
-    """What a column is about: who is on roll (0 a, 1 b), and the cube; None for the game without one."""
+    """The state of a column: who is on roll (0 a, 1 b), and the cube; None for the game without one."""
 
     roller: int
     cube: Cube | None
 
 
 class Results(NamedTuple):
-    """Match winning chance of player a after winning, and after losing, a number of points."""
+    """Match win probability of player a after winning, and after losing, a number of points."""
 
     win: float
     lose: float
@@ -47,12 +48,12 @@ class Results(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreFacts(CubeRules):
-    """The score a table is about, and all it needs of a match equity table.
+    """The score of a table, and all it needs of a match equity table.
 
-    away : points a and b need. player : which player of the match equity table, 0 or 1, a is. met, digest : its name
-    and the SHA-256 of its values. results : by points won, what it gives. alike : the players' chances are equal at
-    equal scores, so that columns with a on roll serve for both. gammons : a side may have fifteen chequers on the
-    board; then every state has columns and none is cubeless.
+    away : points a and b need. player : which player of the match equity table, 0 or 1, a is. met, digest : its
+    name and the SHA-256 of its values. results : its values by points won. alike : the players' probabilities
+    are equal at equal scores, so that columns with a on roll serve for both. gammons : a side may have fifteen
+    chequers on the board; then every state has columns and none is cubeless.
     """
 
     away: tuple[int, int]
@@ -65,14 +66,14 @@ class ScoreFacts(CubeRules):
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """What each column is about, in order."""
+        """The state of each column, in order."""
         kept = [cube for cube in self.cubes if self.gammons or self.live(cube)]
         rollers = (A,) if self.alike else (A, B)
         first = () if self.gammons else (State(A, None),)
         return first + tuple(State(roller, cube) for roller in rollers for cube in kept)
 
     def worth(self, side: int, points: int) -> float:
-        """v of a side that wins these points, or loses them if negative."""
+        """Return v = 2 * MWC - 1 of a side (0 a, 1 b) that wins these points, or loses them if negative."""
         result = self.results[abs(points)]
         won = points > 0
         if self.alike:  # to the last bit
@@ -81,7 +82,11 @@ class ScoreFacts(CubeRules):
         return 2 * mwc - 1 if side == A else 1 - 2 * mwc
 
     def locate(self, roller: int, cube: Cube) -> tuple[int, float, float] | None:
-        """Where the value of a side on roll is: (column, add, times), v = add + times * stored; None if nowhere."""
+        """Find the column that gives the value of a side on roll with a cube state.
+
+        Returns (column, add, times) with v = add + times * stored, or None if the table does not hold that
+        state.
+        """
         if self.alike and roller == B:
             roller = A
             cube = Cube(cube.value, cube.owner if cube.owner == NOBODY else 1 - cube.owner)
@@ -94,19 +99,21 @@ class ScoreFacts(CubeRules):
         return 0, (win + lose) / 2, (win - lose) / 2
 
     def name_of(self, state: State) -> str:
-        """The name of a column: `cubeless`, or who is on roll, who owns the cube and its value, as `a.owned.2`."""
+        """Return the name of a column: `cubeless`, or who is on roll, who owns the cube and its value, as
+        `a.owned.2`.
+        """
         if state.cube is None:
             return "cubeless"
         owner = {NOBODY: "centered", state.roller: "owned"}.get(state.cube.owner, "opponent")
         return f"{'' if self.alike else 'ab'[state.roller] + '.'}{owner}.{state.cube.value}"
 
     def points_needed(self) -> tuple[int, ...]:
-        """The points a game can bring, of which `results` must tell."""
+        """Return the points that a game can be worth, which are the keys that `results` must have."""
         gains = (1, 2, 3) if self.gammons else (1,)
         return tuple(sorted({cube.value * gain for cube in self.cubes for gain in gains}))
 
     def find_problem(self) -> str | None:
-        """What in it cannot be, in words; None when all is well."""
+        """Return what is invalid in the fields, as text that begins with what was expected; None if all are valid."""
         if not all(1 <= away <= MAX_AWAY for away in self.away) or self.player not in (0, 1):
             return f"1 to {MAX_AWAY} points to go and player 0 or 1, found {self.away} and {self.player}"
         if self.alike and self.away[0] != self.away[1]:
@@ -124,18 +131,18 @@ class ScoreFacts(CubeRules):
 
 @dataclass(frozen=True)
 class MatchEntry:
-    """What a table says of one position: the match winning chance of the side on roll in each column."""
+    """The entry of one position: the match win probability of the side on roll in each column."""
 
     position: Position
     number: int
     mwc: Mapping[str, float]
 
     def as_dict(self) -> dict[str, Any]:
-        """The entry as plain values, under the names of `bgfmt lookup --json`."""
+        """Return the entry as plain values, under the names of `bgfmt lookup --json`."""
         return {"position": str(self.position), "position_number": self.number, **self.mwc}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         lines += [f"{name:<30}: {100 * chance:8.4f} %" for name, chance in self.mwc.items()]
         return "\n".join(lines) + "\n"
@@ -143,9 +150,10 @@ class MatchEntry:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchScore(OfRaces):
-    """Numbers of the side on roll at a match score: (n, n, columns) float32 (or float64), indexed [us, them, column].
+    """Values of the side on roll at a match score: (n, n, columns) float32 (or float64), indexed [us, them,
+    column].
 
-    balance : v = 2 * MWC - 1 in each column (of winning the game in a cubeless one).
+    balance : v = 2 * MWC - 1 in each column (in a cubeless one 2 * P(win the game) - 1).
     """
 
     kind: ClassVar[str] = "match-score"
@@ -210,9 +218,10 @@ class MatchScore(OfRaces):
         return MatchEntry(asked, number, dict(zip(self.names, chances, strict=True)))
 
     def mwc(self, position: Position, roller: int, cube: Cube) -> float:
-        """Match winning chance of the side on roll, which is player a (0) or b (1), rolling without doubling.
+        """Return the match win probability of the side on roll if it rolls without doubling.
 
-        Raises NotCoveredError for a position outside the table and a cube it does not hold.
+        roller : 0 if player a is on roll, 1 if b. Raises NotCoveredError for a position outside the table and
+        for a cube state that it does not hold.
         """
         place = self.score.locate(roller, cube)
         if place is None:

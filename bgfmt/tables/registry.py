@@ -1,8 +1,8 @@
-"""Doors: what installed packages bring to bgfmt, by entry-point group and name.
+"""Entry points: what installed packages register with bgfmt, by group and name.
 
-bgfmt's own kinds, proofs and the like come through the same doors as those of guests. Names are read from the
-packages' metadata on first use; the module behind a name is imported when that name is first asked for. Metadata are
-read here, since `importlib.metadata` takes longer to import than a look-up takes.
+bgfmt's own kinds, proofs and so on are entry points like those of plugins. Names are read from the packages'
+metadata on first use; the module behind a name is imported when that name is first used. The metadata are
+parsed here because `importlib.metadata` takes longer to import than a look-up takes.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from bgfmt.errors import MissingExtraError
 T = TypeVar("T")
 
 
-class Door(NamedTuple):
-    """An entry point: its name, and what lies behind it, ``module`` or ``module:attribute``."""
+class EntryPoint(NamedTuple):
+    """An entry point: its name, and what it refers to, ``module`` or ``module:attribute``."""
 
     name: str
     value: str
 
     def load(self) -> Any:
-        """What lies behind it; the errors are those of importing it."""
+        """Import and return the object it refers to; raises what importing it raises."""
         module, _, attribute = self.value.partition(":")
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
 
-def doors(group: str) -> dict[str, Door]:
-    """What installed packages bring in a group, by name; of equal names bgfmt's own, else the first on the path."""
+def entry_points(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group, by name; of equal names bgfmt's own, else the first on `sys.path`."""
     return _installed()[group]
 
 
 @cache
-def _installed() -> dict[str, dict[str, Door]]:
+def _installed() -> dict[str, dict[str, EntryPoint]]:
     files: dict[str, str] = {}
     for folder in sys.path:
         for file in sorted(glob(f"{escape(folder or os.curdir)}/*-info/entry_points.txt")):
             package = os.path.basename(os.path.dirname(file)).partition("-")[0].lower()
             files.setdefault(package, file)  # an older version farther down the path does not count
-    found: dict[str, dict[str, Door]] = defaultdict(dict)
+    found: dict[str, dict[str, EntryPoint]] = defaultdict(dict)
     for package in sorted(files, key=lambda package: package != "bgfmt"):
         with open(files[package], encoding="utf-8", errors="replace") as lines:
             group = ""
@@ -54,15 +54,15 @@ def _installed() -> dict[str, dict[str, Door]]:
                 if line.startswith("["):
                     group = line.strip("[]")
                 elif equals and not line.startswith(("#", ";")):
-                    found[group].setdefault(name, Door(name, value.partition("[")[0].strip()))
+                    found[group].setdefault(name, EntryPoint(name, value.partition("[")[0].strip()))
     return found
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """What packages offer in one group, by name, in order of names.
+    """Objects that packages register in an entry-point group, by name, sorted by name.
 
-    An entry that cannot be loaded counts as absent, so that one broken guest does not disturb the others; `broken`
-    says why, by name. make : what is offered, of what an entry point names.
+    An entry that cannot be loaded counts as absent, so that one broken plugin does not disturb the others;
+    `broken` holds the reasons, by name. make : converts what an entry point names to the registered object.
     """
 
     def __init__(self, group: str, make: Callable[[Any], T] = lambda value: cast(T, value)) -> None:
@@ -72,21 +72,21 @@ class Registry(Mapping[str, T], Generic[T]):
         self._loaded: dict[str, T] = {}
 
     @property
-    def points(self) -> dict[str, Door]:
+    def points(self) -> dict[str, EntryPoint]:
         """The entry points of the group, by name; nothing is imported."""
-        return doors(self.group)
+        return entry_points(self.group)
 
     @property
     def entered(self) -> tuple[str, ...]:
-        """The names that no entry point has: those added by `enter`."""
+        """The names added by `enter`, which no entry point has."""
         return tuple(name for name in self._loaded if name not in self.points)
 
     def enter(self, name: str, value: T) -> None:
-        """Add what no entry point names, such as a class that a script defines."""
+        """Add an object that no entry point names, such as a class that a script defines."""
         self._loaded[name] = value
 
     def remove(self, name: str) -> None:
-        """Remove what `enter` added; KeyError where there is none."""
+        """Remove what `enter` added; KeyError if there is none."""
         del self._loaded[name]
 
     def __getitem__(self, name: str) -> T:

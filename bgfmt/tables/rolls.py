@@ -1,4 +1,4 @@
-"""The rolls that one side needs, EPC and wastage; tables of their means, deviations and distributions.
+"""Rolls needed to bear off, EPC and wastage; tables of their means, deviations and distributions.
 
 Distributions are gnubg's one-sided databases, bgsage's, J's.
 """
@@ -22,20 +22,24 @@ from bgfmt.tables.rows import Array, LazyRows, Rows
 
 Which = int | NDArray[np.int64]
 PIPS_PER_ROLL = 49 / 6
-"""Pips of an average roll: what turns mean rolls into an effective pip count (EPC)."""
+"""Pips of an average roll; an effective pip count (EPC) is mean rolls times this."""
 CHANCE_WHOLE = 65535
 MAX_ROLLS = 256
-UNCORRECTED_SLACK = 5  # parts of 65535 that rows of a recipe without correction may lack or have too many
+UNCORRECTED_SLACK = 5  # parts of 65535 by which rows of a recipe without correction may miss their sum
 
 
 def chances(rows: Any) -> Array:
-    """Stored chances as floats: uint16 / 65535 in float32, or float64 as it stands."""
+    """Convert stored probabilities to floats: uint16 / 65535 in float32; float64 is returned unchanged."""
     values = np.asarray(rows)
     return values if values.dtype == np.float64 else values.astype(np.float32) / np.float32(CHANCE_WHOLE)
 
 
 def moments(distribution: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation over the last axis, added roll by roll in the width of the chances."""
+    """Compute mean and standard deviation of distributions along the last axis, in their own float width.
+
+    distribution : (..., rolls) probabilities of needing exactly i rolls. Terms are added in order of i, as the
+    host programs do, so that the rounding is theirs.
+    """
     width = distribution.dtype.type
     mean = np.zeros(distribution.shape[:-1], width)
     square = np.zeros_like(mean)
@@ -47,16 +51,17 @@ def moments(distribution: Array) -> tuple[Array, Array]:
 
 
 def means_of(distributions: Array) -> NDArray[np.float64]:
-    """Mean rolls, float64, of stored distributions (n, rolls); sums of integers are exact."""
+    """Return the mean rolls, float64, of stored distributions (n, rolls); sums of integers are exact."""
     if distributions.dtype == np.float64:
         return moments(distributions)[0]
     return np.asarray((distributions.astype(np.int64) @ np.arange(distributions.shape[1])) / CHANCE_WHOLE)
 
 
 class Rolls(NamedTuple):
-    """Rolls that sides need: mean and standard deviation (...,), and chances (..., rolls) to need exactly i of them.
+    """Rolls that sides need: mean and standard deviation (...,), and probabilities (..., rolls) of needing exactly
+    i.
 
-    None where a table does not say.
+    None for what a table does not hold.
     """
 
     mean: Array
@@ -65,23 +70,23 @@ class Rolls(NamedTuple):
 
 
 class OfRolls(OfOneSide):
-    """Tables of the rolls that one side needs."""
+    """Base class of tables of the number of rolls that one side needs."""
 
     @abstractmethod
     def rolls(self, which: Which) -> Rolls:
-        """Rolls to bear off the last chequer, by position number."""
+        """Return the rolls to bear off the last chequer of one position number or an array of them."""
 
     def first_rolls(self, which: Which) -> Rolls | None:
-        """Rolls to bear off the first chequer, None where the table does not say."""
+        """Return the rolls to bear off the first chequer, or None if the table does not hold them."""
         return None
 
     @abstractmethod
     def to_mean_rolls(self) -> MeanRolls:
-        """Mean rolls, float64, of each position."""
+        """Convert to a table of mean rolls, float64."""
 
     @property
     def rolls_error(self) -> float:
-        """Greatest error of the mean rolls that follow from distributions in a file's integers."""
+        """Maximum error of the mean rolls, from the rounding of a file's integers."""
         return 1e-12 if self.exact else bounds.mean_error(self.points)
 
     def errors(self) -> dict[str, float]:
@@ -89,7 +94,7 @@ class OfRolls(OfOneSide):
 
 
 def rolls_of(rows: Array) -> Rolls:
-    """Rolls, in float64, of stored distributions (..., rolls).
+    """Compute rolls, in float64, from stored distributions (..., rolls).
 
     Sums of the stored integers are exact; each mean is divided once.
     """
@@ -102,7 +107,7 @@ def rolls_of(rows: Array) -> Rolls:
 
 
 class OneSideAnswer:
-    """What follows from the mean rolls of one side."""
+    """Base class of answers about one side: pip count, EPC and wastage from its mean rolls."""
 
     side: Side
     number: int
@@ -124,18 +129,18 @@ class OneSideAnswer:
         return self.epc - self.pips
 
     def title(self, who: str) -> str:
-        """The first line of a description."""
+        """Return the first line of a description; `who` names the side."""
         return f"{self.side}  (number {self.number}{', ' + who if who else ''})"
 
     def heading(self) -> dict[str, Any]:
-        """What every answer about one side begins with, as plain values."""
+        """Return the fields that every answer about one side begins with, as plain values."""
         rolls = {name: getattr(self, name) for name in ("pips", "mean_rolls", "epc", "wastage")}
         return {"side": str(self.side), "position_number": self.number} | rolls
 
 
 @dataclass(frozen=True)
 class Estimate(OneSideAnswer):
-    """What a table of means (and perhaps deviations) says of one side; the rest is None."""
+    """The entry of a table of means (and perhaps deviations) for one side; unknown fields are None."""
 
     side: Side
     number: int
@@ -145,12 +150,12 @@ class Estimate(OneSideAnswer):
     gammon_std_rolls: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The estimate as plain values, under the names of `bgfmt lookup --json`."""
+        """Return the estimate as plain values, under the names of `bgfmt lookup --json`."""
         more = {name: getattr(self, name) for name in ("std_rolls", "gammon_mean_rolls", "gammon_std_rolls")}
         return self.heading() | {name: value for name, value in more.items() if value is not None}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [self.title(who), f"{'Mean':<10}{self.mean_rolls:10.6g}"]
         if self.std_rolls is not None:
             lines.append(f"{'Std dev':<10}{self.std_rolls:10.3f}")
@@ -176,7 +181,10 @@ GAMMON = (
 
 
 def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> NDArray[np.float64]:
-    """The values of `OF_ROLLS`, (m, 4)."""
+    """Compute the columns of `OF_ROLLS` (pips, mean rolls, EPC, wastage), float64 of shape (m, 4).
+
+    numbers : position numbers. mean : their mean rolls.
+    """
     counts = board.unrank_array(numbers, table.points)
     pips = counts.astype(np.int64) @ np.arange(1, table.points + 1)
     epc = np.asarray(mean, np.float64) * PIPS_PER_ROLL
@@ -184,7 +192,7 @@ def rolls_values(table: OfOneSide, numbers: NDArray[np.int64], mean: Array) -> N
 
 
 class OfMeans(OfRolls):
-    """Tables of means, and perhaps of deviations."""
+    """Base class of tables of means, and perhaps of deviations."""
 
     unit: ClassVar[str] = "rolls"
 
@@ -196,7 +204,9 @@ class OfMeans(OfRolls):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeanRolls(OfMeans):
-    """Expected rolls under least-mean play, Peelle's table: `means`, (n,) float64 in order of position number."""
+    """Expected rolls when every play minimises the mean, as Peelle's table: `means`, (n,) float64 by position
+    number.
+    """
 
     kind: ClassVar[str] = "mean-rolls"
     names = ("mean_rolls",)
@@ -224,7 +234,9 @@ class MeanRolls(OfMeans):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NormalOneSided(OfMeans):
-    """As makebearoff -n: (n, 4) float32, mean and standard deviation of rolls to bear off all, and the first."""
+    """The tables of makebearoff -n: (n, 4) float32, mean and deviation of rolls to bear off all, and the first
+    chequer.
+    """
 
     kind: ClassVar[str] = "normal-distribution"
     names = ("mean_rolls", "std_rolls", "gammon_mean_rolls", "gammon_std_rolls")
@@ -261,7 +273,7 @@ class NormalOneSided(OfMeans):
         return (Coarser(MeanRolls, self.to_mean_rolls, lost),)
 
     def to_mean_rolls(self) -> MeanRolls:
-        """Mean rolls, float64, of each position."""
+        """Convert to a table of mean rolls, float64."""
         means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
         return self.as_kind(MeanRolls, means=means)
 
@@ -271,10 +283,10 @@ class NormalOneSided(OfMeans):
 
 @dataclass(frozen=True, eq=False)
 class Race(OneSideAnswer):
-    """What a one-sided table says of one side.
+    """The entry of a one-sided table for one side.
 
-    stored, stored_gammon : the table's own rows, (rolls,) uint16 or float64: rolls to bear off the last chequer, and
-    the first, or None where the table has no gammon data.
+    stored, stored_gammon : the table's own rows, (rolls,) uint16 or float64: rolls to bear off the last
+    chequer, and the first, or None if the table has no gammon data.
     """
 
     side: Side
@@ -284,7 +296,9 @@ class Race(OneSideAnswer):
 
     @property
     def bearoff(self) -> Array:
-        """(rolls,) chances of bearing the last chequer off in exactly i rolls, in the width of the host."""
+        """(rolls,) probabilities of bearing the last chequer off in exactly i rolls, in the host program's float
+        width.
+        """
         return chances(self.stored)
 
     @property
@@ -294,7 +308,7 @@ class Race(OneSideAnswer):
 
     @cached_property
     def _moments(self) -> dict[str, float]:
-        """Means and standard deviations by name, in the width of the host."""
+        """Means and standard deviations by name, in the host program's float width."""
         out: dict[str, float] = {}
         for prefix, row in zip(("", "gammon_"), (self.bearoff, self.gammon), strict=True):
             if row is not None:
@@ -323,11 +337,11 @@ class Race(OneSideAnswer):
         return self._moments.get("gammon_std_rolls")
 
     def off_within(self, rolls: int) -> float:
-        """Chance to have borne off everything after `rolls` rolls."""
+        """Return the probability of having borne off all chequers after `rolls` rolls."""
         return float(self.bearoff[: rolls + 1].sum(dtype=np.float64))
 
     def as_dict(self) -> dict[str, Any]:
-        """The race as plain values, under the names of `bgfmt lookup --json`."""
+        """Return the entry as plain values, under the names of `bgfmt lookup --json`."""
         out = self.heading() | {"std_rolls": self.std_rolls, "bearoff": [float(x) for x in self.bearoff]}
         if self.gammon is not None:
             out |= {"gammon_mean_rolls": self.gammon_mean_rolls, "gammon_std_rolls": self.gammon_std_rolls}
@@ -335,7 +349,7 @@ class Race(OneSideAnswer):
         return out
 
     def describe(self, who: str = "") -> str:
-        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         both = [self.bearoff] if self.gammon is None else [self.bearoff, self.gammon]
         rolls = [i for i in range(len(self.bearoff)) if any(c[i] > 0 for c in both)]
         lines = [self.title(who), "Rolls   bearing off" + ("  at least one off" if len(both) > 1 else "")]
@@ -354,11 +368,14 @@ class Race(OneSideAnswer):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OneSided(OfRolls):
-    """Distributions of the number of rolls one side needs.
+    """Distributions of the number of rolls that one side needs.
 
-    bearoff : (n, 32) uint16, parts of 65535 (or float64 chances), rolls to bear off all chequers.
+    bearoff : (n, 32) uint16, parts of 65535 (or float64 probabilities), rolls to bear off all chequers.
+
     gammon : the same for the first chequer (saving the gammon), or None.
-    gammon_policy : "race" where the gammon part follows the race's plays, "" where it follows those that save it.
+
+    gammon_policy : "race" if the gammon part follows the plays that are best for the race, "" if those that
+    save the gammon.
     """
 
     kind: ClassVar[str] = "one-sided"
@@ -391,7 +408,10 @@ class OneSided(OfRolls):
         return Race(asked, number, np.asarray(self.bearoff[number]), gammon)
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> Array:
-        """(N, rolls) chances of many sides: column "bearoff" (the default) or "gammon"; (N,) of any of `columns`."""
+        """Look up the distributions of many sides: (N, rolls) probabilities.
+
+        column : "bearoff" (the default) or "gammon"; or any of `columns`, which returns (N,).
+        """
         rows = self.arrays().get("bearoff" if column is None else column)
         if rows is None:
             return super().lookup_many(us, them, column=column)
@@ -455,9 +475,9 @@ class OneSided(OfRolls):
         )
 
     def to_normal(self) -> NormalOneSided:
-        """Mean and standard deviation, float32, of each distribution.
+        """Convert to means and standard deviations, float32, of each distribution.
 
-        Taken from the finished distributions; makebearoff's -n files follow means and deviations through the
+        Computed from the finished distributions; makebearoff's -n files carry means and deviations through the
         recursion instead, and differ from these by up to some hundredths of a roll.
         """
 
@@ -471,7 +491,7 @@ class OneSided(OfRolls):
         return self.as_kind(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
 
     def to_mean_rolls(self) -> MeanRolls:
-        """Mean rolls, float64, of each position."""
+        """Convert to a table of mean rolls, float64."""
         means = LazyRows((self.positions,), "f8", lambda a, b: means_of(self.bearoff[a:b]))
         return self.as_kind(MeanRolls, means=means)
 

@@ -1,6 +1,7 @@
-"""The arrays of a table: an ndarray, a view of a mapped file, or rows that are made on demand.
+"""The arrays of a table: an ndarray, a view of a mapped file, or rows made on demand.
 
-All promise the same: `shape`, `dtype`, `len`, indexing by number or slice along the first axis, `np.asarray`.
+All have the same interface: `shape`, `dtype`, `len`, indexing by number or slice along the first axis,
+`np.asarray`.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-RANDOM_ACCESS_BYTES = 1 << 28  # bytes of an array that may be read beside the records that are asked for
+RANDOM_ACCESS_BYTES = 1 << 28  # larger mapped arrays are read without read-ahead
 
 
 class Rows(Protocol):
-    """What every array of a table promises: rows along the first axis."""
+    """The interface of every array of a table: rows along the first axis."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows first, then what a row holds."""
+        """Number of rows, then the shape of a row."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of every number."""
+        """The dtype of every number."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Any: ...
@@ -34,11 +35,12 @@ class Rows(Protocol):
 
 
 class LazyRows:
-    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray. `rows[:, 3:5]` is lazy too.
+    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray. `rows[:, 3:5]` is lazy
+    too.
 
-    `pick(numbers)`, where given, returns the rows of an int64 array of numbers; without it they are fetched in
-    the ranges they span. `pairs(us, them)`, where given, returns the records of pairs [us, them], two int64 arrays;
-    without it whole rows are made for them.
+    pick(numbers), if given, returns the rows of an int64 array of row numbers; without it each is fetched by
+    itself. pairs(us, them), if given, returns the records of pairs [us, them], two int64 arrays; without it
+    whole rows are made for them.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class LazyRows:
         return rows.reshape(numbers.shape + self.shape[1:])
 
     def _at(self, key: tuple[Any, ...]) -> Any:
-        """Items of several axes, as of an ndarray."""
+        """Index several axes, as an ndarray does."""
         first = key[0]
         rest = key[1:]
         if self._pairs is not None and len(key) > 1 and all(map(_is_number, key[:2])):
@@ -108,7 +110,10 @@ def _is_number(key: Any) -> bool:
 
 
 def wrapped(key: Any, size: int) -> NDArray[np.int64]:
-    """Indices as they count from the front; IndexError for one outside."""
+    """Convert indices that may be negative to indices from 0; IndexError for one out of bounds.
+
+    key : an integer or an array of them. size : length of the axis.
+    """
     numbers = np.asarray(key, np.int64)
     numbers = np.where(numbers < 0, numbers + size, numbers)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
@@ -117,7 +122,7 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
 
 
 def mapping_of(rows: Rows) -> mmap.mmap | None:
-    """The mapped file that an array looks straight into; None for any other array."""
+    """Return the mmap that an array is a view of, or None."""
     base: Any = rows if isinstance(rows, np.ndarray) else None
     while isinstance(base, np.ndarray):
         base = base.base
@@ -127,7 +132,10 @@ def mapping_of(rows: Rows) -> mmap.mmap | None:
 
 @contextmanager
 def random_access(rows: Rows) -> Iterator[None]:
-    """While the block reads entries in any order, the disk reads their own pages of a large mapped file alone."""
+    """Mark a large mapped file as read at random (MADV_RANDOM: no read-ahead) while the block runs.
+
+    Use it around reads of entries in any order, so that the disk reads only their own pages.
+    """
     mapped = mapping_of(rows) if isinstance(rows, np.ndarray) and rows.nbytes > RANDOM_ACCESS_BYTES else None
     if mapped is None or not hasattr(mmap, "MADV_RANDOM"):
         yield
@@ -140,7 +148,7 @@ def random_access(rows: Rows) -> Iterator[None]:
 
 
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """The first `n` rows, or, made on demand, those with these numbers."""
+    """Return the first `n` rows or, if `numbers` is given, the rows with these numbers, made on demand."""
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n]
     chosen = np.arange(n) if numbers is None else numbers
@@ -153,7 +161,9 @@ def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Row
 
 
 def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """The same of rows indexed [us, them], along both axes."""
+    """Return the first `n` rows and columns of records indexed [us, them] or, if `numbers` is given, those
+    numbered so.
+    """
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n, :n]
     shape = (n, n, *rows.shape[2:])
@@ -172,11 +182,12 @@ def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Ro
 
 
 class PlacedPairs(LazyRows):
-    """(n, n, k) records by position numbers, kept by places: place p is that of position `order[p]`.
+    """(n, n, k) records indexed by position numbers, stored in another order: place p is that of position
+    `order[p]`.
 
-    Square (a, b) has the records of places a * chunk to (a + 1) * chunk against those of b, (chunk, chunk, k), filled
-    up at the edges. lines(a, b, rows) : some rows of it, (m, chunk, k). records(a, b, rows, columns) : some of its
-    records, (m, k).
+    Square (a, b) has the records of places a * chunk to (a + 1) * chunk against those of b, (chunk, chunk, k),
+    padded at the edges. lines(a, b, rows) returns some of its rows, (m, chunk, k). records(a, b, rows, columns)
+    returns some of its records, (m, k).
     """
 
     def __init__(
@@ -198,11 +209,13 @@ class PlacedPairs(LazyRows):
 
     @property
     def chunks(self) -> int:
-        """Squares along a side."""
+        """Number of squares along a side."""
         return -(-self.shape[0] // self.chunk)
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
-        """Records of places `rows`, which follow each other, against places first..last-1, (rows, places, k)."""
+        """Return the records of consecutive places `rows` against places first..last-1, of shape (rows, places,
+        k).
+        """
         start = int(rows[0])
         c = self.chunk
         out = np.empty((len(rows), last - first, self.shape[2]), self.dtype)
@@ -216,7 +229,7 @@ class PlacedPairs(LazyRows):
         return out
 
     def _rows(self, numbers: Array) -> Array:
-        """Whole rows of these position numbers."""
+        """Return whole rows of these position numbers."""
         n, _, k = self.shape
         out = np.empty((len(numbers), n, k), self.dtype)
         place = self.place[numbers]
@@ -229,7 +242,7 @@ class PlacedPairs(LazyRows):
         return out
 
     def _pick_pairs(self, us: Array, them: Array) -> Array:
-        """Records of these pairs of position numbers, square by square."""
+        """Return the records of these pairs of position numbers, read square by square."""
         rows = self.place[us]
         columns = self.place[them]
         out = np.empty((len(us), self.shape[2]), self.dtype)

@@ -1,4 +1,4 @@
-"""Money equities of both sides' positions: gnubg's two-sided databases, finer ones, and such that count gammons."""
+"""Money equities of pairs of sides: gnubg's two-sided databases, finer ones, and tables that count gammons."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from bgfmt.tables.rows import Array, LazyRows, Rows, random_access
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
 EQUITY_HALF = 32767.5
-SLACK = 8  # units by which truncation may bend the order of the cubeful columns
-#: where gammons count: units in an equity of 1, so that 0, 1 and 2 are stored exactly, and what stands for 0
+SLACK = 8  # units by which truncation may violate the order of the cubeful columns
+#: if gammons count: units in an equity of 1, so that 0, 1 and 2 are exact, and the integer that means 0
 ONE = 16383
 ZERO = 32768
 
 
 def equities(rows: Any) -> Array:
-    """Stored equities as gnubg's build reads them: uint16 times the float32 nearest 1/32767.5, less 1."""
+    """Convert stored equities as gnubg does: uint16 times the float32 nearest 1/32767.5, minus 1; float64
+    unchanged.
+    """
     values = np.asarray(rows)
     if values.dtype == np.float64:
         return values
@@ -50,12 +52,12 @@ class PairRecord:
     known: ClassVar[tuple[str, ...]] = EQUITY_COLUMNS
 
     def as_dict(self) -> dict[str, Any]:
-        """The equities as plain values, under the names of `bgfmt lookup --json`."""
+        """Return the equities as plain values, under the names of `bgfmt lookup --json`."""
         out: dict[str, Any] = {"position": str(self.position), "position_number": self.number}
         return out | {c: getattr(self, c) for c in self.known if getattr(self, c) is not None}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text, as `bgfmt lookup` prints them; `who` names the side."""
+        """Return lines of text, as `bgfmt lookup` prints them; `who` names the side."""
         lines = [f"{self.position}  (number {self.number}{', ' + who if who else ''})"]
         for name, column in zip(LABELS, EQUITY_COLUMNS, strict=True):
             value = getattr(self, column)
@@ -66,13 +68,13 @@ class PairRecord:
 
 @dataclass(frozen=True)
 class Equities(PairRecord):
-    """Those of a table that ignores gammons."""
+    """Equities of a table that ignores gammons."""
 
     known: ClassVar[tuple[str, ...]] = ("win", *EQUITY_COLUMNS)
 
     @property
     def win(self) -> float:
-        """Chance to win, from the cubeless equity."""
+        """Win probability, from the cubeless equity."""
         return self.cubeless / 2 + 0.5
 
     def describe(self, who: str = "") -> str:
@@ -83,7 +85,17 @@ def ends(
     start: int, rows: Array, won: Any, lost: Any, differs: Callable[..., Any] = np.not_equal,
     points: tuple[str, str] = ("", ""),
 ) -> Iterator[Breach]:  # fmt: skip
-    """Rules of sides without chequers, of (rows, them, columns) from row `start` on; points : how many, in words."""
+    """Yield breaches of the rules for sides without chequers: row 0 must hold `won`, and column 0 elsewhere
+    `lost`.
+
+    Parameters
+    ----------
+    start : position number of the first row
+    rows : stored equities, (rows, them, columns)
+    won, lost : the values expected, scalars or arrays that broadcast to a row
+    differs : compares stored with expected values
+    points : what to add to the two messages, such as the number of points won
+    """
     first = np.arange(start, start + len(rows)) == 0
     bad = first & (start == 0 and bool(differs(rows[0], won).any()))
     yield Breach("won", bad, f"a side without chequers has won{points[0]}")
@@ -92,28 +104,28 @@ def ends(
 
 
 def cube_order(owned: Array, centered: Array, opponent: Array, slack: float) -> Breach:
-    """The rule of the worth of the cube, of equities (rows, them)."""
+    """Check owned >= centered >= opponent, of equities of shape (rows, them), within `slack`."""
     bad = np.asarray((owned + slack < centered).any(axis=1) | (centered + slack < opponent).any(axis=1))
     return Breach("cube", bad, "owning the cube is worth less than the centre, or that less than facing it")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairEquities(OfRaces):
-    """What tables of the four equities share: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
+    """Base class of tables of equities: (n, n, 4) or, cubeless, (n, n, 1), indexed [us, them].
 
-    Columns: cubeless, owned, centered, opponent. printed : an equity in a line of text, as printf writes it.
+    Columns: cubeless, owned, centered, opponent. printed : printf format of an equity in a line of text.
     """
 
     unit: ClassVar[str] = "equity"
     printed: ClassVar[str]
-    #: what a look-up answers; whether the chance to win follows from the cubeless equity
+    #: class of look-up results; whether the win probability follows from the cubeless equity
     answer: ClassVar[type[PairRecord]] = Equities
     tells_win: ClassVar[bool] = True
     equities: Rows
 
     @property
     def cubeful(self) -> bool:
-        """Whether all four columns are there."""
+        """Whether all four columns are present."""
         return self.equities.shape[2] == 4
 
     def facts(self) -> dict[str, Any]:
@@ -146,10 +158,10 @@ class PairEquities(OfRaces):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StoredEquities(PairEquities):
-    """What tables of 16-bit integers share, or of float64 equities in their place.
+    """Base class of tables of 16-bit integers, or of float64 equities in their place.
 
-    most : what an equity can be at most. slack : units by which rounding may bend the order of the cubeful columns.
-    same_stakes : whether games are worth the same wherever the cube is.
+    most : the maximum of an equity. slack : units by which rounding may violate the order of the cubeful
+    columns. same_stakes : whether games are worth the same wherever the cube is.
     """
 
     printed: ClassVar[str] = "%+7.4f"
@@ -165,11 +177,11 @@ class StoredEquities(PairEquities):
     @property
     @abstractmethod
     def known_errors(self) -> NDArray[np.float64]:
-        """Greatest error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
+        """Maximum error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
 
     @abstractmethod
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
-        """Rules of sides without chequers, of stored rows from row `start` on."""
+        """Yield breaches of the rules for sides without chequers, of stored rows from row `start` on."""
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
         (ours, theirs) = numbers
@@ -214,7 +226,7 @@ class StoredEquities(PairEquities):
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
 
     def cubeless(self) -> Self:
-        """The cubeless column alone."""
+        """Return a table of the cubeless column alone."""
         if not self.cubeful:
             raise NotCoveredError("the table is cubeless already")
         rows = self.equities
@@ -288,7 +300,11 @@ class GammonTwoSided(StoredEquities):
         return np.asarray(stored if stored.dtype == np.float64 else (stored - float(ZERO)) / ONE, np.float64)
 
     def win_equities(self) -> NDArray[np.float64]:
-        """What the side on roll has won against each side once it is off, equities (n, columns)."""
+        """Return the equities that the side on roll has won once it is off, by its opponent's side: (n, columns)
+        float64.
+
+        1, or 2 against a side that still has fifteen chequers.
+        """
         counts = board.unrank_array(np.arange(self.positions), self.points)
         gained = 1.0 + (counts.sum(axis=1) == board.MAX_CHEQUERS)
         won = np.repeat(gained[:, None], self.equities.shape[2], 1)
@@ -311,7 +327,7 @@ class GammonTwoSided(StoredEquities):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JacobyTwoSided(GammonTwoSided):
-    """The same by Jacoby's rule: gammons count for nothing while the cube is centered."""
+    """Equities that count gammons under the Jacoby rule: they count for nothing while the cube is centered."""
 
     kind: ClassVar[str] = "two-sided-jacoby"
     jacoby: ClassVar[bool] = True

@@ -30,7 +30,7 @@ from bgfmt.extras import matches
 from bgfmt.extras.exam import candidates, judging, making
 from bgfmt.files.database import read_source
 from bgfmt.storage import Source
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 from tests.cli.test_misuse import LEAVES, SOUND, WRITTEN
 from tests.conftest import FIXTURES
 from tests.fuzz import corpus, mutations
@@ -58,7 +58,7 @@ def readers() -> dict[str, Found]:
         found[f"format {name}"] = (partial(_files_of, name), _either, partial(_read_format, name))
     for name in matches.READERS:
         found[f"match {name}"] = (partial(_matches_of, name), _either, partial(_read_match, name))
-    for name in doors("bgfmt.candidates"):
+    for name in entry_points("bgfmt.candidates"):
         if _asks_a_program(name):
             found[f"engine {name}"] = (_engine_answers, _either, partial(_ask_program, name))
     for name in sorted(SOUND):

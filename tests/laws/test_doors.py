@@ -109,8 +109,8 @@ def test_doors_are_read_as_pythons_own_reader_reads_them(
         for group in DOORS:
             expected = {one.name: one.value.partition(" ")[0] for one in reversed(entry_points(group=group))}
             expected |= DOORS[group]
-            assert {name: door.value for name, door in registry.doors(group).items()} == expected
-        assert registry.doors("bgfmt.kinds")["new"].value == "guest:New"
-        assert "old" not in registry.doors("bgfmt.kinds")
+            assert {name: door.value for name, door in registry.entry_points(group).items()} == expected
+        assert registry.entry_points("bgfmt.kinds")["new"].value == "guest:New"
+        assert "old" not in registry.entry_points("bgfmt.kinds")
     finally:
         registry._installed.cache_clear()

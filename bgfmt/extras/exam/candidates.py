@@ -28,7 +28,7 @@ from bgfmt.extras.matches.plays import moved, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
 from bgfmt.storage.foreign import load_json, open_text
-from bgfmt.tables.registry import doors
+from bgfmt.tables.registry import entry_points
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
 ANSWERED, ILLEGAL, LATE, DIED, REFUSED = range(5)
@@ -124,12 +124,12 @@ def maker(spec: str) -> Callable[[], Candidate]:
         if spec.endswith(".py"):
             raise CapabilityError(f"{spec}: a Python file needs the name of what answers: {spec}:NAME")
         return made(from_file, spec)
-    if point := doors("bgfmt.candidates").get(name):
+    if point := entry_points("bgfmt.candidates").get(name):
         return made(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
     if name in engines.names():
         return made(lambda: engines.create(name, given(rest)), states=True)
     if not rest:
-        there = ", ".join(sorted({*doors("bgfmt.candidates"), *engines.names()}))
+        there = ", ".join(sorted({*entry_points("bgfmt.candidates"), *engines.names()}))
         raise CapabilityError(
             f"no engine is called {name!r} (there are: {there}; module:name, FILE.py:name, FILE)"
         )

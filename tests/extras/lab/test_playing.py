@@ -443,7 +443,7 @@ def test_a_guest_that_fails_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     point = SimpleNamespace(name="failing", value=f"{__name__}:Failing", load=lambda: Failing)
-    monkeypatch.setattr(engines, "doors", lambda _: {"failing": point})
+    monkeypatch.setattr(engines, "entry_points", lambda _: {"failing": point})
     for seed in range(4):
         assert run(["engine", "failing", "series", "--games", "2", "-O", f"seed={seed}"]) == 2
         said = capsys.readouterr()
