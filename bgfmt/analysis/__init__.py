@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from bgfmt.tables.registry import Door, entry_points
+from bgfmt.tables.registry import EntryPoint, entry_points
 
 PREFIX = "analysis."  # of the entry points `bgfmt.names` that add names here
 
@@ -44,6 +44,6 @@ def __dir__() -> list[str]:
     return sorted([*__all__, *_extra_names()])
 
 
-def _extra_names() -> dict[str, Door]:
+def _extra_names() -> dict[str, EntryPoint]:
     points = entry_points("bgfmt.names").items()
     return {name.removeprefix(PREFIX): point for name, point in points if name.startswith(PREFIX)}

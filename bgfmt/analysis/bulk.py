@@ -1,4 +1,4 @@
-"""Plays and cube actions of many positions at once: a compiled loop lists the results, NumPy values and sorts them."""
+"""Plays and cube actions of many positions: a compiled loop lists the results; NumPy values and sorts them."""
 
 from __future__ import annotations
 
