@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bgfmt.game.kernels_results import _may_move, _number, _shift
+from bgfmt.game.kernels_results import may_move, rank_counts, shift_chequers
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls, turned
 
@@ -18,7 +18,7 @@ DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
 
 
 @njit()
-def _unrank(number: int, terms: Any, counts: Any) -> None:
+def unrank_counts(number: int, terms: Any, counts: Any) -> None:
     """Fill counts (points,) from a position number."""
     last = counts.size - 1
     above = terms.shape[1] - 1
@@ -46,13 +46,13 @@ def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: A
             counts[k] = sides[n, k]
         start = used
         if counts.any():
-            used = _plays(counts, dice[n], terms, path, out, start)
+            used = list_results(counts, dice[n], terms, path, out, start)
         lengths[n] = used - start
     return used
 
 
 @njit("i8.1C, i8.1C, i8.2C, i8.1C, i8.1C, i8")
-def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) -> int:
+def list_results(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) -> int:
     """Results of one roll from `start` on, each where it comes up first: the larger die first, then the smaller.
 
     For a double the sources never rise: each set of them leads to another position, so none repeats.
@@ -63,20 +63,20 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
     end = start
     last = counts.size - 1
     before = np.empty(4, np.int64)  # position numbers on the way
-    before[0] = _number(counts, terms)
+    before[0] = rank_counts(counts, terms)
     for order in range(1 if double else 2):
         depth = 0
         path[0] = counts.size  # the source tried last; the next one is below it
         while depth >= 0:
             die = dice[order if depth == 0 else 1 - order]
             i = path[depth] - 1
-            while i >= 0 and not _may_move(counts, i, die):
+            while i >= 0 and not may_move(counts, i, die):
                 i -= 1
             path[depth] = i
             if i < 0:
                 depth -= 1
                 if depth >= 0:
-                    _shift(counts, path[depth], dice[order if depth == 0 else 1 - order], back)
+                    shift_chequers(counts, path[depth], dice[order if depth == 0 else 1 - order], back)
                 continue
             number = before[depth]
             above = 0
@@ -85,7 +85,7 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
                 if k >= last - i:  # one fewer from here on
                     number -= terms[k, above] - terms[k, above - 1]
             if number != 0 and depth < (3 if double else 1):
-                _shift(counts, i, die, there)
+                shift_chequers(counts, i, die, there)
                 depth += 1
                 before[depth] = number
                 path[depth] = i + 1 if double else counts.size
@@ -100,7 +100,7 @@ def _plays(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) 
 
 
 @njit("i8.1C, i8")
-def _slot(keys: Any, number: int) -> int:
+def find_slot(keys: Any, number: int) -> int:
     """Where a position number stands or may be put in an open hash table; entries are number + 1, 0 is free."""
     mask = keys.size - 1
     at = ((number * 0x9E3779B97F4A7C15) >> 24) & mask
@@ -114,7 +114,7 @@ def _insert(
     number: int, counts: Any, n: int, boards: Any, follow: Any, heads: Any, keys: Any, places: Any
 ) -> int:
     """Place of a board; as `n`, put before the others of its pips, where it is a new one."""
-    at = _slot(keys, number)
+    at = find_slot(keys, number)
     if keys[at] == 0:
         keys[at] = number + 1
         places[at] = n
@@ -152,7 +152,7 @@ def closure(
     heads = follow[room:]
     n: Any = np.int64(0)
     for _ in range(2):  # the side itself, and all off
-        n = 1 + _insert(_number(counts, terms), counts, n, boards, follow, heads, keys, places)
+        n = 1 + _insert(rank_counts(counts, terms), counts, n, boards, follow, heads, keys, places)
         counts[:] = 0
     plies[0] = 1
     # named, since a kernel is compiled anew for every constant it is called with
@@ -179,12 +179,12 @@ def closure(
                 if p == 0 or later | one | two | three == 0:
                     continue
                 for i in range(points - 1, -1, -1):
-                    if not _may_move(counts, i, die):
+                    if not may_move(counts, i, die):
                         continue
-                    _shift(counts, i, die, there)
-                    number = _number(counts, terms)
+                    shift_chequers(counts, i, die, there)
+                    number = rank_counts(counts, terms)
                     found = _insert(number, counts, n, boards, follow, heads, keys, places)
-                    _shift(counts, i, die, back)
+                    shift_chequers(counts, i, die, back)
                     n = max(n, found + 1)
                     targets[die - 1, used[die - 1]] = found
                     used[die - 1] += 1

@@ -13,7 +13,7 @@ MOST = 1024  # more results than one order of two dice can have: points squared
 
 
 @njit("i1.1C, i8.2C", "i8.1C, i8.2C")
-def _number(counts: Any, terms: Any) -> int:
+def rank_counts(counts: Any, terms: Any) -> int:
     """Position number of counts (points,); terms as `board.number_terms`."""
     above = 0
     number = 0
@@ -24,7 +24,7 @@ def _number(counts: Any, terms: Any) -> int:
 
 
 @njit()
-def _may_move(counts: Any, i: int, die: int) -> bool:
+def may_move(counts: Any, i: int, die: int) -> bool:
     """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
     if counts[i] == 0:
         return False
@@ -37,7 +37,7 @@ def _may_move(counts: Any, i: int, die: int) -> bool:
 
 
 @njit()
-def _shift(counts: Any, i: int, die: int, by: int) -> None:
+def shift_chequers(counts: Any, i: int, die: int, by: int) -> None:
     """Move (by = 1) a chequer from index i, or take the move back (by = -1)."""
     counts[i] -= by
     if i >= die:
@@ -63,10 +63,10 @@ def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any)
             starts[die - 1, x] = filled
             after[:] = counts[x]
             for p in range(points - 1, -1, -1):
-                if _may_move(after, p, die):
-                    _shift(after, p, die, there)
-                    results[die - 1, filled] = place[_number(after, terms)]
-                    _shift(after, p, die, back)
+                if may_move(after, p, die):
+                    shift_chequers(after, p, die, there)
+                    results[die - 1, filled] = place[rank_counts(after, terms)]
+                    shift_chequers(after, p, die, back)
                     filled += 1
         starts[die - 1, n] = filled
 

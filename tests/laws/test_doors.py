@@ -84,6 +84,7 @@ def test_extras_do_not_know_each_other() -> None:
                 found |= {(own, name.split(".")[2]) for name in names}
     assert {(a, b) for a, b in found if a != b and b in extras} == {
         ("lab", "matches"),
+        ("lab", "races"),
         ("hosts", "lab"),
         ("exam", "hosts"),
         ("exam", "lab"),

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgfmt.analysis.kernels import _plays, _slot, _unrank
-from bgfmt.game.kernels_results import _number
+from bgfmt.analysis.kernels import find_slot, list_results, unrank_counts
+from bgfmt.game.kernels_results import rank_counts
 from bgfmt.jit import njit
 
 # points of the own home board, and those before the other side's
@@ -86,7 +86,7 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
         scratch[points - 1] += counts[k]
         beyond += counts[k] * (k + 1 - points)
     scratch[points] = beyond
-    return _number(scratch[:points], terms)
+    return rank_counts(scratch[:points], terms)
 
 
 @njit()
@@ -163,14 +163,14 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
     """Different results of a roll, the larger die first: numbers and mean rolls; returns how many."""
     start: Any = np.int64(0)
     board = scratch[32 : 32 + counts.size]
-    many = min(_plays(counts, dice, terms, scratch[64:], numbers, start), means.size)
+    many = min(list_results(counts, dice, terms, scratch[64:], numbers, start), means.size)
     table, _, _, sums, of_sums = tables
     points = of_sums.shape[0]
     for n in range(many):
         number = numbers[n]
         beyond = 0
         if counts.size != points:
-            _unrank(number, terms, board)
+            unrank_counts(number, terms, board)
             number = _table_number(board, points, of_sums, scratch)
             beyond = scratch[points]
         total: Any = np.int64(sums[number])
@@ -194,13 +194,13 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
     (scratch, found, worth) = room
     slack = slacks[0]
     most = MOST_PLAYS if slack >= 1 else 64 if counts.size <= BROAD else 16
-    at = _slot(keys, number)
+    at = find_slot(keys, number)
     if keys[at]:
         return slots[at]  # type: ignore[no-any-return]
     if used[0] == len(ends) or used[1] + 21 * most > len(numbers):
         used[:] = 0
         keys[:] = 0
-        at = _slot(keys, number)
+        at = find_slot(keys, number)
     keys[at] = number + 1
     slots[at] = used[0]
     slot = used[0]
@@ -244,7 +244,7 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
     counts = scratch[32 : 32 + boards.shape[1]]
     home = tables[2]
     for x in range(begin, end):
-        _unrank(numbers[x], terms, counts)
+        unrank_counts(numbers[x], terms, counts)
         chequers = highest = 0
         for k in range(counts.size):
             boards[x, k] = counts[k]
@@ -267,7 +267,7 @@ def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, sc
     space.layers[t + 1] = 1
     space.nexts[: t + 1] = 0
     space.nexts[t + 1] = 1
-    space.numbers[0] = _number(start, terms)
+    space.numbers[0] = rank_counts(start, terms)
     space.means[0] = 0.0
     _describe(0, 1, few, terms, tables, space, scratch)
     space.chosen[0] = space.near[0, :] = space.ends[0] = 0
@@ -302,7 +302,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
                 met = keys[: 2 * met.size]
             met[:] = 0
             for x in range(first, n):
-                at = _slot(met, numbers[x])
+                at = find_slot(met, numbers[x])
                 met[at] = numbers[x] + 1
                 places[at] = x
         for roll in range(21):
@@ -311,7 +311,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
             if n + end - begin > numbers.size or used + end - begin > results.size:
                 return False
             for x in range(begin, end):
-                at = _slot(met, those[x])
+                at = find_slot(met, those[x])
                 if met[at] == 0:
                     met[at] = those[x] + 1
                     places[at] = n
