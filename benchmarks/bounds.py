@@ -126,7 +126,7 @@ def entry(points: int, chequers: int, threads: int | None = None) -> str:
     """One size, as the file has it."""
     began = time.perf_counter()
     stored = solver.two_sided(points, chequers, threads=threads)
-    found: dict[str, Any] = truth.of_equities(stored, threads)
+    found: dict[str, Any] = truth.measure_equity_errors(stored, threads)
     errors = [math.ceil(error * UP) / UP for error in found["greatest_error"].values()]
     margins = {name: float(f"{size:.1e}") for name, size in found["nearest_margins"].items()}
     facts = {"points": points, "chequers": chequers, "stored": errors}
@@ -141,7 +141,7 @@ def means(points: int) -> str:
     if points == 6:
         rounded.append(solver.one_sided(points, recipe="bgsage"))
     normal = solver.one_sided(points, normal=True)
-    found = [truth.of_rolls(table, None)["greatest_error_of_the_mean"] for table in (*rounded, normal)]  # type: ignore[arg-type]
+    found = [truth.measure_roll_errors(table, None)["greatest_error_of_the_mean"] for table in (*rounded, normal)]  # type: ignore[arg-type]
     mean = math.ceil(max(found[:-1]) * UP) / UP
     return json.dumps({"points": points, "mean": mean, "normal": math.ceil(found[-1] * 1e8) / 1e8})
 

@@ -23,7 +23,7 @@ from typing import Any
 import bgfmt
 from bgfmt.storage import open_source
 from bgfmt.storage.blocks import FileSums, sums_of
-from bgfmt.verifier.checks import published
+from bgfmt.verifier.checks import load_published
 
 ROOT = Path(__file__).parents[1]
 FILE, PAGE = ROOT / "bgfmt" / "data" / "digests.toml", ROOT / "docs" / "digests.md"
@@ -55,7 +55,7 @@ def main(what: str, *names: str) -> None:
     if what == "page":
         write_page()
         return
-    known = {entry["command"]: entry for entry in published() if "command" in entry}
+    known = {entry["command"]: entry for entry in load_published() if "command" in entry}
     wrong = 0
     for suffix, commands in TABLES.items():
         for command in commands:
@@ -74,7 +74,7 @@ def main(what: str, *names: str) -> None:
             wrong += not same
             print(f"{'the same' if same else 'DIFFERS'}: {command}", flush=True)
     if what == "make":
-        published.cache_clear()
+        load_published.cache_clear()
         write_page()
     sys.exit(wrong > 0)
 
@@ -115,7 +115,7 @@ def write_page() -> None:
         "| `bgfmt solve` | bytes | SHA-256 | MD5 | root of the blocks |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for entry in published():
+    for entry in load_published():
         if "command" in entry:
             sums = f"`{entry['sum']}` | `{entry['md5']}` | `{entry['root']}`"
             rows.append(f"| {entry['command']} | {entry['size']:,} | {sums} |")

@@ -13,7 +13,7 @@ from bgfmt.cli.terminal import say
 from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create, open_source
 from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
-from bgfmt.verifier.checks import published
+from bgfmt.verifier.checks import load_published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
 #: a line of `sha256sum` or `md5sum`, plain or with --tag; a backslash before it marks escapes in the name
@@ -57,7 +57,7 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     say(f"{file}: {found.size:,} bytes")
     for name, value in (("MD5", found.md5), ("SHA-256", found.sha256), ("root", found.root)):
         say(f"  {name:<8} {value}")
-    for entry in published():
+    for entry in load_published():
         if entry["sum"] in (found.md5, found.sha256):
             say(f"  known    {entry['name']} ({entry['kind']} published by: {entry['published_by']})")
     if blocks is not None:

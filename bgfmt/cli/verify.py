@@ -32,7 +32,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option(
-    "--until", type=click.Choice(LEVELS), help="Last rung to climb (default: recurrence, the proof)."
+    "--until", type=click.Choice(LEVELS), help="Last level to run (default: recurrence, the proof)."
 )
 @click.option("--quick", is_flag=True, help="Look at 100,000 entries only, which is no proof.")
 @click.option("--against", type=click.Path(), metavar="OTHER", help="Compare with this database as well.")

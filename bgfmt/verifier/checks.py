@@ -1,4 +1,4 @@
-"""The lower rungs of the ladder: structure, digest and sense; and what is wrong with a file that cannot be read."""
+"""The checks of the levels structure, digest and sense, and the diagnosis of files that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ from bgfmt.storage import Source
 from bgfmt.storage.blocks import digests_of
 from bgfmt.tables import Table
 from bgfmt.tables.rows import random_access
-from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule
-from bgfmt.verifier.proofs import Locate, nowhere, proof_of
+from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
+from bgfmt.verifier.proofs import Locate, no_offset, proof_of
 
-LEAST = 4  # rows below which a table may well be one number
-LITTLE = 64  # bytes of which a file is hardly more than a header
-LOOKED = 1 << 22  # bytes that are looked at for one value throughout
+MIN_CONSTANT_ROWS = 4  # a table of fewer rows may rightly hold one number throughout
+MAX_BARE_HEADER_BYTES = 64  # a file up to this size is reported as a bare header
+MAX_SCANNED_BYTES = 1 << 22  # bytes searched for anything but zeros, or anything but ones
 
 
-def structure(db: Database, run: RunParts | None = None) -> Iterator[Finding]:
-    """Bytes that the format does not write for the very same numbers, and bytes that belong to no table.
+def check_structure(db: Database, run: RunParts | None = None) -> Iterator[Finding]:
+    """Find bytes that the format does not write for these numbers, and bytes that belong to no table.
 
-    run : who else may look; see `Database.audit`.
+    Yields one finding for all faulty bytes, one note for all carried bytes (those that readers ignore and copies
+    preserve), and one finding for bytes after the last table.
+
+    run : runs parts of the check on the workers of a cluster; see `Database.audit`.
     """
     faults = list(db.audit(run))
     for carried in (False, True):
@@ -44,12 +47,12 @@ def structure(db: Database, run: RunParts | None = None) -> Iterator[Finding]:
         yield Finding(Rule.LEFT_OVER, offset=db.source.size - db.rest, count=db.rest)
 
 
-def locator(db: Database) -> Locate:
-    """(entry, column, item) -> byte offset in the file; None where the format does not tell."""
+def make_locator(db: Database) -> Locate:
+    """Return a function (entry, column, item) -> byte offset in the file, or None if the format cannot tell."""
     try:
         layout = db.format.layout(db.table)
     except errors.CapabilityError:
-        return nowhere
+        return no_offset
 
     def locate(entry: int, column: str = "", item: int = 0) -> int | None:
         return db.extent.offset + layout.offset_of(entry, column, item)
@@ -61,19 +64,21 @@ def locator(db: Database) -> Locate:
 
 
 @cache
-def published() -> tuple[dict[str, Any], ...]:
-    """The entries of data/digests.toml."""
+def load_published() -> tuple[dict[str, Any], ...]:
+    """Return the entries of data/digests.toml: names, sizes and checksums of published files."""
     return tuple(tomllib.loads((files("bgfmt") / "data" / "digests.toml").read_text("utf-8"))["file"])
 
 
-def digest(source: Source) -> Iterator[Finding]:
-    """The published file that has this file's digest; or the published files of its size and beginning.
+def check_digest(source: Source) -> Iterator[Finding]:
+    """Compare a file's checksum with those of published files.
 
-    Of a file whose size was never published the beginning alone counts. Sums of what bgfmt makes, which other tables
-    share size and beginning with, tell that a file is known, and never that it differs.
+    Yields a note if the file is a published one, else a finding if a published file has the same size and header.
+
+    A published file of unknown size (0) is matched by its header alone. Checksums of files that bgfmt itself
+    generates identify a file but never produce a finding, since other tables have the same size and header.
     """
     head = bytes(source.buffer[:20]).decode("latin-1")
-    alike = [entry for entry in published() if head.startswith(entry.get("header", ""))]
+    alike = [entry for entry in load_published() if head.startswith(entry.get("header", ""))]
     alike = [entry for entry in alike if entry["size"] in (0, source.size)]
     if not alike:
         return
@@ -95,13 +100,18 @@ def digest(source: Source) -> Iterator[Finding]:
 # -- sense ---------------------------------------------------------------------------------------------------
 
 
-def sense(
+def check_sense(
     table: Table, progress: Callable[[int, int], None] | None = None, *, sampled: bool = False
 ) -> Iterator[Finding]:
-    """One pass; the first breach of each rule. sampled : look at some stretches of a large table only."""
+    """Check every row against what theory says of its kind of table (`Table.breaches`), in one pass.
+
+    Yields the first violation of each rule, and a finding if the table holds one number throughout. With `sampled`
+    only some parts of a large table are read. progress : called with (rows done, rows).
+    """
     named: set[str] = set()
     alike: dict[str, bool] = {}
-    for rows, block in _stretches(table) if sampled and table.nbytes > LARGE else table.blocks():
+    blocks = _sample_blocks(table) if sampled and table.nbytes > LARGE_TABLE_BYTES else table.blocks()
+    for rows, block in blocks:
         for breach in table.breaches(rows.start, block):
             if breach.rule not in named and breach.bad.any():
                 named.add(breach.rule)
@@ -114,25 +124,24 @@ def sense(
             progress(rows.stop, table.positions)
     for name, same in alike.items():
         # the gammon part of a table of few chequers is "off already" throughout
-        if same and len(table.arrays()[name]) >= LEAST and len(alike) == 1:
+        if same and len(table.arrays()[name]) >= MIN_CONSTANT_ROWS and len(alike) == 1:
             yield Finding(Rule.SENSE, entry=1, field=f"its {name} are one number throughout")
 
 
-LARGE = 1 << 28  # bytes of a table of which a sample is enough to be quick
-# of a sampled table: how many, and bytes of each, a row at least
-STRETCHES = 256
-STRETCH = 1 << 18
+LARGE_TABLE_BYTES = 1 << 28  # a sampled check reads only parts of larger tables
+SAMPLE_STRETCHES = 256  # parts of a large table that a sampled check reads
+STRETCH_BYTES = 1 << 18  # size of each part, at least one row
 
 
-def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """As `Table.blocks`, evenly spread stretches of the rows, the first and the last among them."""
+def _sample_blocks(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """Yield evenly spread blocks of rows, including the first and last rows, in the form of `Table.blocks`."""
     arrays = table.arrays()
     total = len(next(iter(arrays.values())))
-    size = min(total, max(1, STRETCH * total // table.nbytes))
+    size = min(total, max(1, STRETCH_BYTES * total // table.nbytes))
     with ExitStack() as reading:
         for array in arrays.values():
             reading.enter_context(random_access(array))
-        for start in np.unique(np.linspace(0, total - size, STRETCHES).astype(int)).tolist():
+        for start in np.unique(np.linspace(0, total - size, SAMPLE_STRETCHES).astype(int)).tolist():
             rows = slice(start, start + size)
             yield rows, {name: array[rows] for name, array in arrays.items()}
             if table.release is not None:
@@ -142,8 +151,11 @@ def _stretches(table: Table) -> Iterator[tuple[slice, dict[str, Any]]]:
 # -- what cannot be read -------------------------------------------------------------------------------------
 
 
-def readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Database, Finding]]:
-    """Every way to read a file without header that its content allows, each with the note that says so."""
+def try_readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Database, Finding]]:
+    """Yield every possible reading of a file without a header, each with a note that names it.
+
+    error : the error that reading it without options raised; it lists the formats that the content allows.
+    """
     for text in error.readings if isinstance(error, errors.UnknownFormatError) else ():
         try:
             db = read_source(source, format=text)
@@ -152,34 +164,32 @@ def readings(source: Source, error: errors.FormatError) -> Iterator[tuple[Databa
         yield db, Finding(Rule.READ_AS, expected="it has no header", found=text)
 
 
-def unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, Likely | None]:
-    """What is wrong with a file that is of a known format and yet cannot be read, and why."""
-    finding = replace(broken(error, source.name), expected=getattr(error, "expected", None))
+def diagnose_unreadable(source: Source, error: errors.FormatError) -> tuple[Finding, LikelyCause | None]:
+    """Return the finding and the likely cause for a file of a known format that cannot be read."""
+    finding = replace(error_finding(error, source.name), expected=getattr(error, "expected", None))
     if isinstance(error, errors.TruncatedError):
         finding = replace(finding, offset=source.size)
-    likely = size_cause(source)
+    likely = guess_size_cause(source)
     sized = isinstance(error, (errors.TruncatedError, errors.HeaderError))
     if likely is not None and likely.cause is Cause.OTHER_SIZE and not sized:
-        likely = Likely(Cause.CUT, likely.detail)
+        likely = LikelyCause(Cause.CUT, likely.detail)
     if isinstance(error, errors.TruncatedError):
         if error.cause:
-            likely = Likely(Cause.TEXT)
-    elif (
-        likely is not None and finding.offset == 0
-    ):  # of a whole of which a program says that it is not sound
+            likely = LikelyCause(Cause.TEXT)
+    elif likely is not None and finding.offset == 0:  # the checksum of the whole file is wrong, not its size
         likely = None
     return finding, likely
 
 
-def broken(error: errors.FormatError, name: str) -> Finding:
-    """The finding for an error that reading ended with."""
+def error_finding(error: errors.FormatError, name: str) -> Finding:
+    """Return the finding for an error that reading the file `name` raised."""
     entry = getattr(error, "position_number", None)
     offset = getattr(error, "offset", None)
-    return Finding(Rule.BROKEN, entry=entry, offset=offset, found=plain(error, name))
+    return Finding(Rule.BROKEN, entry=entry, offset=offset, found=error_line(error, name))
 
 
-def plain(error: errors.BgfmtError, name: str) -> str:
-    """An error in one line, without the file's name and the likely cause, which a report has apart."""
+def error_line(error: errors.BgfmtError, name: str) -> str:
+    """Return an error as one line, without the file's name and the likely cause: reports print these separately."""
     text = str(error).removesuffix(f"; likely cause: {getattr(error, 'cause', '')}")
     return " ".join(text.split()).removeprefix(f"{name}: ")
 
@@ -187,22 +197,25 @@ def plain(error: errors.BgfmtError, name: str) -> str:
 # -- causes --------------------------------------------------------------------------------------------------
 
 
-def size_cause(source: Source) -> Likely | None:
-    """Why a file's size does not fit its header: cut short, or made for other numbers than the header says."""
+def guess_size_cause(source: Source) -> LikelyCause | None:
+    """Return the likely cause if a file's size does not fit its header, or None if no format recognises the header.
+
+    The cause is a bare header, a header that states another size than the file has, or a truncated file.
+    """
     head = formats.head_of(source)
     claims = [form for form in formats.all_formats().values() if form.recognise(head)]
     if not claims:
         return None
-    if source.size <= LITTLE:
-        return Likely(Cause.BARE_HEADER)
+    if source.size <= MAX_BARE_HEADER_BYTES:
+        return LikelyCause(Cause.BARE_HEADER)
     fits = [text for form in claims for text in form.tables_of_size(source)]
     if fits:
-        return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(dict.fromkeys(fits))}")
-    return Likely(Cause.CUT)
+        return LikelyCause(Cause.OTHER_SIZE, f"its size fits {' or '.join(dict.fromkeys(fits))}")
+    return LikelyCause(Cause.CUT)
 
 
-def damage_cause(db: Database, outcome: Outcome | None) -> Likely | None:
-    """The likely cause of damage."""
+def guess_damage_cause(db: Database, outcome: Outcome | None) -> LikelyCause | None:
+    """Return the likely cause of damage from the numbers of a table and the outcome of the recurrence, or None."""
     table = db.table
     source = db.source
     try:
@@ -213,9 +226,9 @@ def damage_cause(db: Database, outcome: Outcome | None) -> Likely | None:
         return None
     start = db.extent.offset + regions[0].offset
     end = min(start + regions[0].size, source.size)
-    body = np.frombuffer(source.buffer[start : min(end, start + LOOKED)], np.uint8)
+    body = np.frombuffer(source.buffer[start : min(end, start + MAX_SCANNED_BYTES)], np.uint8)
     if not body.any():
-        return Likely(Cause.ZEROS)
+        return LikelyCause(Cause.ZEROS)
     if (body == 255).all():
-        return Likely(Cause.ONES)
+        return LikelyCause(Cause.ONES)
     return None if table.exact else proof_of(table).cause(db, outcome, start, end)

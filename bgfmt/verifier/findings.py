@@ -1,8 +1,8 @@
-"""What checks say: frozen findings, each by a rule, and the outcome of a recurrence; and the one place that judges.
+"""Findings of the checks, the outcome of a recurrence check, and the rules that turn them into a status.
 
 `status_of` turns findings into a status and `exit_code` turns the status into an exit code; `bgfmt.verifier.words`
-makes sentences of them. Exit code 0 is for a proof under a named recipe, or for differences within a tolerance that
-the user named; and for less than a proof only where less was asked for.
+formats them as sentences. Exit code 0 is for a proof under a named recipe, for differences within a tolerance that
+the user named, and for less than a proof only where less was requested.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bgfmt.game.board import Side
 
 LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 #: findings of one rule that are kept; the rest are only counted
-KEPT = 100
+MAX_FINDINGS = 100
 
 
 class Kind(Enum):
-    """What a finding means for the file."""
+    """What a finding means: a wrong number, bytes that the format does not write, or a note (no fault)."""
 
     WRONG = "wrong"
     LAYOUT = "layout"
@@ -29,7 +29,7 @@ class Kind(Enum):
 
 
 class Rule(Enum):
-    """A rule that a file broke (or, for notes, something worth saying): name, rung and kind."""
+    """A check that a file failed, or a note: its label in reports, the verification level and the kind of finding."""
 
     UNREADABLE = ("unreadable", "structure", Kind.LAYOUT)
     BROKEN = ("broken", "structure", Kind.LAYOUT)
@@ -60,12 +60,17 @@ class Rule(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing a check saw.
+    """One result of a check: a fault or a note.
 
-    entry : a side's position number, us * n + them for two sides, or None. offset : bytes from the start of the file.
-    expected, found : numbers, bytes or text, as the rule has them. field : the column, array or header field it is
-    about. sides : the position, for one or two sides. count : how many broke the rule, where only the first is kept.
-    meaning : the equities for which stored integers stand, in words.
+    Attributes
+    ----------
+    entry : position number for one side, us * n + them for two sides, or None.
+    offset : bytes from the start of the file, or None.
+    expected, found : the right and the stored value (numbers, bytes or text, depending on the rule).
+    field : name of the column, array, header field or file concerned.
+    sides : the position, one side or two.
+    count : number of violations, where only the first one is stored.
+    meaning : the equities that stored integers stand for, as text.
     """
 
     rule: Rule
@@ -80,7 +85,7 @@ class Finding:
 
 
 class Cause(Enum):
-    """The likely cause of what was found."""
+    """Likely cause of the damage; the value is its description in reports."""
 
     OTHER_SIZE = "other points or chequers than the header says"
     BYTE_ORDER = "the other byte order"
@@ -100,8 +105,8 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True)
-class Likely:
-    """A cause, and what more is known of it (the sizes that fit, the bytes shifted)."""
+class LikelyCause:
+    """A likely cause and its detail: the sizes that fit, or the number of bytes by which the numbers are shifted."""
 
     cause: Cause
     detail: str = ""
@@ -109,13 +114,21 @@ class Likely:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What holding a table against its own rule came to.
+    """Result of checking a table against the recurrence of its kind.
 
-    entries, checked : how many the table has, how many were looked at. recipe : the name of the rule that every one
-    checked follows, "" where none does. failing : entries that do not follow; wrong, inherited : those wrong in
-    themselves and those that follow from wrong ones, wrong None where they were not told apart. largest : the
-    greatest difference, in `unit`. systematic : the differences are small and everywhere, as of another program.
-    differences : how many entries differ by how much. facts : what the words need more.
+    Attributes
+    ----------
+    entries, checked : number of entries of the table, and of those checked.
+    recipe : name of the recipe that every checked entry follows; "" if there is none.
+    failing : entries that do not follow from the others.
+    wrong, inherited : of the recomputed table, failing entries that differ and entries that differ only because an
+        entry that they depend on is wrong. `wrong` is None if this was not determined.
+    largest : greatest difference, in `unit`.
+    unit : "unit" for stored integers, else the word that reports print after the number.
+    systematic : True if the differences are small and everywhere, as in a file of another program.
+    differences : size of a difference (as text) -> number of entries, or a measure's name -> value.
+    likely : likely cause of the differences, or None.
+    facts : further values for the sentences of `bgfmt.verifier.words`, by name.
     """
 
     entries: int = 0
@@ -128,29 +141,35 @@ class Outcome:
     unit: str = "unit"
     systematic: bool = False
     differences: Mapping[str, float] = field(default_factory=dict)
-    likely: Likely | None = None
+    likely: LikelyCause | None = None
     findings: tuple[Finding, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """All that was seen of one table: findings of every rung, the outcome of the recurrence, how far it went.
+class Observations:
+    """Everything the verifier found out about one table; `status_of` judges it.
 
-    rung : the highest rung climbed whole. limited : less than a proof was asked for (a lower rung, a sample).
-    tolerance : the largest difference the user allows, or None.
+    Attributes
+    ----------
+    findings : findings and notes of every level.
+    outcome : result of the recurrence, None if it was not run.
+    level : the highest level that was completed.
+    limited : True if less than a proof was requested (a lower level, or a sample).
+    tolerance : largest difference that the user allows, or None.
+    likely : likely cause of damage, or None.
     """
 
     findings: tuple[Finding, ...]
     outcome: Outcome | None
-    rung: str
+    level: str
     limited: bool
     tolerance: float | None = None
-    likely: Likely | None = None
+    likely: LikelyCause | None = None
 
     @property
     def faults(self) -> tuple[Finding, ...]:
-        """The findings that are no notes."""
+        """The findings that are not notes."""
         return tuple(f for f in self.findings if f.rule.kind is not Kind.NOTE)
 
 
@@ -158,7 +177,7 @@ class Seen:
 
 
 class Status(Enum):
-    """What a file is worth: the value is the word in reports."""
+    """Judgement of a file; the value is the word that reports print."""
 
     PROVED = "proved"
     TOLERATED = "within tolerance"
@@ -169,28 +188,28 @@ class Status(Enum):
     UNREADABLE = "not readable"
 
 
-CLAIMING = (Cause.OTHER_SIZE, Cause.BYTE_ORDER)
+CLAIM_CAUSES = (Cause.OTHER_SIZE, Cause.BYTE_ORDER)
 
 
-def counted(seen: Seen) -> tuple[Finding, ...]:
-    """The faults that count against the file.
+def select_faults(seen: Observations) -> tuple[Finding, ...]:
+    """Return the findings that count against the file.
 
-    That it is not the published file of its size counts where nothing else was looked at: held whole against the
-    rules, it may be sound all the same, or is wrong for reasons that say more.
+    A wrong checksum (`Rule.DIGEST`) counts only if the recurrence did not check the whole table: such a table may be
+    right although it is not the published file, and if it is wrong the recurrence tells more.
     """
     whole = seen.outcome is not None and not seen.limited
     return tuple(f for f in seen.faults if f.rule is not Rule.DIGEST or not whole)
 
 
-def status_of(seen: Seen) -> Status:
-    """The status of one table."""
-    rules = {finding.rule for finding in counted(seen)}
+def status_of(seen: Observations) -> Status:
+    """Return the status of one table."""
+    rules = {finding.rule for finding in select_faults(seen)}
     outcome = seen.outcome
     failing = outcome is not None and outcome.failing > 0
     likely = seen.likely or (outcome.likely if outcome else None)
     if Rule.UNREADABLE in rules:
         return Status.UNREADABLE
-    if (rules or failing) and likely is not None and likely.cause in CLAIMING:
+    if (rules or failing) and likely is not None and likely.cause in CLAIM_CAUSES:
         return Status.CLAIMS
     if any(rule.kind is Kind.LAYOUT or rule in (Rule.SENSE, Rule.REMADE) for rule in rules):
         return Status.DAMAGED
@@ -206,7 +225,10 @@ def status_of(seen: Seen) -> Status:
 
 
 def exit_code(status: Status, limited: bool) -> int:
-    """0, 1 or 2 as the command line returns it."""
+    """Return the exit code of `bgfmt verify`: 0 (fine), 1 (something is wrong or unproved) or 2 (not readable).
+
+    limited : True if less than a proof was requested; then an unproved table is no failure.
+    """
     if status is Status.UNREADABLE:
         return 2
     if status in (Status.PROVED, Status.TOLERATED):

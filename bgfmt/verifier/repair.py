@@ -1,8 +1,8 @@
 """Repair: recompute the wrong entries of a damaged file, and prove the result.
 
-What the file must have been is asked of the formats; each candidate is put right by its own recurrence, and accepted
-only when most of the damaged file agrees with it. A file of which less than half is right is refused: that would be a
-new file, which is what `bgfmt solve` is for.
+The formats propose what the file may have been. Each candidate is corrected by its own recurrence, and accepted only
+if most of the damaged file agrees with it. A file of which less than half is right is refused: that would be a new
+file, which is the task of `bgfmt solve`.
 """
 
 from __future__ import annotations
@@ -23,67 +23,87 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
 from bgfmt.verifier import checks
 from bgfmt.verifier.proofs import Request, proof_of
-from bgfmt.verifier.report import Report, together
+from bgfmt.verifier.report import Report, merge_reports
 from bgfmt.verifier.spread import Progress
 from bgfmt.verifier.verification import Verification, parts_of
 from bgfmt.verifier.words import plural
 
-LEAST_RIGHT = 0.5
-LEAST_RIGHT_ELSE = 0.8  # where the header would have to say something else
-ENOUGH = 0.9  # a candidate of which so much is right is taken without looking further
-MOST_BYTES = 2 << 30
-TRIED = 48  # candidates, about, of a file that none explains
+MIN_RIGHT_SHARE = 0.5
+MIN_RIGHT_SHARE_OTHER_HEADER = 0.8  # where the header would have to say something else
+SUFFICIENT_SHARE = 0.9  # a candidate of which so much is right is taken without looking further
+MAX_FILE_BYTES = 2 << 30
+TYPICAL_CANDIDATES = 48  # candidates, about, of a file that none explains
 
 
 @dataclass(frozen=True)
-class Mended:
-    """A candidate put right: all its bytes, and how many entries had to change.
+class RepairedTable:
+    """A candidate whose entries were recomputed.
 
-    taken : bytes of the damaged file that it stands for. left_over : bytes of that file that it would leave over,
-    where they are not another database. least : the part that has to be right already. solved : the command that
-    makes such a table.
+    Attributes
+    ----------
+    data : all bytes of the repaired table.
+    consumed : bytes of the damaged file that it replaces.
+    changed, entries : number of entries that had to change, and of all.
+    how : what was wrong with the file, as text, if known.
+    left_over : bytes of the damaged file that belong neither to it nor to another database.
+    min_share : share of the file that must be right for the candidate to be accepted.
+    solve_command : the command that solves such a table.
     """
 
     data: bytes
-    taken: int
+    consumed: int
     changed: int
     entries: int
     how: str
     left_over: int
-    least: float
-    solved: str
+    min_share: float
+    solve_command: str
 
     @property
-    def good(self) -> bool:
-        """Whether so much is right that no other candidate is looked for."""
-        intact = self.least == LEAST_RIGHT and not self.left_over
-        return self.share > ENOUGH or (intact and self.share >= self.least)
+    def is_sufficient(self) -> bool:
+        """True if so much is right that no other candidate is tried."""
+        intact = self.min_share == MIN_RIGHT_SHARE and not self.left_over
+        return self.share > SUFFICIENT_SHARE or (intact and self.share >= self.min_share)
 
     @property
     def share(self) -> float:
-        """Part of the entries that were right already, and of the file that they take up."""
+        """Share of the entries that were right already, times the share of the file that the table fills."""
         used = len(self.data) / (len(self.data) + self.left_over)
         return (1 - self.changed / max(1, self.entries)) * used
 
 
 def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progress | None = None) -> Report:
-    """Write `path` with its wrong entries recomputed to `out`, and prove the result.
+    """Repair the file `path`: recompute its wrong entries, prove the result, and write it to `out`.
 
-    progress : called with (done, total). Returns the report of the repaired file, its `notes` saying what was
-    changed. Raises VerificationError when the file is not of a kind that can be recomputed, or when too little of it
-    is right to say what it was; UnknownFormatError when it is no database at all.
+    Parameters
+    ----------
+    path, out : the damaged file, and the file to write.
+    force : overwrite `out`.
+    progress : called with (done, total).
+
+    Returns
+    -------
+    Report
+        Of the repaired file; its `notes` state what was changed.
+
+    Raises
+    ------
+    VerificationError
+        If the file is not of a kind that can be recomputed, or if too little of it is right.
+    UnknownFormatError
+        If the file is not a database.
     """
     name = os.fspath(path)
     with open_source(path) as source:
-        if source.size > MOST_BYTES:
+        if source.size > MAX_FILE_BYTES:
             raise VerificationError(f"{name}: {source.size:,} bytes are more than can be repaired in memory")
         data = source.bytes(0, source.size)
     pieces: list[bytes] = []
     notes: list[str] = []
     rest = data
     while rest:
-        best, reason = _best(rest, name, progress)
-        if best is None or best.share < best.least:
+        best, reason = _find_best(rest, name, progress)
+        if best is None or best.share < best.min_share:
             if pieces and not formats.resembles(rest):
                 notes.append(f"left out at the end, of no table: {plural(len(rest), 'byte')}")
                 break
@@ -93,17 +113,17 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
             reason = reason or "it is not a table that can be recomputed"
             again = "it has to be made anew"
             if best is not None:
-                reason = f"at best {best.share:.0%} of it is right, and {best.least:.0%} must be"
-                again += f" ({best.solved})" if best.least == LEAST_RIGHT else ""
+                reason = f"at best {best.share:.0%} of it is right, and {best.min_share:.0%} must be"
+                again += f" ({best.solve_command})" if best.min_share == MIN_RIGHT_SHARE else ""
             raise kind(f"{name}: not repairable: {reason}; {again}")
         before = rest
-        rest = rest[best.taken :]
+        rest = rest[best.consumed :]
         if best.data in pieces:
             notes.append("a table that was there a second time was left out")
             continue
         pieces.append(best.data)
         changed = plural(best.changed, "entry") if best.changed else "no entry had to be"
-        how = [best.how] if best.how else _other_bytes(before, best)
+        how = [best.how] if best.how else _describe_other_bytes(before, best)
         notes.append("; ".join([f"{changed} recomputed, of {best.entries:,}", *how]))
     mended = b"".join(pieces)
     if mended == data:
@@ -114,8 +134,8 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
     return replace(report, file=os.fspath(out), notes=[*notes, *report.notes])
 
 
-def _other_bytes(data: bytes, best: Mended) -> list[str]:
-    """Where the bytes differ though every number is right: that of a header, or its filling."""
+def _describe_other_bytes(data: bytes, best: RepairedTable) -> list[str]:
+    """Return a sentence about wrong bytes of the header or padding if no entry had to change, else nothing."""
     if best.changed:
         return []
     size = min(len(data), len(best.data))
@@ -133,25 +153,28 @@ def _other_bytes(data: bytes, best: Mended) -> list[str]:
 
 
 def _prove(data: bytes, name: str, progress: Progress | None) -> Report:
-    climb = Verification(request=Request(thread_count(None), progress))
+    """Verify the repaired bytes and return the report; raise VerificationError if they do not prove."""
+    verification = Verification(request=Request(thread_count(None), progress))
     with Source.from_bytes(data, name) as source:
-        known = tuple(checks.digest(source))
-        reports = [climb.table(part, name, known) for part in parts_of(source, read_source(source))]
+        known = tuple(checks.check_digest(source))
+        reports = [
+            verification.verify_table(part, name, known) for part in parts_of(source, read_source(source))
+        ]
     for report in reports:
         if report.exit_code:
             message = f"{name}: not repairable: the recomputed table does not prove: {report.verdict}"
             raise VerificationError(message, report)
-    return together(name, reports)
+    return merge_reports(name, reports)
 
 
-def _best(data: bytes, name: str, progress: Progress | None) -> tuple[Mended | None, str]:
-    """The candidate of which most is right; else why the likeliest that can be read is none."""
-    best: Mended | None = None
+def _find_best(data: bytes, name: str, progress: Progress | None) -> tuple[RepairedTable | None, str]:
+    """Return the candidate of which most is right, or None and the reason why there is none."""
+    best: RepairedTable | None = None
     reason = ""
     intact = False
     for tried, (form, found) in enumerate(_candidates(data, name)):
         if progress is not None:
-            progress(min(tried, TRIED), TRIED)
+            progress(min(tried, TYPICAL_CANDIDATES), TYPICAL_CANDIDATES)
         intact |= found.sure
         if intact and found.how and not found.sure:
             continue  # neither its header nor its bytes as they stand
@@ -162,15 +185,15 @@ def _best(data: bytes, name: str, progress: Progress | None) -> tuple[Mended | N
             continue
         except (BgfmtError, ValueError, IndexError, OverflowError):
             continue
-        if best is None or mended.share - mended.least > best.share - best.least:
+        if best is None or mended.share - mended.min_share > best.share - best.min_share:
             best = mended
-        if best.good:
+        if best.is_sufficient:
             break
-    return best, reason or ("" if best else _unreadable(data, name))
+    return best, reason or ("" if best else _explain_unreadable(data, name))
 
 
-def _unreadable(data: bytes, name: str) -> str:
-    """Why a file of a known format cannot be read; empty for others."""
+def _explain_unreadable(data: bytes, name: str) -> str:
+    """Return why a file of a known format cannot be read; "" if it can be read or is of no known format."""
     try:
         read_source(Source.from_bytes(data, name))
     except UnknownFormatError:
@@ -181,21 +204,26 @@ def _unreadable(data: bytes, name: str) -> str:
 
 
 def _candidates(data: bytes, name: str) -> Iterator[tuple[Format[Any], Salvage]]:
-    """What the file may have been; last, what it reads as, where no program writes such a header."""
+    """Yield what the file may have been; last the table that it reads as, even if no program writes such a header."""
     yield from formats.salvage(Source.from_bytes(data, name))
     with contextlib.suppress(BgfmtError):
         db = read_source(Source.from_bytes(data, name))
         yield db.format, Salvage(db.table, 0.0)
 
 
-def mend(form: Format[Any], found: Salvage, data: bytes) -> Mended:
-    """Recompute every wrong entry of a table, and write it as its format does."""
-    right, changed = proof_of(found.table).put_right(found.table, thread_count(None))
+def mend(form: Format[Any], found: Salvage, data: bytes) -> RepairedTable:
+    """Repair a candidate: recompute every wrong entry, and write the table in its format.
+
+    form : the format. found : the table read from the damaged file. data : the damaged file's bytes from there on.
+    """
+    right, changed = proof_of(found.table).recompute(found.table, thread_count(None))
     memory = MemorySink()
     form.write(right, memory)  # type: ignore[arg-type]
     taken = len(data) if form.fills else len(memory.data)
     after = data[taken:]
     left_over = 0 if formats.resembles(after) else len(after)
-    least = LEAST_RIGHT if found.sure else LEAST_RIGHT_ELSE
+    least = MIN_RIGHT_SHARE if found.sure else MIN_RIGHT_SHARE_OTHER_HEADER
     solved = f"bgfmt solve {right.kind}, of {right.points} points and {right.chequers} chequers"
-    return Mended(bytes(memory.data), taken, changed, right.entries, found.how, left_over, least, solved)
+    return RepairedTable(
+        bytes(memory.data), taken, changed, right.entries, found.how, left_over, least, solved
+    )

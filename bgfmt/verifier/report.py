@@ -1,4 +1,4 @@
-"""What a verification says: a verdict in one line, findings, and how far it looked."""
+"""The report of a verification: a one-line verdict, findings, and the level that was reached."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 from bgfmt.errors import VerificationError
 from bgfmt.verifier import words
 from bgfmt.verifier.findings import (
-    KEPT,
     LEVELS,
+    MAX_FINDINGS,
     Finding,
     Kind,
+    Observations,
     Outcome,
     Rule,
-    Seen,
-    counted,
     exit_code,
+    select_faults,
     status_of,
 )
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-TAKEN_OVER = ("recipe", "entries", "checked", "inherited", "differences")  # from an outcome
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+OUTCOME_FIELDS = ("recipe", "entries", "checked", "inherited", "differences")  # from an outcome
 COUNTS = ("entries", "checked", "wrong", "inherited")
 #: what a report says in one word or number, in the order of JSON
-PLAIN = (
+SCALAR_FIELDS = (
     "file", "verdict", "status", "exit_code", "format", "title", "kind", "recipe", "rung", "known_as", *COUNTS,
     "cause",
 )  # fmt: skip
@@ -37,7 +37,7 @@ STYLE = (  # of the page of HTML
     "td,th{border:1px solid #bbb;padding:.2em .6em;text-align:left;vertical-align:top}pre{font-size:12px}"
     ".good{color:#060}.bad{color:#a00}"
 )
-FACTS = (
+PAGE_FIELDS = (
     "title", "format", "recipe", "rung", *COUNTS, "cause", "known_as", "sha256", "bgfmt", "date",
 )  # fmt: skip
 
@@ -46,10 +46,22 @@ FACTS = (
 class Report:
     """The result of `bgfmt.verify`.
 
-    status : proved, within tolerance, unproved (nothing wrong as far as it looked), differs (from every known
-    recipe), damaged, not what it claims, or not readable. rung : the highest rung that was climbed whole. wrong,
-    inherited : entries wrong in themselves, and those that only follow from wrong ones. differences : how many
-    entries differ by how many units. exit_code : 0, 1 or 2 as the command line returns it.
+    Attributes
+    ----------
+    file : name of the file.
+    verdict : the result in one line.
+    status : proved, within tolerance, unproved (nothing wrong found in what was checked), differs (from every known
+        recipe), damaged, not what it claims, or not readable.
+    exit_code : exit code of the command, 0, 1 or 2.
+    rung : the highest level that was completed.
+    known_as : the published file with the same checksum, or "".
+    entries, checked : entries of the table, and of those checked.
+    wrong, inherited : entries that are wrong themselves, and those wrong only because they depend on wrong ones.
+    differences : size of a difference -> number of entries.
+    exact : errors of the stored numbers, see `bgfmt.verifier.truth`.
+    findings, notes : faults, and remarks that count nothing against the file.
+    parts : reports of the single databases, if the file holds several.
+    seconds : time spent on each level.
     """
 
     file: str
@@ -76,7 +88,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
+        """True if nothing was found that counts against the file."""
         return self.exit_code == 0
 
     def __str__(self) -> str:
@@ -86,18 +98,18 @@ class Report:
         return "".join(_in_html(*block) for block in _blocks(self.as_dict()))
 
     def findings_of(self, check: str) -> list[Finding]:
-        """The findings of one rung."""
+        """Return the findings of one level, for example "structure"."""
         return [finding for finding in self.findings if finding.rule.check == check]
 
     def raise_for_findings(self) -> Report:
-        """Return self; VerificationError with the verdict when anything was found."""
+        """Return self, or raise VerificationError with the verdict if anything was found."""
         if not self.ok:
             raise VerificationError(f"{self.file}: {self.verdict}", self)
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole report as plain values."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in PLAIN}
+        """Return the whole report as dicts, lists, strings and numbers, as `--json` prints it."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in SCALAR_FIELDS}
         out |= {
             "differences": dict(self.differences),
             "exact": dict(self.exact),
@@ -111,7 +123,7 @@ class Report:
 
 
 def finding_as_dict(finding: Finding) -> dict[str, Any]:
-    """A finding as plain values, without what is empty."""
+    """Return a finding as a dict of plain values, without the empty ones."""
     out: dict[str, Any] = {
         "check": finding.rule.check,
         "rule": finding.rule.label,
@@ -124,11 +136,14 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
     return out | {name: value for name, value in more.items() if value is not None and value != ""}
 
 
-def build(file: str, seen: Seen, **about: Any) -> Report:
-    """The report of one table; about : format, title, kind, exact and seconds of the `Report`."""
+def build(file: str, seen: Observations, **about: Any) -> Report:
+    """Build the report of one table.
+
+    about : the fields format, title, kind, exact and seconds of the `Report`.
+    """
     status = status_of(seen)
     outcome = seen.outcome or Outcome()
-    against = counted(seen)
+    against = select_faults(seen)
     notes = [f for f in seen.findings if f.rule.kind is Kind.NOTE]
     notes += [f for f in seen.faults if f not in against]
     notes += [f for f in outcome.findings if f.rule.kind is Kind.NOTE]
@@ -139,19 +154,19 @@ def build(file: str, seen: Seen, **about: Any) -> Report:
         words.verdict(seen, status),
         status.value,
         exit_code(status, seen.limited),
-        rung=seen.rung,
+        rung=seen.level,
         known_as=next((str(f.found) for f in seen.findings if f.rule is Rule.KNOWN), ""),
         wrong=own if outcome.failing else 0,
         cause=words.likely(seen.likely or (outcome.likely if outcome.failing else None)),
-        findings=faults[:KEPT],
+        findings=faults[:MAX_FINDINGS],
         notes=[words.message(f) for f in notes],
-        **{name: getattr(outcome, name) for name in TAKEN_OVER},
+        **{name: getattr(outcome, name) for name in OUTCOME_FIELDS},
         **about,
     )
 
 
-def together(file: str, reports: Sequence[Report]) -> Report:
-    """One report over the databases of a file; of one its own."""
+def merge_reports(file: str, reports: Sequence[Report]) -> Report:
+    """Merge the reports of a file's databases into one; a single report is returned as it is."""
     if len(reports) == 1:
         return reports[0]
     worst = max(reports, key=lambda r: r.exit_code)
@@ -169,12 +184,12 @@ def together(file: str, reports: Sequence[Report]) -> Report:
         findings=[f for r in reports for f in r.findings],
         notes=list(dict.fromkeys(note for r in reports for note in r.notes)),
         parts=list(reports),
-        seconds=_add_up(report.seconds for report in reports),
+        seconds=_sum_seconds(report.seconds for report in reports),
     )
 
 
-def _add_up(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Return the sum of the seconds by rung."""
+def _sum_seconds(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sum of the seconds by level."""
     total: Counter[str] = Counter()
     for seconds in each:
         total.update(seconds)
@@ -192,15 +207,15 @@ HTML = {
 
 
 def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a page says of a report, in order, each with its kind; a table is rows of name and value."""
+    """Yield the blocks of a report's page as (kind of block, text); for a table, its rows of (name, value)."""
     yield "title", report["file"]
     yield "bad" if report["exit_code"] else "good", report["verdict"]
-    facts = [(name, report[name]) for name in FACTS if report.get(name)]
+    facts = [(name, report[name]) for name in PAGE_FIELDS if report.get(name)]
     yield "table", facts + [(f"differences {size}", count) for size, count in report["differences"].items()]
     yield from (("text", note) for note in report["notes"])
     if report["exact"]:
         yield "heading", "Against the truth"
-        yield "table", list(_flat(report["exact"]))
+        yield "table", list(_flatten(report["exact"]))
     if report["findings"]:
         yield "heading", "Findings"
     for finding in report["findings"]:
@@ -212,7 +227,7 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def markdown(reports: Sequence[Mapping[str, Any]]) -> str:
-    """A page of Markdown for reports as `Report.as_dict` gives them."""
+    """Return a Markdown page of reports in the form of `Report.as_dict`."""
     return "\n".join(_in_markdown(*block) for report in reports for block in _blocks(report))
 
 
@@ -226,13 +241,13 @@ def _in_markdown(kind: str, value: Any) -> str:
 
 
 def _in_line(value: object) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Return text on one line, escaped so that Markdown shows it unchanged."""
     text = escape(" ".join(str(value).split()), quote=False)
     return "".join(f"\\{c}" if c in "\\`*_[]|#" else c for c in text)
 
 
 def html(reports: Sequence[Mapping[str, Any]]) -> str:
-    """A page of HTML for reports as `Report.as_dict` gives them."""
+    """Return an HTML page of reports in the form of `Report.as_dict`."""
     body = "\n".join(_in_html(*block) for report in reports for block in _blocks(report))
     head = f"<meta charset='utf-8'><title>bgfmt verify</title><style>{STYLE}</style>"
     return f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{body}\n</body></html>\n"
@@ -245,13 +260,13 @@ def _in_html(kind: str, value: Any) -> str:
     return HTML[kind].format(escape(value))
 
 
-def _flat(value: Mapping[str, Any], before: str = "") -> Any:
+def _flatten(value: Mapping[str, Any], before: str = "") -> Any:
     for name, item in value.items():
         label = f"{before} {name}".strip()
         if isinstance(item, Mapping):
-            yield from _flat(item, label)
+            yield from _flatten(item, label)
         elif isinstance(item, list):
             for k, one in enumerate(item):
-                yield from _flat(one, f"{label} {k + 1}") if isinstance(one, Mapping) else ((label, one),)
+                yield from _flatten(one, f"{label} {k + 1}") if isinstance(one, Mapping) else ((label, one),)
         else:
             yield label, item

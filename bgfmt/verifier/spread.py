@@ -1,4 +1,4 @@
-"""A check of one table by the workers of a cluster."""
+"""Check one table on the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -18,27 +18,35 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Spread:
-    """The workers that check a table, and how they open it.
+    """The workers that check a table, and the arguments with which they open it.
 
-    path, part, asked : of the file, the format and description being items. progress : called with (done, total).
-    when : tells one check from another, between which the file may have changed.
+    Attributes
+    ----------
+    workers : the cluster.
+    path, part : the file, and the number of the database in it.
+    options : items of the format and description, as for `bgfmt.open`.
+    progress : called with (parts done, parts).
+    stamp : distinguishes this check from earlier ones of the same path, so that workers open the file again.
     """
 
     workers: Workers
     path: str
     part: int
-    asked: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Any], ...]
     progress: Progress | None = None
-    when: int = field(default_factory=time.time_ns)
+    stamp: int = field(default_factory=time.time_ns)
 
     def run(self, function: Callable[[Any, K], R], parts: Sequence[K], *, of_source: bool = False) -> list[R]:
-        """What the function gives of the database, or of its source, and each part, in any order.
+        """Call `function(db, part)` on the workers for every part; return the results in order of arrival.
 
-        function : one that pickles by name.
+        function : one that pickles by name. of_source : pass the database's source (`db.source`) instead of the
+        database.
         """
-        opening = (self.path, self.part, self.asked, self.when)
+        opening = (self.path, self.part, self.options, self.stamp)
         found: list[R] = []
-        named = update_wrapper(partial(_elsewhere, function, opening, of_source), function, ("__name__",), ())
+        named = update_wrapper(
+            partial(_run_on_worker, function, opening, of_source), function, ("__name__",), ()
+        )
         for result in self.workers.run(named, parts):
             found.append(result)
             if self.progress is not None:
@@ -46,13 +54,13 @@ class Spread:
         return found
 
 
-def _elsewhere(function: Callable[[Any, K], R], opening: tuple[Any, ...], of_source: bool, part: K) -> R:
-    """On a worker."""
-    db = _opened(*opening)
+def _run_on_worker(function: Callable[[Any, K], R], opening: tuple[Any, ...], of_source: bool, part: K) -> R:
+    """Open the database and call the function; this runs on a worker."""
+    db = _open_cached(*opening)
     return function(db.source if of_source else db, part)
 
 
 @lru_cache(maxsize=1)
-def _opened(path: str, part: int, asked: tuple[tuple[str, Any], ...], when: int) -> Database:
-    """Opened once a process."""
-    return open_database(path, part=part, **dict(asked))
+def _open_cached(path: str, part: int, options: tuple[tuple[str, Any], ...], stamp: int) -> Database:
+    """Open the database once for each process and check."""
+    return open_database(path, part=part, **dict(options))

@@ -1,8 +1,8 @@
-"""How far stored numbers are from the truth: the exact recipe, and for small tables rational arithmetic.
+"""Errors of stored numbers, measured against the exact recipe and, for small tables, rational arithmetic.
 
-Errors are stored less true: in equity for two-sided tables, in rolls (of the mean) for one-sided ones. Pairs in which
-a side has no chequers left are left out. The truth is the solver's float64 table; SolverError where that does not fit
-into memory.
+Errors are stored minus true values: in equity for two-sided tables, in rolls (of the mean) for one-sided ones. Pairs
+in which a side has no chequers left are ignored. The truth is the solver's float64 table; SolverError is raised if
+that does not fit into memory.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from bgfmt.tables import OfRolls, Table, TwoSided
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, pips, plays
 
 DECISIONS = ("initial_doubles", "redoubles", "takes", "beavers")
-TIE = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
-LISTED = 200  # wrong decisions that are listed
-BLOCK = 1 << 22  # pairs compared at once
-WORST = 5
-NEAR = 1e-9
-SMALL = 4  # chequers of the corner that is measured in rational arithmetic
-MOST_RATIONAL = board.count(6, 4)  # positions up to which rational arithmetic is done
+TIE_EQUITY = 1e-12  # two exact equities this near may be equal: far more than float64 leaves them wrong by
+MAX_LISTED_DECISIONS = 200  # wrong decisions that are listed
+BLOCK_PAIRS = 1 << 22  # pairs compared at once
+WORST_LISTED = 5
+EQUAL_WITHIN = 1e-9
+RATIONAL_CORNER_CHEQUERS = 4  # chequers of the corner that is measured in rational arithmetic
+MAX_RATIONAL_POSITIONS = board.count(6, 4)  # positions up to which rational arithmetic is done
 
 
-def of_table(table: Table, threads: int) -> dict[str, Any]:
-    """How far the stored numbers are from the truth; a note for kinds that are not measured."""
+def measure_errors(table: Table, threads: int) -> dict[str, Any]:
+    """Measure the errors of a table's numbers; return them as plain values, a note for kinds not measured."""
     if isinstance(table, OfRolls):
-        return of_rolls(table, threads)
+        return measure_roll_errors(table, threads)
     if isinstance(table, TwoSided):
-        return of_equities(table, threads)
+        return measure_equity_errors(table, threads)
     return {"note": f"{table.kind} tables are not measured; bgfmt diff compares one with an exact one"}
 
 
@@ -43,7 +43,16 @@ def of_table(table: Table, threads: int) -> dict[str, Any]:
 
 @dataclass
 class Errors:
-    """What is added up over the blocks of a table."""
+    """Errors of equities, accumulated over the blocks of a table; lists have one item for each column.
+
+    Attributes
+    ----------
+    worst, errors : entry with the greatest error, and that error.
+    total : sum of the errors.
+    right, wrong : by decision, how often the answer is yes, and how often the stored equities decide wrongly.
+    nearest : by decision, the smallest margin of a decision that is not a tie.
+    listed : (decision, entry) of the first wrong decisions.
+    """
 
     worst: list[int]
     errors: list[float]
@@ -54,7 +63,7 @@ class Errors:
     listed: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, off: Array, start: int, n: int) -> None:
-        """Errors (rows, n - 1, columns) of the rows from `start`."""
+        """Add the errors `off`, an array (rows, n - 1, columns) for the rows from `start`, to the totals."""
         for c in range(len(self.total)):
             some = off[..., c]
             us, them = divmod(int(np.abs(some).argmax()), n - 1)
@@ -64,21 +73,24 @@ class Errors:
                 self.worst[c] = (us + start) * n + them + 1
 
     def decide(self, seen: Array, exact: Array, start: int, n: int) -> None:
-        """Decisions of the rows from `start`: how many the stored equities get wrong."""
+        """Count the cube decisions that stored equities get wrong, in the rows from `start`.
+
+        seen, exact : stored and true equities, (rows, n - 1, 4). n : positions of a side.
+        """
         for name, margin, mine in _margins(seen, exact):
-            yes = margin >= -TIE if name != "beavers" else margin > TIE
-            bad = (mine != yes) & (np.abs(margin) > TIE)
+            yes = margin >= -TIE_EQUITY if name != "beavers" else margin > TIE_EQUITY
+            bad = (mine != yes) & (np.abs(margin) > TIE_EQUITY)
             self.wrong[name] += int(bad.sum())
             self.right[name] += int(yes.sum())
-            apart = np.abs(margin)[np.abs(margin) > TIE]
+            apart = np.abs(margin)[np.abs(margin) > TIE_EQUITY]
             if apart.size:
                 self.nearest[name] = min(self.nearest[name], float(apart.min()))
-            for us, them in np.argwhere(bad)[: max(0, LISTED - len(self.listed))]:
+            for us, them in np.argwhere(bad)[: max(0, MAX_LISTED_DECISIONS - len(self.listed))]:
                 self.listed.append((name, (int(us) + start) * n + int(them) + 1))
 
 
 def _margins(seen: Array, exact: Array) -> list[tuple[str, Array, Array]]:
-    """(name, by how much the exact equities say yes, whether the stored ones do) of each decision."""
+    """Return for each decision (name, margin by which exact equities say yes, whether stored ones say yes)."""
 
     def of(e: Array) -> tuple[Array, ...]:
         doubled = np.minimum(1.0, 2 * e[..., 3])
@@ -90,21 +102,21 @@ def _margins(seen: Array, exact: Array) -> list[tuple[str, Array, Array]]:
     return list(zip(DECISIONS, true, said, strict=True))
 
 
-def truth_of(table: TwoSided, threads: int | None) -> Array:
-    """(n, n, columns) float64 equities by the solver's exact recipe."""
+def solve_exactly(table: TwoSided, threads: int | None) -> Array:
+    """Solve the same table by the exact recipe; return its equities, (n, n, columns) float64."""
     solved = solver.two_sided(
         table.points, table.chequers, cubeful=table.cubeful, recipe="exact", threads=threads
     )
     return np.asarray(solved.equities)
 
 
-def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
-    """Errors of the equities, worst positions and wrong decisions."""
-    truth = truth_of(table, threads)
+def measure_equity_errors(table: TwoSided, threads: int | None) -> dict[str, Any]:
+    """Measure the greatest and mean errors of a two-sided table, its worst positions and its wrong cube decisions."""
+    truth = solve_exactly(table, threads)
     n = table.positions
     columns = table.equities.shape[2]
     errors = Errors([0] * columns, [0.0] * columns, [0.0] * columns)
-    step = max(1, BLOCK // n)
+    step = max(1, BLOCK_PAIRS // n)
     for start in range(1, n, step):
         stop = min(n, start + step)
         stored = np.asarray(table.equities[start:stop])[:, 1:]
@@ -121,26 +133,28 @@ def of_equities(table: TwoSided, threads: int | None) -> dict[str, Any]:
         "greatest_error": {COLUMNS[c]: abs(errors.errors[c]) for c in range(columns)},
         "mean_error": {COLUMNS[c]: errors.total[c] / max(1, pairs) for c in range(columns)},
         "worst": {
-            COLUMNS[c]: [{"error": errors.errors[c], **place(table, errors.worst[c])}] for c in range(columns)
+            COLUMNS[c]: [{"error": errors.errors[c], **describe_entry(table, errors.worst[c])}]
+            for c in range(columns)
         },
     }
     if columns == 4:
         out["decisions"] = errors.right
         out["decisions_wrong"] = errors.wrong
-        out["wrong_decisions"] = [{"decision": name, **place(table, k)} for name, k in errors.listed]
+        out["wrong_decisions"] = [{"decision": name, **describe_entry(table, k)} for name, k in errors.listed]
         out["wrong_decisions_left_out"] = sum(errors.wrong.values()) - len(errors.listed)
         out["nearest_margins"] = {k: v for k, v in errors.nearest.items() if np.isfinite(v)}
-    if n <= MOST_RATIONAL:
+    if n <= MAX_RATIONAL_POSITIONS:
         out["rational"] = _rational(table, truth)
     return out
 
 
-def place(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
-    """Position number and chequers of an entry."""
+def describe_entry(table: TwoSided | OfRolls, number: int) -> dict[str, Any]:
+    """Return an entry's position number and position as a dict."""
     return {"position_number": number, "position": str(table.unrank(number))}
 
 
 def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
+    """Compare the table and its float64 truth with rational arithmetic."""
     values, scale = rational_equities(table.points, table.chequers)
     n = table.positions
     columns = table.equities.shape[2]
@@ -156,23 +170,23 @@ def _rational(table: TwoSided, truth: Array) -> dict[str, Any]:
 # -- mean rolls ----------------------------------------------------------------------------------------------
 
 
-def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
-    """Greatest and mean error of the mean rolls of a one-sided table of any kind, and its worst positions."""
+def measure_roll_errors(table: OfRolls, threads: int | None) -> dict[str, Any]:
+    """Measure the greatest and mean error of the mean rolls of a one-sided table, and its worst positions."""
     truth = np.asarray(solver.mean_rolls(table.points, table.chequers, threads=threads).means)
     stored = np.asarray(table.to_mean_rolls().means, np.float64)
     off = stored - truth
     size = np.abs(off)
-    top = np.argsort(-size, kind="stable")[:WORST]
+    top = np.argsort(-size, kind="stable")[:WORST_LISTED]
     out: dict[str, Any] = {
         "positions": table.positions,
         "greatest_error_of_the_mean": float(size.max()),
         "mean_error_of_the_mean": float(off.mean()),
-        "too_low": int((off < -NEAR).sum()),
-        "too_high": int((off > NEAR).sum()),
-        "worst": [{"error": float(off[x]), **place(table, int(x))} for x in top],
+        "too_low": int((off < -EQUAL_WITHIN).sum()),
+        "too_high": int((off > EQUAL_WITHIN).sum()),
+        "worst": [{"error": float(off[x]), **describe_entry(table, int(x))} for x in top],
     }
-    small = min(SMALL, table.chequers)
-    if board.count(table.points, small) <= MOST_RATIONAL:
+    small = min(RATIONAL_CORNER_CHEQUERS, table.chequers)
+    if board.count(table.points, small) <= MAX_RATIONAL_POSITIONS:
         means = rational_means(table.points, small)
         gaps = [abs(float(mean) - float(truth[x])) for x, mean in enumerate(means)]
         out["rational"] = {
@@ -189,8 +203,8 @@ def of_rolls(table: OfRolls, threads: int | None) -> dict[str, Any]:
 # so with M pips left every value is a multiple of 36 ** -M.
 
 
-def plays_of(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
-    """[position] -> weight, and distinct positions after it, of each roll."""
+def list_plays(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
+    """Return for each position its 21 rolls as (weight, array of the distinct positions after it)."""
     starts, results = plays(points, chequers)
     after = np.split(results, starts[1:-1])
     weights = WEIGHTS.tolist()
@@ -198,8 +212,11 @@ def plays_of(points: int, chequers: int) -> list[list[tuple[int, Array]]]:
 
 
 def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
-    """(values, scale): values[us, them] / scale = equities cubeless, owned, centered, opponent, exactly."""
-    ways = plays_of(points, chequers)
+    """Compute the exact equities of all pairs as integers; return (values, scale).
+
+    values[us, them] / scale are the equities cubeless, owned, centered and opponent's cube.
+    """
+    ways = list_plays(points, chequers)
     scale = 36 ** (2 * points * chequers)
     n = len(ways)
     depth = pips(points, chequers)
@@ -218,8 +235,8 @@ def rational_equities(points: int, chequers: int) -> tuple[Any, int]:
 
 
 def rational_means(points: int, chequers: int) -> list[Fraction]:
-    """Least expected rolls of every position, exactly."""
-    ways = plays_of(points, chequers)
+    """Return the exact least expected number of rolls of every position."""
+    ways = list_plays(points, chequers)
     scale = 36 ** (1 + points * chequers)
     means = np.zeros(len(ways), object)
     for x in range(1, len(ways)):

@@ -1,4 +1,4 @@
-"""Findings, causes and outcomes in words: the one place where sentences are made."""
+"""Findings, causes and outcomes as English sentences; no other module writes them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import Any
 
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw, draw_side
-from bgfmt.verifier.findings import Cause, Finding, Likely, Outcome, Rule, Seen, Status, counted
+from bgfmt.verifier.findings import (
+    Cause,
+    Finding,
+    LikelyCause,
+    Observations,
+    Outcome,
+    Rule,
+    Status,
+    select_faults,
+)
 
-LISTED = 12  # numbers of an entry that are written out
+MAX_LISTED_NUMBERS = 12  # numbers of an entry that are written out
 SENTENCES = {  # of a finding, by its rule
     Rule.UNREADABLE: "{0.found}",
     Rule.BROKEN: "{0.found}",
@@ -30,7 +39,7 @@ SENTENCES = {  # of a finding, by its rule
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 entry`, `3 entries`, with thousands separated."""
+    """Return a count and its noun, `1 entry` or `3,000 entries`."""
     if count == 1:
         return f"1 {noun}"
     ending = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
@@ -38,18 +47,19 @@ def plural(count: int, noun: str) -> str:
 
 
 def position(finding: Finding) -> str:
-    """The chequers of the position a finding is about."""
+    """Return the chequers of the position that a finding is about; "" if it is about none."""
     return " / ".join(str(side) for side in finding.sides)
 
 
 def board(finding: Finding) -> str:
-    """The position drawn; `X` is on roll."""
+    """Return a drawing of the position that a finding is about, in which `X` is on roll; "" if it is about none."""
     if not finding.sides:
         return ""
     return draw_side(finding.sides[0]) if len(finding.sides) == 1 else draw(Position(*finding.sides))
 
 
 def message(finding: Finding) -> str:
+    """Return the sentence for a finding."""
     f = finding
     rule = finding.rule
     if rule is Rule.ENTRY:
@@ -71,7 +81,11 @@ def _entry(f: Finding) -> str:
     name = f"{f.field} " if f.field else ""
     if f.expected is None:
         return f"{place}: {name}stored {_short(f.found)} does not follow from the others"
-    if isinstance(f.found, Sequence) and len(f.found) > LISTED and isinstance(f.expected, Sequence):
+    if (
+        isinstance(f.found, Sequence)
+        and len(f.found) > MAX_LISTED_NUMBERS
+        and isinstance(f.expected, Sequence)
+    ):
         k = next((k for k in range(len(f.found)) if f.found[k] != f.expected[k]), 0)
         return f"{place}: {name}after {k} rolls stored {f.found[k]}, right {f.expected[k]}"
     meaning = f" ({f.meaning})" if f.meaning else ""
@@ -79,7 +93,7 @@ def _entry(f: Finding) -> str:
 
 
 def differences(counts: Mapping[str, float]) -> str:
-    """Return how many stored numbers differ by how much, or measures of the differences, in words."""
+    """Return how many stored numbers differ by how much, or measures of the differences, as one phrase."""
     if any(isinstance(count, float) for count in counts.values()):
         return ", ".join(f"{name} {size:.1e}" for name, size in counts.items())
     each = ", ".join(f"{count:,} by {size}" for size, count in counts.items())
@@ -87,13 +101,13 @@ def differences(counts: Mapping[str, float]) -> str:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, (list, tuple)) and len(value) > LISTED:
-        return f"[{', '.join(map(str, value[:LISTED]))}, ...]"
+    if isinstance(value, (list, tuple)) and len(value) > MAX_LISTED_NUMBERS:
+        return f"[{', '.join(map(str, value[:MAX_LISTED_NUMBERS]))}, ...]"
     return str(value)
 
 
-def likely(cause: Likely | None) -> str:
-    """A likely cause in words; "" for none."""
+def likely(cause: LikelyCause | None) -> str:
+    """Return the phrase for a likely cause; "" for None."""
     if cause is None:
         return ""
     if cause.cause is Cause.SHIFTED:
@@ -104,13 +118,14 @@ def likely(cause: Likely | None) -> str:
 # -- the verdict -----------------------------------------------------------------------------------------------
 
 
-def verdict(seen: Seen, status: Status) -> str:
+def verdict(seen: Observations, status: Status) -> str:
+    """Return the one-line verdict of a table: its status and the reason."""
     outcome = seen.outcome
     if status is Status.PROVED:
         assert outcome is not None
         return f"proved: {_proof(outcome)}"
     if status is Status.UNREADABLE:
-        return f"not readable: {message(counted(seen)[0])}"
+        return f"not readable: {message(select_faults(seen)[0])}"
     if status is Status.UNPROVED:
         return _unproved(seen)
     if status is Status.TOLERATED:
@@ -119,7 +134,7 @@ def verdict(seen: Seen, status: Status) -> str:
             f"within the tolerance of {_units(seen.tolerance or 0, outcome.unit)}, not a proof: "
             f"{_share(outcome)} differ from what the rule gives, by {_units(outcome.largest, outcome.unit)} at most"
         )
-    told = [message(f) for f in counted(seen) if f.rule is not Rule.ENTRY]
+    told = [message(f) for f in select_faults(seen) if f.rule is not Rule.ENTRY]
     if outcome is not None and outcome.failing:
         told.insert(0, _failing(outcome, status))
     elif outcome is not None and outcome.recipe and not seen.limited and told:
@@ -178,7 +193,7 @@ def _failing(outcome: Outcome, status: Status) -> str:
     return f"{plural(outcome.wrong, 'entry')} wrong in {own}{inherits}{tail}"
 
 
-def _unproved(seen: Seen) -> str:
+def _unproved(seen: Observations) -> str:
     outcome = seen.outcome
     known = next((f"; {message(f)}" for f in seen.findings if f.rule is Rule.KNOWN), "")
     if outcome is not None and outcome.checked and seen.limited:
@@ -190,17 +205,25 @@ def _unproved(seen: Seen) -> str:
     if not seen.limited:
         why = next((f for f in seen.findings if f.rule in (Rule.NO_RECURRENCE, Rule.NO_TABLE)), None)
         reason = message(why) if why else "no entry was looked at"
-        return f"not proved: {reason}; nothing wrong found as far as {seen.rung}"
-    return f"nothing wrong found as far as {seen.rung} (not a proof){known}"
+        return f"not proved: {reason}; nothing wrong found as far as {seen.level}"
+    return f"nothing wrong found as far as {seen.level} (not a proof){known}"
 
 
 # -- against the truth -----------------------------------------------------------------------------------------
 
-COUNTED = {"initial_doubles": "initial double", "redoubles": "redouble", "takes": "take", "beavers": "beaver"}
+DECISION_NOUNS = {
+    "initial_doubles": "initial double",
+    "redoubles": "redouble",
+    "takes": "take",
+    "beavers": "beaver",
+}
 
 
 def truth(exact: Mapping[str, Any]) -> Iterator[str]:
-    """What was measured, a line each."""
+    """Yield the lines about measured errors of the stored numbers.
+
+    exact : result of `bgfmt.verifier.truth.measure_errors`; nothing is yielded if it is empty.
+    """
     if not exact:
         return
     yield "against the truth:"
@@ -213,7 +236,7 @@ def truth(exact: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {column:<9} off by {size:.7f} at most (at {worst['position']}), {mean:+.2e} on average"
     if "decisions_wrong" in exact:
         for name, count in exact["decisions_wrong"].items():
-            yield f"  {plural(count, COUNTED[name])} of {exact['decisions'][name]:,} decided wrongly"
+            yield f"  {plural(count, DECISION_NOUNS[name])} of {exact['decisions'][name]:,} decided wrongly"
         left = exact["wrong_decisions_left_out"]
         listed = len(exact["wrong_decisions"])
         if listed:

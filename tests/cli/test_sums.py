@@ -12,7 +12,7 @@ import bgfmt
 from bgfmt.cli import run
 from bgfmt.storage import open_source
 from bgfmt.storage.blocks import BLOCK, sums_of
-from bgfmt.verifier.checks import published
+from bgfmt.verifier.checks import load_published
 
 
 def sha(*parts: bytes) -> bytes:
@@ -98,7 +98,7 @@ def test_a_list_of_digests_is_read_by_name(
 
 
 def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own = {entry["command"]: entry for entry in published() if "command" in entry}
+    own = {entry["command"]: entry for entry in load_published() if "command" in entry}
     for entry in own.values():
         assert [len(entry[name]) for name in ("sum", "md5", "root")] == [64, 32, 64]
     for command, suffix in (

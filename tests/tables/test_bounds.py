@@ -41,7 +41,7 @@ def test_larger_tables_are_given_larger_bounds() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(6, 4), (4, 4), (9, 3), (3, 7)])
 def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
-    found = measured.of_equities(solver.two_sided(*size), None)
+    found = measured.measure_equity_errors(solver.two_sided(*size), None)
     greatest = tuple(found["greatest_error"].values())
     bound = bounds.stored_error(*size)
     assert all(a <= b for a, b in zip(greatest, bound, strict=True))
@@ -53,7 +53,7 @@ def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
 def test_bounds_of_the_means() -> None:
     for points in (2, 4, 5):
         for normal in (False, True):
-            found = measured.of_rolls(solver.one_sided(points, normal=normal), None)
+            found = measured.measure_roll_errors(solver.one_sided(points, normal=normal), None)
             assert found["greatest_error_of_the_mean"] <= bounds.mean_error(points, normal=normal)
 
 

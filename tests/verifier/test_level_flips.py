@@ -84,7 +84,7 @@ def structure_tells(data: bytes, name: str) -> bool:
     """Whether reading such a file or its structure finds a fault, which no later rung of `verify` takes back."""
     try:
         db = read_source(Source.from_bytes(data, name))
-        return any(finding.rule.kind is not Kind.NOTE for finding in checks.structure(db))
+        return any(finding.rule.kind is not Kind.NOTE for finding in checks.check_structure(db))
     except (UnknownFormatError, AmbiguousFormatError):  # `verify` looks for other readings
         return False
     except FormatError as error:

@@ -93,7 +93,7 @@ def test_a_file_cut_short_is_not_taken_for_others(golden: Path, tmp_path: Path) 
         bgfmt.repair(tmp_path / "cut.bd", tmp_path / "out.bd", progress=lambda *done: told.append(done))
     assert (tmp_path / "out.bd").read_bytes() == original
     assert mend.call_count == 1
-    assert told[0] == (0, repairing.TRIED)
+    assert told[0] == (0, repairing.TYPICAL_CANDIDATES)
     half = len(original) // 2
     (tmp_path / "cut.bd").write_bytes(
         original[: half // 2] + bytes(half // 4) + original[half * 3 // 4 : half]

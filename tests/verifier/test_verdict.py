@@ -13,10 +13,10 @@ from bgfmt.verifier.findings import (
     Cause,
     Finding,
     Kind,
-    Likely,
+    LikelyCause,
+    Observations,
     Outcome,
     Rule,
-    Seen,
     Status,
     exit_code,
     status_of,
@@ -27,8 +27,8 @@ PROVED = Outcome(10, 10, "gnubg")
 FAILING = Outcome(10, 10, failing=3, wrong=2, inherited=1, largest=3.0)
 
 
-def seen(*findings: Finding, outcome: Outcome | None = None, **more: object) -> Seen:
-    return Seen(findings, outcome, "recurrence", **{"limited": False, **more})  # type: ignore[arg-type]
+def seen(*findings: Finding, outcome: Outcome | None = None, **more: object) -> Observations:
+    return Observations(findings, outcome, "recurrence", **{"limited": False, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def seen(*findings: Finding, outcome: Outcome | None = None, **more: object) -> 
         (seen(outcome=dataclasses.replace(FAILING, systematic=True)), Status.DIFFERS, 1),
         (seen(Finding(Rule.LAYOUT), outcome=PROVED), Status.DAMAGED, 1),
         (seen(Finding(Rule.LEFT_OVER), outcome=FAILING, tolerance=9.0), Status.DAMAGED, 1),
-        (seen(Finding(Rule.LAYOUT), outcome=PROVED, likely=Likely(Cause.OTHER_SIZE)), Status.CLAIMS, 1),
-        (seen(outcome=FAILING, likely=Likely(Cause.BYTE_ORDER)), Status.CLAIMS, 1),
-        (seen(outcome=PROVED, likely=Likely(Cause.BYTE_ORDER)), Status.PROVED, 0),
+        (seen(Finding(Rule.LAYOUT), outcome=PROVED, likely=LikelyCause(Cause.OTHER_SIZE)), Status.CLAIMS, 1),
+        (seen(outcome=FAILING, likely=LikelyCause(Cause.BYTE_ORDER)), Status.CLAIMS, 1),
+        (seen(outcome=PROVED, likely=LikelyCause(Cause.BYTE_ORDER)), Status.PROVED, 0),
         (seen(Finding(Rule.CARRIED), Finding(Rule.KNOWN), outcome=PROVED), Status.PROVED, 0),
         (seen(Finding(Rule.DIGEST), outcome=PROVED), Status.PROVED, 0),
         (seen(Finding(Rule.DIGEST), limited=True), Status.DIFFERS, 1),
@@ -58,7 +58,7 @@ def seen(*findings: Finding, outcome: Outcome | None = None, **more: object) -> 
         (seen(Finding(Rule.UNREADABLE), limited=True), Status.UNREADABLE, 2),
     ],
 )  # fmt: skip
-def test_status_and_exit_code(what: Seen, status: Status, code: int) -> None:
+def test_status_and_exit_code(what: Observations, status: Status, code: int) -> None:
     assert status_of(what) is status
     assert exit_code(status, what.limited) == code
 
@@ -76,7 +76,7 @@ def test_every_rule_has_words(golden: Path) -> None:
         assert "\n" not in report.verdict
         assert (report.exit_code == 0) == (rule.kind is Kind.NOTE or rule is Rule.DIGEST)
     for cause in Cause:
-        assert words.likely(Likely(cause, "+2")).startswith("likely cause: ")
+        assert words.likely(LikelyCause(cause, "+2")).startswith("likely cause: ")
 
 
 @pytest.mark.slow
@@ -92,10 +92,10 @@ def test_wrong_decisions_that_are_left_out_are_counted() -> None:
     from bgfmt import solver
     from bgfmt.verifier import truth
 
-    found = truth.of_equities(solver.two_sided(6, 7), None)
+    found = truth.measure_equity_errors(solver.two_sided(6, 7), None)
     wrong = found["decisions_wrong"]
     assert set(wrong) == {"initial_doubles", "redoubles", "takes", "beavers"}
     assert len(found["wrong_decisions"]) + found["wrong_decisions_left_out"] == sum(wrong.values())
-    assert len(found["wrong_decisions"]) <= truth.LISTED
+    assert len(found["wrong_decisions"]) <= truth.MAX_LISTED_DECISIONS
     said = "\n".join(words.truth(found))
     assert ("leaves out" in said) == (found["wrong_decisions_left_out"] > 0)

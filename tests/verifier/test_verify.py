@@ -276,7 +276,7 @@ def test_few_entries_of_a_large_file_read_little_of_it(
 ) -> None:
     """Of a file with holes, which no one has read before: look-ups at random, and the sampled sense of it."""
     monkeypatch.setattr("bgfmt.tables.rows.RANDOM_ACCESS_BYTES", 0)
-    monkeypatch.setattr("bgfmt.verifier.checks.LARGE", 0)
+    monkeypatch.setattr("bgfmt.verifier.checks.LARGE_TABLE_BYTES", 0)
     n = count(6, 9)
     for use in ("look-ups", "sense"):
         path = tmp_path / use
@@ -284,7 +284,7 @@ def test_few_entries_of_a_large_file_read_little_of_it(
         os.truncate(path, 40 + 8 * n * n)
         with bgfmt.open(path) as db:
             if use == "sense":
-                list(checks.sense(db.table, sampled=True))
+                list(checks.check_sense(db.table, sampled=True))
             else:
                 us, them = np.random.default_rng(1).integers(0, n, (2, 500))
                 db.table.lookup_many(us, them)  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from bgfmt.extras.hypergammon.kernels_recurrence import OVER
 from bgfmt.extras.hypergammon.states import Course, Search, Told, many, tell
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
+from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
 from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request
 from bgfmt.verifier.recurrence.plays import Array
 from bgfmt.verifier.spread import Progress
@@ -73,7 +73,7 @@ class Check:
 
     def prove(self) -> Outcome:
         """The table as a state of the iteration, or what is not."""
-        which = self.work.some(len(self.stored))
+        which = self.work.sample_numbers(len(self.stored))
         return self._run_again() if which is None else self.one_step(which)
 
     def searched(self) -> tuple[Told, Search, Course | None]:
@@ -112,7 +112,7 @@ class Check:
         step = self.one_step(None if self.work.tolerance is not None else glanced)
         if step.failing:
             return step
-        likely = Likely(Cause.THRESHOLD)
+        likely = LikelyCause(Cause.THRESHOLD)
         return replace(step, recipe="", failing=step.checked, systematic=True, likely=likely, facts={})
 
     def one_step(self, which: Array | None) -> Outcome:
@@ -149,7 +149,8 @@ class Check:
         many = outcome.failing > max(FEW, outcome.checked // FEW)
         small = many and len(sizes) > 0 and bool(np.quantile(sizes, 0.99) < SMALL)
         return replace(
-            outcome, systematic=small, differences=_spread(sizes), likely=Likely(Cause.THRESHOLD) if small else None,
+            outcome, systematic=small, differences=_spread(sizes),
+            likely=LikelyCause(Cause.THRESHOLD) if small else None,
             findings=() if small else self._findings(where, right),
         )  # fmt: skip
 
@@ -173,16 +174,18 @@ class Check:
         return Outcome(
             len(self.stored), checked, failing=len(where), wrong=None if small else own, largest=float(off.max()),
             unit="of an equity", systematic=small, differences=_spread(off) if spread else {},
-            likely=Likely(Cause.THRESHOLD) if small else None, findings=self._findings(where, right),
+            likely=LikelyCause(Cause.THRESHOLD) if small else None, findings=self._findings(where, right),
         )  # fmt: skip
 
     def _findings(self, where: Array, right: Array) -> tuple[Finding, ...]:
         out = []
-        for number, expected in zip(where[:KEPT].tolist(), self.iteration.written(right[:KEPT]), strict=True):
+        for number, expected in zip(
+            where[:MAX_FINDINGS].tolist(), self.iteration.written(right[:MAX_FINDINGS]), strict=True
+        ):
             stored, wanted = map(self.iteration.numbers, (self.stored[number], expected))
             differ = [a.tobytes() != b.tobytes() for a, b in zip(stored, wanted, strict=True)]
             field = self.fields[differ.index(True) if any(differ) else -1]
-            out.append(self.work.entry(self.table, number, stored, wanted, field, ("", 0)))
+            out.append(self.work.entry_finding(self.table, number, stored, wanted, field, ("", 0)))
         return tuple(out)
 
 
@@ -238,7 +241,7 @@ class ExactCheck(Check):
     def _judged(self, outcome: Outcome, where: Array, right: Array, own: int | None) -> Outcome:
         few = outcome.failing <= max(FEW, outcome.checked // FEW_EXACT)
         if outcome.largest <= 100 * self.threshold and not few:
-            return replace(outcome, systematic=True, likely=Likely(Cause.THRESHOLD))
+            return replace(outcome, systematic=True, likely=LikelyCause(Cause.THRESHOLD))
         inherited = 0 if own is None else outcome.failing - own
         return replace(outcome, wrong=own, inherited=inherited, findings=self._findings(where, right))
 
@@ -274,11 +277,11 @@ class HypergammonProof(HyperProof[Hypergammon]):
     """makehyper's iteration."""
 
     recipes = (
-        KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", plain=True),
+        KnownRecipe("gnubg", "GNU Backgammon's makehyper", "files of makehyper 1.07", is_default=True),
         KnownRecipe("gnubg-division", "makehyper built with true division by 36", "builds without fast-math"),
     )
 
-    def put_right(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: Hypergammon, threads: int) -> tuple[Table, int]:
         """The state of the iteration that a damaged file is nearest to."""
         _, search, state = Check(table, Request(threads)).searched()
         if state is not None:

@@ -13,8 +13,8 @@ from bgfmt.extras.lab.tables import MILLION, POINTS, ROLLS, ExpectedPoints, Gill
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.tables import Table
-from bgfmt.verifier.findings import KEPT, Cause, Likely, Outcome
-from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, of_floats
+from bgfmt.verifier.findings import MAX_FINDINGS, Cause, LikelyCause, Outcome
+from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, float_outcome
 from bgfmt.verifier.recurrence import floats, one_sided, plays
 
 LONGEST = 16  # rolls of the longest bear-off in BKG's table
@@ -24,7 +24,7 @@ EXACT = "float64 throughout, nothing rounded"
 
 def compare(table: Table, request: Request, recipe: str, stored: Array, right: Array) -> Outcome:
     """Compare rows (entries, numbers) with float64 ones: to the last bit, or to the last decimal of millionths."""
-    which = request.some(len(stored))
+    which = request.sample_numbers(len(stored))
     numbers = np.arange(len(stored)) if which is None else which
     if request.progress is not None:
         request.progress(len(numbers), len(numbers))
@@ -41,24 +41,26 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
         differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
     bad = np.flatnonzero(differ.any(axis=1))
     findings = []
-    for k in bad[:KEPT].tolist():
+    for k in bad[:MAX_FINDINGS].tolist():
         number = int(numbers[k])
         column = int(gap[k].argmax())
         found = ours[k, column] / scale
         expected = rule[k, column] / scale
-        findings.append(request.entry(table, number, found, expected, table.columns[-1].unit, ("", column)))
+        findings.append(
+            request.entry_finding(table, number, found, expected, table.columns[-1].unit, ("", column))
+        )
     name, rounding = ("exact", -np.inf) if table.exact else (recipe, 1.0)
     largest = float(gap.max(initial=0.0))
-    outcome = of_floats(table, len(numbers), name, len(bad), largest / scale, findings, rounding / scale)
-    return replace(outcome, likely=Likely(Cause.OTHER_ROUNDING)) if outcome.systematic else outcome
+    outcome = float_outcome(table, len(numbers), name, len(bad), largest / scale, findings, rounding / scale)
+    return replace(outcome, likely=LikelyCause(Cause.OTHER_ROUNDING)) if outcome.systematic else outcome
 
 
 class ExpectedPointsProof(Proof[ExpectedPoints]):
     """Expected points: the cubeless equities of both sides."""
 
     recipes = (
-        KnownRecipe("points", "the 2011 blog's expected points, to six decimals", MAKER, plain=True),
-        KnownRecipe("exact", EXACT, f"{MAKER} --recipe exact", plain=True),
+        KnownRecipe("points", "the 2011 blog's expected points, to six decimals", MAKER, is_default=True),
+        KnownRecipe("exact", EXACT, f"{MAKER} --recipe exact", is_default=True),
     )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
@@ -71,8 +73,8 @@ class GilloglyProof(Proof[Gillogly]):
     """BKG's table: least expected rolls, and the chances that follow from their plays."""
 
     recipes = (
-        KnownRecipe("bkg", "Gillogly's table for BKG, to six decimals", "bgfmt solve bkg", plain=True),
-        KnownRecipe("exact", EXACT, "bgfmt solve bkg --recipe exact", plain=True),
+        KnownRecipe("bkg", "Gillogly's table for BKG, to six decimals", "bgfmt solve bkg", is_default=True),
+        KnownRecipe("exact", EXACT, "bgfmt solve bkg --recipe exact", is_default=True),
     )
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:

@@ -20,7 +20,7 @@ from bgfmt.game.board import Side
 from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.recurrence.floats import FloatRule
 from bgfmt.verifier.recurrence.plays import Array, pips
 from bgfmt.verifier.recurrence.two_sided import check, check_some
@@ -28,7 +28,7 @@ from bgfmt.verifier.spread import Progress, Spread
 
 Locate = Callable[..., int | None]
 T = TypeVar("T", bound=Table)
-SEEDS = 1 << 63
+SEED_MODULUS = 1 << 63
 
 PROOFS: Registry[type[Proof[Any]]] = Registry("bgfmt.proofs")
 """The proofs there are, by kind of table."""
@@ -45,14 +45,16 @@ class KnownRecipe:
     name: str
     title: str
     source: str
-    plain: bool = False
-    stated: tuple[str, ...] = ()
+    is_default: bool = False
+    aliases: tuple[str, ...] = ()
 
 
-EXACT = KnownRecipe("exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", plain=True)
+EXACT = KnownRecipe(
+    "exact", "float64 throughout, nothing rounded", "bgfmt solve --recipe exact", is_default=True
+)
 
 
-def nowhere(entry: int, column: str = "", item: int = 0) -> int | None:
+def no_offset(entry: int, column: str = "", item: int = 0) -> int | None:
     """The byte offset of a number that lies in no file."""
     return None
 
@@ -68,13 +70,13 @@ class Request:
 
     threads: int = 1
     progress: Progress | None = None
-    locate: Locate = nowhere
+    locate: Locate = no_offset
     sample: int | None = None
     seed: int = 0
     spread: Spread | None = None
     tolerance: float | None = None
 
-    def entry(
+    def entry_finding(
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
         at: tuple[str, int] | None = None, meaning: str = "",
     ) -> Finding:  # fmt: skip
@@ -91,9 +93,9 @@ class Request:
 
     def rng(self) -> np.random.Generator:
         """The generator of this sample; any whole number is a seed."""
-        return np.random.default_rng(self.seed % SEEDS)
+        return np.random.default_rng(self.seed % SEED_MODULUS)
 
-    def some(self, count: int) -> Array | None:
+    def sample_numbers(self, count: int) -> Array | None:
         """The sampled numbers below `count`, sorted; None where every number is looked at."""
         if self.sample is None:
             return None
@@ -115,19 +117,19 @@ class Proof(Generic[T]):
         """Hold the table against the rules of its kind; None where no rule is known."""
         return None
 
-    def stated(self, table: T) -> Iterator[Finding]:
+    def check_statements(self, table: T) -> Iterator[Finding]:
         """What is to be said of facts that the table states, and that no number of it depends on."""
         yield from ()
 
-    def in_parts(self, table: T) -> bool:
+    def supports_parts(self, table: T) -> bool:
         """Whether the workers of a cluster can prove it in parts."""
         return False
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         """The likely cause of damage, from patterns in the rounded numbers, which lie at bytes `start` to `end`."""
         return None
 
-    def put_right(self, table: T, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: T, threads: int) -> tuple[Table, int]:
         """(the table with every wrong entry computed again, how many entries that changed).
 
         Raises VerificationError where that cannot be done.
@@ -137,7 +139,7 @@ class Proof(Generic[T]):
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
         """The same table made by the solver; None where no solver makes tables of that recipe."""
         name = self.solver or table.kind
-        called = (recipe, *self.recipe(recipe).stated)
+        called = (recipe, *self.recipe(recipe).aliases)
         follows = getattr(SOLVERS.get(name), "recipes", ())
         known = [one for one in called if one in follows]
         if not known:
@@ -168,25 +170,25 @@ class Proof(Generic[T]):
         """How far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
         from bgfmt.verifier import truth
 
-        return truth.of_table(table, threads)
+        return truth.measure_errors(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
         return next(known for known in self.recipes if known.name == name)
 
 
-def size_behind(db: Database) -> Likely | None:
+def guess_other_size(db: Database) -> LikelyCause | None:
     """The likely cause where a header says less than the file holds: what its size fits."""
     fits = db.format.tables_of_size(db.source) if db.rest or db.others else []
-    return Likely(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
+    return LikelyCause(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
 
 
-def turned_or_shifted(fits: Callable[[int, str], bool]) -> Likely | None:
+def guess_order_or_shift(fits: Callable[[int, str], bool]) -> LikelyCause | None:
     """The likely cause where numbers fit in the other byte order, or shifted; fits : (bytes shifted, order)."""
     if fits(0, ">"):
-        return Likely(Cause.BYTE_ORDER)
+        return LikelyCause(Cause.BYTE_ORDER)
     nearest = (shift for size in range(1, 65) for shift in (size, -size))
     shift = next((shift for shift in nearest if fits(shift, "<")), None)
-    return None if shift is None else Likely(Cause.SHIFTED, f"{shift:+d}")
+    return None if shift is None else LikelyCause(Cause.SHIFTED, f"{shift:+d}")
 
 
 def proof_of(table: Table) -> Proof[Any]:
@@ -205,7 +207,7 @@ def prove(table: Table, request: Request) -> Outcome | None:
 # -- tables of floats, whose numbers follow to the last bit or do not ------------------------------------------
 
 
-def of_floats(
+def float_outcome(
     table: Table, checked: int, recipe: str, failing: int, largest: float, findings: list[Finding], last_bits: float
 ) -> Outcome:  # fmt: skip
     """The outcome of a pass; last_bits : by which another order of additions, or other rounding, differs."""
@@ -214,7 +216,8 @@ def of_floats(
     systematic = largest <= last_bits and failing > max(20, checked // 50)
     return Outcome(
         table.entries, checked, failing=failing, largest=largest, unit="apart", systematic=systematic,
-        likely=Likely(Cause.ADDITIONS) if systematic else None, findings=() if systematic else tuple(findings[:KEPT]),
+        likely=LikelyCause(Cause.ADDITIONS) if systematic else None,
+        findings=() if systematic else tuple(findings[:MAX_FINDINGS]),
     )  # fmt: skip
 
 
@@ -229,22 +232,22 @@ def prove_pairs(
 
     finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
     """
-    finding = finding or partial(request.entry, table)
+    finding = finding or partial(request.entry_finding, table)
     rule = FloatRule(table)
-    numbers = request.some(table.entries)
+    numbers = request.sample_numbers(table.entries)
     if numbers is None:
         found = check(rule, threads=request.threads, progress=request.progress)
     else:
         found = check_some(rule, numbers)
     checked = table.entries if numbers is None else len(numbers)
-    some = in_pips(table, found.numbers)[:KEPT]
+    some = sort_by_pips(table, found.numbers)[:MAX_FINDINGS]
     findings = [
         finding(*entry) for entry in zip(some.tolist(), rule.stored(some), rule.at(some), strict=True)
     ]
-    return of_floats(table, checked, recipe, found.failing, found.largest, findings, last_bits)
+    return float_outcome(table, checked, recipe, found.failing, found.largest, findings, last_bits)
 
 
-def in_pips(table: Table, numbers: Array) -> Array:
+def sort_by_pips(table: Table, numbers: Array) -> Array:
     """Entries us * n + them of a two-sided table, in order of pips."""
     depth = pips(table.points, table.chequers)
     totals = depth[numbers // table.positions] + depth[numbers % table.positions]

@@ -29,10 +29,13 @@ class MatchScoreProof(Proof[MatchScore]):
     solver = "match"
     recipes = (
         KnownRecipe(
-            "match", "match winning chances in float32, sums in float64", "bgfmt solve match", plain=True
+            "match", "match winning chances in float32, sums in float64", "bgfmt solve match", is_default=True
         ),
         KnownRecipe(
-            "exact", "float64 throughout, nothing rounded", "bgfmt solve match --recipe exact", plain=True
+            "exact",
+            "float64 throughout, nothing rounded",
+            "bgfmt solve match --recipe exact",
+            is_default=True,
         ),
     )
 
@@ -43,13 +46,13 @@ class MatchScoreProof(Proof[MatchScore]):
             column = int((stored.view(bits) != right.view(bits)).argmax())
             at = ("balance", column)
             name = table.names[column]
-            return request.entry(table, number, stored[column], right[column], name, at)
+            return request.entry_finding(table, number, stored[column], right[column], name, at)
 
         outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
         given = {} if _shipped(table.score) else {"given": table.score.met}
         return replace(outcome, facts={**outcome.facts, **given})
 
-    def stated(self, table: MatchScore) -> Iterator[Finding]:
+    def check_statements(self, table: MatchScore) -> Iterator[Finding]:
         """The match equity table that it names, the chances of that table, the player and the columns."""
         score = table.score
         known = _shipped(table.score)

@@ -12,15 +12,15 @@ import numpy as np
 from bgfmt.files.database import Database
 from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, NormalOneSided, OfRolls, OneSided, Table
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome, Rule
+from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.proofs import (
     EXACT,
     KnownRecipe,
     Proof,
     Request,
-    of_floats,
-    size_behind,
-    turned_or_shifted,
+    float_outcome,
+    guess_order_or_shift,
+    guess_other_size,
 )
 from bgfmt.verifier.recurrence import one_sided as recurrence
 from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, FollowingRows, RowRule, bits_of
@@ -53,8 +53,8 @@ class OneSidedProof(Proof[OneSided]):
     """gnubg's and bgsage's rules, float64, and the rules of other programs."""
 
     recipes = (
-        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", plain=True),
-        KnownRecipe("bgsage", "the file that bgsage ships", "the file of PyPI bgsage 2.0", plain=True),
+        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", is_default=True),
+        KnownRecipe("bgsage", "the file that bgsage ships", "the file of PyPI bgsage 2.0", is_default=True),
         KnownRecipe(
             "bgsage-float", "bgsage's rule in floats, exact halves rounded either way: the very table that its own "
             "generate() makes", "BearoffDB().generate() of PyPI bgsage 2.0",
@@ -79,14 +79,14 @@ class OneSidedProof(Proof[OneSided]):
     def prove(self, table: OneSided, request: Request) -> Outcome:
         return _exact(table, request) if table.exact else _rounded(table, request)
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         size = sum(region.size for region in db.format.layout(db.table).regions if region.numbers)
         width = size // db.table.positions
-        return size_behind(db) or (
+        return guess_other_size(db) or (
             _layout_cause(db.source, start, end, width) if width in (64, 128) else None
         )
 
-    def put_right(self, table: OneSided, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: OneSided, threads: int) -> tuple[Table, int]:
         n = table.positions
         if table.exact:
             copied: Any = {name: np.array(rows, np.float64) for name, rows in table.arrays().items()}
@@ -111,18 +111,20 @@ class OneSidedProof(Proof[OneSided]):
 
 
 def _exact(table: OneSided, request: Request) -> Outcome:
-    which = request.some(table.positions)
+    which = request.sample_numbers(table.positions)
     rows = recurrence.float_rows(table)
     fails, largest = recurrence.check(rows, which=which, threads=request.threads, progress=request.progress)
     bad = np.flatnonzero(fails)
     kept = []
-    some = bad[:KEPT]
+    some = bad[:MAX_FINDINGS]
     for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.follow(some), strict=True)):
         for k in np.flatnonzero(fails[some] >> part & 1):
-            kept.append(request.entry(table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name))
+            kept.append(
+                request.entry_finding(table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name)
+            )
     kept.sort(key=lambda finding: finding.entry or 0)
     checked = table.positions if which is None else len(which)
-    return of_floats(table, checked, "exact", len(bad), float(largest.max()), kept, LAST_BITS)
+    return float_outcome(table, checked, "exact", len(bad), float(largest.max()), kept, LAST_BITS)
 
 
 # -- integers ----------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ def _exact(table: OneSided, request: Request) -> Outcome:
 def _rounded(table: OneSided, request: Request) -> Outcome:
     """Every row under each recipe, that of the file's own kind first."""
     n = table.positions
-    which = request.some(n)
+    which = request.sample_numbers(n)
     checked = n if which is None else len(which)
     names = list(RULES)
     if table.gammon_policy == "race":
@@ -164,7 +166,7 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
         if fit.failing == 0 and rule.halves and (best is not None and not _generated(table)):
             return Outcome(
                 n, checked, failing=best.failing, largest=float(best.largest.max()), systematic=True,
-                likely=Likely(Cause.HALVES),
+                likely=LikelyCause(Cause.HALVES),
             )  # fmt: skip
         if fit.failing == 0:
             return Outcome(n, checked, name, findings=_surprise(table, name))
@@ -184,7 +186,7 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
             return Outcome(n, n, rival)
         if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
             largest = best.largest
-            likely = Likely(Cause.OTHER_PLAYS)
+            likely = LikelyCause(Cause.OTHER_PLAYS)
             return Outcome(
                 n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
                 differences=_counts(largest), likely=likely,
@@ -250,7 +252,7 @@ def _by_fixed_rule(
             return Outcome(table.positions, len(looked), name)
         if len(bad) < max(FEWEST, len(looked) // 100):
             right = replace(rows, bearoff=wanted)
-            found = tuple(_finding(table, request, int(x), 1, rows, right) for x in bad[:KEPT])
+            found = tuple(_finding(table, request, int(x), 1, rows, right) for x in bad[:MAX_FINDINGS])
             worst = float(off.max())
             return Outcome(table.positions, len(looked), failing=len(bad), largest=worst, findings=found)
     return None
@@ -312,7 +314,7 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
         largest=float(largest.max()),
         differences=_counts(largest) if largest.max() < 39 else {},
         findings=tuple(
-            _finding(table, request, int(x), int(fails[x]), fit.rows, right) for x in wrong[:KEPT]
+            _finding(table, request, int(x), int(fails[x]), fit.rows, right) for x in wrong[:MAX_FINDINGS]
         ),
     )
 
@@ -323,18 +325,18 @@ def _finding(
     if not fails & 1 and x < rows.full:
         assert table.gammon is not None
         idle = np.array([recurrence.WHOLE] + [0] * 31)
-        return request.entry(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
+        return request.entry_finding(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
     name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.full)
     stored = getattr(rows, name)[at]
     wanted = None if right is None else getattr(right, name)[at]
     roll = 0 if wanted is None else int((stored != wanted).argmax())
-    return request.entry(table, x, stored, wanted, name, (name, roll))
+    return request.entry_finding(table, x, stored, wanted, name, (name, roll))
 
 
 # -- causes ------------------------------------------------------------------------------------------------------
 
 
-def _layout_cause(source: Source, start: int, end: int, width: int) -> Likely | None:
+def _layout_cause(source: Source, start: int, end: int, width: int) -> LikelyCause | None:
     """Uncompressed distributions that add up only when turned round or shifted."""
 
     def fits(shift: int, order: str) -> bool:
@@ -345,7 +347,7 @@ def _layout_cause(source: Source, start: int, end: int, width: int) -> Likely | 
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
         return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - FITS
 
-    return None if fits(0, "<") else turned_or_shifted(fits)
+    return None if fits(0, "<") else guess_order_or_shift(fits)
 
 
 # -- a few floats a position ------------------------------------------------------------------------------------
@@ -385,7 +387,7 @@ class OfRollsProof(Proof[T]):
         recurrence.settle(self.rows(table, made.reshape(len(made), -1), rule), np.arange(len(made)))
         return made
 
-    def put_right(self, table: T, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: T, threads: int) -> tuple[Table, int]:
         stored = bits_of(self.stored(table))
         made = [self.remade(table, rule) for rule in range(self.own)]
         changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
@@ -395,7 +397,7 @@ class OfRollsProof(Proof[T]):
 
     def prove(self, table: T, request: Request) -> Outcome:
         n = table.positions
-        which = request.some(table.positions)
+        which = request.sample_numbers(table.positions)
         stored = self.stored(table)
         checked = n if which is None else len(which)
         tried = []
@@ -417,7 +419,10 @@ class OfRollsProof(Proof[T]):
         outcome = Outcome(n, checked, failing=failing, largest=largest, unit="rolls")
         if many and largest <= self.near:
             return replace(
-                outcome, systematic=True, differences={"largest": largest}, likely=Likely(self.cause_of_near)
+                outcome,
+                systematic=True,
+                differences={"largest": largest},
+                likely=LikelyCause(self.cause_of_near),
             )
         right = self.remade(table, rule)
         differ = bits_of(stored) != bits_of(right)
@@ -425,10 +430,10 @@ class OfRollsProof(Proof[T]):
         wrong = np.flatnonzero(changed & fails)
         wrong = wrong if len(wrong) else np.flatnonzero(fails)
         findings = []
-        for x in wrong[:KEPT].tolist():
+        for x in wrong[:MAX_FINDINGS].tolist():
             k = int(differ[x].argmax())
             at = (self.located, k) if self.located else None
-            findings.append(request.entry(table, x, stored[x], right[x], self.fields[k], at))
+            findings.append(request.entry_finding(table, x, stored[x], right[x], self.fields[k], at))
         if which is not None:
             return replace(outcome, findings=tuple(findings))
         inherited = int((changed & ~fails).sum())
@@ -444,7 +449,11 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
     fields = ("mean rolls",)
     recipes = (
         KnownRecipe(
-            "peelle", "Peelle's J table, to the last bit", "bgns.ijf of J 9.7", plain=True, stated=("exact",)
+            "peelle",
+            "Peelle's J table, to the last bit",
+            "bgns.ijf of J 9.7",
+            is_default=True,
+            aliases=("exact",),
         ),
         KnownRecipe("gnubg-means", "means of gnubg's distributions", "bgfmt convert --lossy"),
         KnownRecipe("bgsage-means", "means of bgsage's distributions", "bgfmt convert --lossy"),
@@ -473,7 +482,7 @@ class NormalProof(OfRollsProof[NormalOneSided]):
     fields = ("mean", "deviation", "gammon mean", "gammon deviation")
     located = "moments"
     recipes = (
-        KnownRecipe("gnubg", "GNU Backgammon's makebearoff -n", "files of makebearoff 1.07", plain=True),
+        KnownRecipe("gnubg", "GNU Backgammon's makebearoff -n", "files of makebearoff 1.07", is_default=True),
         KnownRecipe(
             "gnubg-division", "makebearoff -n built with true division by 36", "builds without fast-math"
         ),
@@ -492,6 +501,6 @@ class NormalProof(OfRollsProof[NormalOneSided]):
                 recurrence.moments_of(recurrence.remade(table.points, table.chequers, rule, gammon=gammon)),
             )
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         turned = end >= start + 20 and db.source.bytes(start + 16, 4) == ONE
-        return size_behind(db) or (Likely(Cause.BYTE_ORDER) if turned else None)
+        return guess_other_size(db) or (LikelyCause(Cause.BYTE_ORDER) if turned else None)

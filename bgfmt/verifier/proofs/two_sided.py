@@ -15,8 +15,16 @@ from bgfmt.storage import Source
 from bgfmt.tables import Table, TwoSided
 from bgfmt.tables.rows import random_access
 from bgfmt.tables.two_sided import StoredEquities
-from bgfmt.verifier.findings import KEPT, Cause, Finding, Likely, Outcome
-from bgfmt.verifier.proofs import EXACT, KnownRecipe, Proof, Request, in_pips, prove_pairs, turned_or_shifted
+from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome
+from bgfmt.verifier.proofs import (
+    EXACT,
+    KnownRecipe,
+    Proof,
+    Request,
+    guess_order_or_shift,
+    prove_pairs,
+    sort_by_pips,
+)
 from bgfmt.verifier.recurrence import contact, floats
 from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array
@@ -39,7 +47,7 @@ class TwoSidedProof(Proof[StoredEquities]):
     """gnubg's rule, float64, and the arithmetic of other programs."""
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = (
-        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", plain=True),
+        KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", is_default=True),
         KnownRecipe(
             "gnubg-2001", "GNU Backgammon before November 2002: chances to win, in float64, truncated",
             "MD5 ffbb2108abe1fd1a79c6d9d3eadf56cf of gnubg.bd",
@@ -65,15 +73,15 @@ class TwoSidedProof(Proof[StoredEquities]):
         """Every entry of integers, under the usual recipe or that of another program."""
         return _rounded(table, request)
 
-    def in_parts(self, table: StoredEquities) -> bool:
+    def supports_parts(self, table: StoredEquities) -> bool:
         return not table.exact
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         wrong = 0 if outcome is None else outcome.failing if outcome.wrong is None else outcome.wrong
         few = outcome is None or wrong < max(8, outcome.entries // 50)
         return None if few else _other_layout(cast(StoredEquities, db.table), db.source, start, end)
 
-    def put_right(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
             made = floats.remade(table.points, table.chequers, table.equities.shape[2], "f8")
             stored = np.ascontiguousarray(table.equities)
@@ -97,7 +105,9 @@ class GammonProof(TwoSidedProof):
     """The rule of money play with gammons, with Jacoby's rule or without, in 16383ths and in float64."""
 
     recipes = (
-        KnownRecipe("gammons", "equities in 16383ths, rounded to the nearest", "bgfmt solve", plain=True),
+        KnownRecipe(
+            "gammons", "equities in 16383ths, rounded to the nearest", "bgfmt solve", is_default=True
+        ),
         EXACT,
     )
 
@@ -107,13 +117,13 @@ class GammonProof(TwoSidedProof):
             return damaged(table, request, found)
         return Outcome(found.entries, found.entries, self.recipes[0].name)
 
-    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> Likely | None:
+    def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
         return None
 
-    def put_right(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
+    def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
             raise VerificationError("a table of this size, or of float64, is solved again instead")
-        return super().put_right(table, threads)
+        return super().recompute(table, threads)
 
 
 def rule_of(table: StoredEquities) -> recurrence.PairRule:
@@ -139,7 +149,7 @@ def _rounded(table: StoredEquities, request: Request) -> Outcome:
     if small:
         return Outcome(
             found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
-            differences=differences, likely=Likely(_rounding_of(found)),
+            differences=differences, likely=LikelyCause(_rounding_of(found)),
         )  # fmt: skip
     return damaged(table, request, found)
 
@@ -170,7 +180,7 @@ def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> 
     """The outcome of a pass that found entries that do not follow: which are wrong, and what they should be."""
     n = table.positions
     rule = rule_of(table)
-    numbers = in_pips(table, found.numbers)
+    numbers = sort_by_pips(table, found.numbers)
     wrong = numbers
     inherited = 0
     right = None
@@ -180,7 +190,7 @@ def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> 
         failing = np.isin(changed, numbers)
         wrong = changed[failing]
         inherited = int((~failing).sum())
-    some = wrong[:KEPT]
+    some = wrong[:MAX_FINDINGS]
     values = rule.at(some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
         found.entries,
@@ -204,7 +214,7 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array)
     expected = table.decode(right)
     each = (f"{table.names[c]} equity {found[c]:+.4f}, right {expected[c]:+.4f}" for c in wrong)
     meaning = "" if table.exact else "; ".join(each)
-    return request.entry(table, number, stored, right, field, ("", 0), meaning)
+    return request.entry_finding(table, number, stored, right, field, ("", 0), meaning)
 
 
 def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
@@ -238,7 +248,7 @@ def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
         failing=len(bad),
         largest=float(off.max()),
         systematic=small,
-        findings=tuple(_finding(table, request, int(numbers[k]), right[k]) for k in bad[:KEPT]),
+        findings=tuple(_finding(table, request, int(numbers[k]), right[k]) for k in bad[:MAX_FINDINGS]),
     )
 
 
@@ -313,7 +323,7 @@ def unpacked(table: T) -> T:
     return replace(table, equities=equities)
 
 
-def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> Likely | None:
+def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> LikelyCause | None:
     """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
     n = table.positions
     columns = table.equities.shape[2]
@@ -324,7 +334,7 @@ def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -
 
     if fits(0, "<"):
         return None
-    likely = turned_or_shifted(fits)
+    likely = guess_order_or_shift(fits)
     if likely is not None:
         return likely
     for wide in (columns, 1 if columns == 4 else 4):
@@ -335,7 +345,7 @@ def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -
                     continue
                 if _corner_fits(source, start, end, points, min(CORNER, chequers), m, wide):
                     size = f"{points}x{chequers}{' cubeless' if wide == 1 else ''}"
-                    return Likely(Cause.OTHER_SIZE, f"it begins like {size}")
+                    return LikelyCause(Cause.OTHER_SIZE, f"it begins like {size}")
     return None
 
 
