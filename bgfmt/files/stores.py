@@ -24,7 +24,7 @@ from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
 from bgfmt.files.convert import whole_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, placeholder_rows
-from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, described, sizes
+from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, chunk_bytes, parse_description
 from bgfmt.game.board import in_pips
 from bgfmt.solver.layers import Array, Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
@@ -146,7 +146,7 @@ def fill_store(
                 remove(path)
             sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
             known = StoreDescription(solver.kind, *sizes)
-            ChunkStore(path).places.write(ROOT, [known.group()])
+            ChunkStore(path).places.write(ROOT, [known.group_json()])
         filling = Filling(path, known, grid, progress, file, solver.stakes)
         with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
             filling.run(team, layers, device or "", resume)
@@ -188,7 +188,7 @@ def _known(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescrip
             for name in (MAIN, NUMBERS):  # of which table nobody knows
                 ChunkStore(path).places.remove(name)
         return None
-    facts = described(text, path)
+    facts = parse_description(text, path)
     if force and not resume:
         return None
     ((_, _, columns), _), *_ = solver.arrays().values()
@@ -225,14 +225,14 @@ class Filling:
         store = self.store
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
         making = Making(name, MAIN, grid, device, check, self.stakes)
-        needed, present = sizes(store, self.facts)
+        needed, present = chunk_bytes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
             self.pairs = grid.n**2
             self.report.sum = self.facts.sum
             self.whole(0, grid.n)
             return
         store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
-        store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers()])
+        store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers_json()])
         rows = 0
         steps = solve_layers(making, workers) if layers else self._tiles(making, workers)
         for self.pairs, past in steps:
@@ -240,7 +240,7 @@ class Filling:
                 self.whole(rows, past)
                 rows = past
             self.tell()
-        needed, present = sizes(store, self.facts)
+        needed, present = chunk_bytes(store, self.facts)
         if needed != present:
             raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
         total = hashlib.sha256()
@@ -249,8 +249,8 @@ class Filling:
         store.places.sweep()
         self.facts = replace(self.facts, state="whole", sum=total.hexdigest())
         self.report.sum = self.facts.sum
-        store.places.write(f"{MAIN}/{ROOT}", [self.facts.array()])
-        store.places.write(ROOT, [self.facts.group()])
+        store.places.write(f"{MAIN}/{ROOT}", [self.facts.array_json()])
+        store.places.write(ROOT, [self.facts.group_json()])
 
     def _tiles(self, making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
         """Make the table tile by tile; as `solve_layers`."""

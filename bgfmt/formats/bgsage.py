@@ -30,8 +30,8 @@ from bgfmt.tables import LazyRows, OneSided, Rows
 
 POINTS = 6
 CHEQUERS = 15
-N = board.count(POINTS, CHEQUERS)
-FULL = board.count(POINTS, CHEQUERS - 1)  # the first position with all fifteen chequers
+POSITIONS = board.count(POINTS, CHEQUERS)
+FIRST_FULL = board.count(POINTS, CHEQUERS - 1)  # the first position with all fifteen chequers
 MAGIC = b"RAEB"
 HEADER = Struct(
     "magic" / Const(MAGIC),
@@ -39,16 +39,16 @@ HEADER = Struct(
     "points" / Const(POINTS, Int32ul),
     "chequers" / Const(CHEQUERS, Int32ul),
     "columns" / Const(ROLLS, Int32ul),
-    "positions" / Const(N, Int32ul),
+    "positions" / Const(POSITIONS, Int32ul),
     "gammon_rows" / Int32ul,
 )
-SIZE = 28
-LEAST_SAME = 18  # of the 24 bytes before the number of gammon rows
+HEADER_BYTES = 28
+MIN_EQUAL_BYTES = 18  # of the 24 bytes before the number of gammon rows
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """What follows the distributions in a file: means, row of each position's gammon part, the gammon rows."""
+    """Parts after the distributions: means, each position's row in the gammon section (or -1), the gammon section."""
 
     means: NDArray[Any]
     where: NDArray[Any]
@@ -66,29 +66,33 @@ class Bgsage(RollsFormat):
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[OneSided]:
-        rows = source.header(HEADER, SIZE, offset).gammon_rows
-        if rows > N:
-            raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {N}", rows)
-        at = offset + SIZE
-        bearoff = source.array("<u2", (N, ROLLS), at, "part with the distributions")
-        means = np.asarray(source.array("<f4", (N,), at + 64 * N, "means"))
-        where = np.asarray(source.array("<i4", (N,), at + 68 * N, "gammon index"))
-        survival = source.array("<u2", (rows, ROLLS), at + 72 * N, "gammon section")
+        rows = source.header(HEADER, HEADER_BYTES, offset).gammon_rows
+        if rows > POSITIONS:
+            raise HeaderError(source.name, "gammon_rows", offset + 24, f"at most {POSITIONS}", rows)
+        at = offset + HEADER_BYTES
+        bearoff = source.array("<u2", (POSITIONS, ROLLS), at, "part with the distributions")
+        means = np.asarray(source.array("<f4", (POSITIONS,), at + 64 * POSITIONS, "means"))
+        where = np.asarray(source.array("<i4", (POSITIONS,), at + 68 * POSITIONS, "gammon index"))
+        survival = source.array("<u2", (rows, ROLLS), at + 72 * POSITIONS, "gammon section")
         bad = (where < -1) | (where >= rows)
         if bad.any():
             number = int(bad.argmax())
             raise CorruptError(
-                source.name, at + 68 * N + 4 * number, f"-1 or a row below {rows}", int(where[number]), number
+                source.name,
+                at + 68 * POSITIONS + 4 * number,
+                f"-1 or a row below {rows}",
+                int(where[number]),
+                number,
             )
         gammon = LazyRows(
-            (N, ROLLS),
+            (POSITIONS, ROLLS),
             "<u2",
             lambda a, b: _distribution(where[a:b], survival),
             lambda numbers: _distribution(where[numbers], survival),
         )
         arrays = (bearoff, gammon) if rows else (bearoff,)
         return Reading.of(
-            OneSided, source, offset, SIZE + 72 * N + 64 * rows, POINTS, CHEQUERS, bearoff=bearoff,
+            OneSided, source, offset, HEADER_BYTES + 72 * POSITIONS + 64 * rows, POINTS, CHEQUERS, bearoff=bearoff,
             gammon=gammon if rows else None, gammon_policy="race" if rows else "",
             carried=(AsRead(arrays, Sections(means, where, survival)),),
         )  # fmt: skip
@@ -128,23 +132,23 @@ class Bgsage(RollsFormat):
 
     def layout(self, table: OneSided, **options: Any) -> Layout:
         kept = as_read(table, Sections)
-        rows = N - FULL if self.gammon(table, options) else 0
+        rows = POSITIONS - FIRST_FULL if self.gammon(table, options) else 0
         if kept is not None and self.gammon(table, options):
             rows = len(kept.survival)
-        at = SIZE + 72 * N
+        at = HEADER_BYTES + 72 * POSITIONS
         regions = (
-            Region("header", 0, SIZE),
-            Region("distributions", SIZE, 64 * N, numbers=True),
-            Region("mean rolls", SIZE + 64 * N, 4 * N),
-            Region("gammon index", SIZE + 68 * N, 4 * N),
+            Region("header", 0, HEADER_BYTES),
+            Region("distributions", HEADER_BYTES, 64 * POSITIONS, numbers=True),
+            Region("mean rolls", HEADER_BYTES + 64 * POSITIONS, 4 * POSITIONS),
+            Region("gammon index", HEADER_BYTES + 68 * POSITIONS, 4 * POSITIONS),
             Region("gammon rows", at, 64 * rows, numbers=True),
         )
 
         def place(entry: int, column: str, item: int) -> int:
             if column != "gammon":
-                return SIZE + 64 * entry + 2 * item
-            row = int(kept.where[entry]) if kept is not None else entry - FULL
-            return at + 64 * row + 2 * item if row >= 0 else SIZE + 68 * N + 4 * entry
+                return HEADER_BYTES + 64 * entry + 2 * item
+            row = int(kept.where[entry]) if kept is not None else entry - FIRST_FULL
+            return at + 64 * row + 2 * item if row >= 0 else HEADER_BYTES + 68 * POSITIONS + 4 * entry
 
         return Layout(bytes(HEADER.build({"gammon_rows": rows})), regions, place)
 
@@ -153,30 +157,33 @@ class Bgsage(RollsFormat):
 
     def resembles(self, head: bytes) -> bool:
         header = bytes(HEADER.build({"gammon_rows": 0}))[:24]
-        return sum(a == b for a, b in zip(head[:24], header, strict=False)) >= LEAST_SAME
+        return sum(a == b for a, b in zip(head[:24], header, strict=False)) >= MIN_EQUAL_BYTES
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         size = source.size
-        head = source.bytes(0, min(size, SIZE))
+        head = source.bytes(0, min(size, HEADER_BYTES))
         if not self.resembles(head):
             return
-        lengths = {rows: SIZE + 72 * N + 64 * rows for rows in (N - FULL, 0)}
+        lengths = {rows: HEADER_BYTES + 72 * POSITIONS + 64 * rows for rows in (POSITIONS - FIRST_FULL, 0)}
         for rows, length in sorted(lengths.items(), key=lambda item: abs(item[1] - size)):
             if size < length // 2:
                 continue
             image = bytearray(bytes(source.buffer[:length]) + bytes(max(0, length - size)))
-            image[:SIZE] = HEADER.build({"gammon_rows": rows})
-            where = np.full(N, -1, "<i4")
+            image[:HEADER_BYTES] = HEADER.build({"gammon_rows": rows})
+            where = np.full(POSITIONS, -1, "<i4")
             if rows:
-                where[FULL:] = np.arange(rows)
-            image[SIZE + 68 * N : SIZE + 72 * N] = where.tobytes()
+                where[FIRST_FULL:] = np.arange(rows)
+            image[HEADER_BYTES + 68 * POSITIONS : HEADER_BYTES + 72 * POSITIONS] = where.tobytes()
             table = self.read(Source.from_bytes(bytes(image), source.name)).table
-            same = sum(a == b for a, b in zip(head, image[:SIZE], strict=False))
-            yield Salvage(replace(table, carried=()), same / SIZE, sure=same == SIZE)
+            same = sum(a == b for a, b in zip(head, image[:HEADER_BYTES], strict=False))
+            yield Salvage(replace(table, carried=()), same / HEADER_BYTES, sure=same == HEADER_BYTES)
 
 
 def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uint16]:
-    """Chances, parts of 65535, that the first chequer comes off in exactly k rolls, from survival rows."""
+    """Return the probabilities, in 65535ths, that the first chequer comes off in exactly k rolls, (m, 32) uint16.
+
+    where : rows of the gammon section, -1 for none. survival : the section, no chequer off after k rolls.
+    """
     out = np.zeros((len(where), ROLLS), np.uint16)
     out[:, 0] = 65535
     have = where >= 0
@@ -187,18 +194,18 @@ def _distribution(where: NDArray[Any], survival: NDArray[Any]) -> NDArray[np.uin
 
 
 def _sections(bearoff: NDArray[Any], gammon: Rows | None) -> Sections:
-    """Means, gammon index and survival rows, as bgsage lays them out, of finished distributions."""
-    where = np.full(N, -1, "<i4")
+    """Build means, gammon index and survival rows, in bgsage's layout, from distributions."""
+    where = np.full(POSITIONS, -1, "<i4")
     survival = np.zeros((0, ROLLS), "<u2")
     if gammon is not None:
-        where[FULL:] = np.arange(N - FULL)
-        gone = np.cumsum(np.asarray(gammon[FULL:N], np.int64), axis=1)
+        where[FIRST_FULL:] = np.arange(POSITIONS - FIRST_FULL)
+        gone = np.cumsum(np.asarray(gammon[FIRST_FULL:POSITIONS], np.int64), axis=1)
         survival = np.maximum(65535 - gone, 0).astype("<u2")
     return Sections(_means(bearoff), where, survival)
 
 
 def _means(bearoff: NDArray[Any]) -> NDArray[Any]:
-    """Mean rolls as bgsage sums them: roll by roll in float64, then float32."""
+    """Return mean rolls as bgsage sums them: roll by roll in float64, then rounded to float32."""
     total = np.zeros(len(bearoff))
     for roll in range(ROLLS):
         total += roll * (bearoff[:, roll] / 65535.0)

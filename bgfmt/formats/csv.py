@@ -1,7 +1,7 @@
-"""CSV: any table, a line an entry; written, not read.
+"""CSV: any table, one line for each entry; written only.
 
-The first line has the names of the columns, those of `bgfmt.tables.flat`. Numbers have every digit: stored floats and
-what exact tables say 17, what stored integers mean 9.
+The first line has the names of the columns, those of `bgfmt.tables.flat`. Numbers have all digits: 17 for stored
+floats and the values of exact tables, 9 for the values of stored integers.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from bgfmt.formats.described import AnyTable
 from bgfmt.storage import Source
 from bgfmt.tables import Table, flat
 
-AT_ONCE = 1 << 13  # entries that are written together
-#: how a number of a dtype is written, as printf has it: so that it can be had back to the last bit; others whole
-FORMS = {"f8": "%.17g", "f4": "%.9g"}
+BATCH_ENTRIES = 1 << 13  # entries that are written together
+#: printf format of a number by its dtype, enough digits to restore every bit; other numbers are integers
+PRINTF_FORMATS = {"f8": "%.17g", "f4": "%.9g"}
 
 
 class Csv(AnyTable):
@@ -31,10 +31,10 @@ class Csv(AnyTable):
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         columns = flat.columns(table)
-        forms = ("%s" if c.role == "id" else FORMS.get(c.dtype.str[1:], "%d") for c in columns)
+        forms = ("%s" if c.role == "id" else PRINTF_FORMATS.get(c.dtype.str[1:], "%d") for c in columns)
         line = ",".join(forms) + "\n"
         names = ",".join(column.name for column in columns)
         sink.write(f"{names}\n".encode())
-        for piece in flat.pieces(table, AT_ONCE):
+        for piece in flat.pieces(table, BATCH_ENTRIES):
             cells = zip(*piece.lists(columns), strict=True)
             sink.write((line * piece.size % tuple(chain.from_iterable(cells))).encode())

@@ -1,4 +1,4 @@
-"""What a file of any kind of table says of it, as JSON, for formats that hold them all: kind, size, facts."""
+"""JSON description of any kind of table (kind, size, facts), and the formats that store it beside the arrays."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from bgfmt.formats.base import Format, Options
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, Rows, Table, flat
 
-MOST = 1 << 16  # bytes
+MAX_DESCRIPTION_BYTES = 1 << 16
 Refuse = Callable[[str, object], CorruptError]
 DTYPES = ("u1", "u2", "u4", "i4", "f4", "f8")
-MOST_ROWS = 1 << 33
-#: what JSON of any kind can end in
-SENSELESS = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
+MAX_ROWS = 1 << 33
+#: exceptions that parsing invalid JSON facts may raise
+INVALID_FACTS_ERRORS = (ValueError, KeyError, TypeError, RecursionError, OverflowError)
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def text_of(table: Table, arrays: bool = False) -> bytes:
-    """Kind, size and all that the table says beyond its numbers; also shape and dtype of its `arrays`."""
+    """Return the JSON that describes a table: kind, size and facts; with `arrays` also their shapes and dtypes."""
     description: dict[str, Any] = {"kind": table.kind, "points": table.points, "chequers": table.chequers}
     if arrays:
         description["arrays"] = {
@@ -38,7 +38,7 @@ def text_of(table: Table, arrays: bool = False) -> bytes:
 
 
 class AnyTable(Format[Table]):
-    """A format of every kind of table that has arrays."""
+    """Base class of formats that hold every kind of table that has arrays."""
 
     carries = (Table,)
     fills = True
@@ -50,42 +50,45 @@ class AnyTable(Format[Table]):
         return table.check() if table.arrays() else f"{self.name} holds tables, not {table.kind}"
 
 
-def foreign(name: str, what: str, lacks: str) -> UnknownFormatError:
-    """The error of a sound file that another program made, or saved anew without what describes the table."""
+def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
+    """Return the error for a valid file without description of a table, written or saved by another program.
+
+    what : the type of the file. lacks : the part that would describe the table.
+    """
     why = f"it has no {lacks}, which is lost where another program saves the file"
     again = "`bgfmt convert` makes it anew from the database"
     return UnknownFormatError(f"{name}: {what}, but no table of bgfmt's: {why}; {again}")
 
 
-class Stored:
-    """A file whose numbers lie in columns, one a stored number, and are read when they are asked for.
+class StoredColumns:
+    """Base class of files with one column for each stored number of an entry, read on demand.
 
-    A format derives its own: `facts`, `check` and `fill`.
+    A subclass defines `facts`, `check` and `fill`.
     """
 
     def __init__(self, source: Source, offset: int) -> None:
         self.source = source
         self.offset = offset
-        self.names: dict[str, list[str]] = {}  # of an array: its columns
+        self.names: dict[str, list[str]] = {}  # columns by array
 
     def refuse(self, expected: str, found: object) -> CorruptError:
-        """The error of a file that is not as expected."""
+        """Return the error for a file whose content is not as expected."""
         return CorruptError(self.source.name, self.offset, expected, found)
 
     def facts(self) -> bytes | str:
-        """The text that describes the table."""
+        """Return the JSON that describes the table, as `text_of` writes it."""
         raise NotImplementedError
 
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
-        """CorruptError unless the file has what is needed of the table, and columns for all its stored numbers."""
+        """Raise CorruptError unless the file has the table's number of rows and a column for each stored number."""
         raise NotImplementedError
 
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
-        """The numbers of these columns, of `len(out)` entries from one on."""
+        """Read the columns `names` of the entries from `first` on into `out`, (entries, columns)."""
         raise NotImplementedError
 
     def table(self) -> Table:
-        """The table; CorruptError where the file makes none."""
+        """Build the table, with lazily read arrays; raises CorruptError if the file is not that of a table."""
         table = table_of(self.facts(), self, self.source, self.refuse)
         stored = [column for column in flat.columns(table) if column.role == "stored"]
         for column in stored:
@@ -94,7 +97,10 @@ class Stored:
         return table
 
     def array(self, name: str, shape: tuple[int, ...], dtype: Any, sides: int) -> Rows:
-        """The array of this name."""
+        """Return an array of the table as lazy rows.
+
+        name, shape, dtype : of the array. sides : how many leading axes of the array are positions, 1 or 2.
+        """
         width, items = prod(shape[1:sides]), prod(shape[sides:])
 
         def fetch(start: int, stop: int) -> NDArray[Any]:
@@ -105,10 +111,17 @@ class Stored:
         return LazyRows(shape, dtype, fetch)
 
 
-def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source, refuse: Refuse) -> Table:
-    """The table that such a text and its arrays make together.
+def table_of(
+    text: bytes | str, arrays: StoredColumns | dict[str, Any], source: Source, refuse: Refuse
+) -> Table:
+    """Build the table that a JSON description and its arrays define.
 
-    refuse : makes the error of (expected, found).
+    Parameters
+    ----------
+    text : JSON as `text_of` writes it
+    arrays : arrays by name, or the file from which arrays of the described shapes are read
+    source : the file; its name and `release` function go into the table
+    refuse : called with (expected, found), returns the error to raise
     """
     try:
         meta = json.loads(text)
@@ -116,11 +129,11 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
         points = meta["points"]
         chequers = meta["chequers"]
         fields = formats.fields_of(meta.get("extra", {}), kind)
-        if isinstance(arrays, Stored):
+        if isinstance(arrays, StoredColumns):
             shapes = _shapes(meta["arrays"], kind)
             arrays = {name: arrays.array(name, *shape, kind.sides) for name, shape in shapes.items()}
-    except SENSELESS as error:
-        raise refuse("a table's description as bgfmt writes it", in_a_line(error)) from None
+    except INVALID_FACTS_ERRORS as error:
+        raise refuse("a table's description as bgfmt writes it", one_line(error)) from None
     if not (type(points) is type(chequers) is int and 1 <= points <= 25 and 1 <= chequers <= 15):
         raise refuse("1 to 25 points, 1 to 15 chequers", f"{points!r:.40} and {chequers!r:.40}")
     rules = {rule.name: rule.optional for rule in kind.rules(points, chequers)}
@@ -140,10 +153,10 @@ def table_of(text: bytes | str, arrays: Stored | dict[str, Any], source: Source,
 
 
 def _shapes(arrays: Any, kind: type[Table]) -> Shapes:
-    """Shapes and dtypes of arrays as the text gives them; ValueError or TypeError for any other text."""
+    """Return the arrays' shapes and dtypes from the description; raises ValueError or TypeError if it is invalid."""
     shapes = {}
     for name, (axes, dtype) in arrays.items():
-        whole = all(type(axis) is int and 0 < axis < MOST_ROWS for axis in axes)
+        whole = all(type(axis) is int and 0 < axis < MAX_ROWS for axis in axes)
         if dtype not in DTYPES or not kind.sides <= len(axes) <= 3 or not whole:
             raise ValueError(f"{name}: {axes!r:.60} of {dtype!r:.20}")
         if prod(axes[kind.sides :]) > 4096:
@@ -152,6 +165,6 @@ def _shapes(arrays: Any, kind: type[Table]) -> Shapes:
     return shapes
 
 
-def in_a_line(error: Exception) -> str:
-    """What an error of a library says, in one line."""
+def one_line(error: Exception) -> str:
+    """Return the message of a library's exception in one line of at most 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -35,8 +35,8 @@ from bgfmt.tables import MatchScore
 from bgfmt.tables.match_score import Results, ScoreFacts
 
 MAGIC = b"BGMATCH\x1a"
-FIXED = 120
-MOST = 64  # columns, and results
+FIXED_BYTES = 120
+MAX_COLUMNS = 64  # and results
 NO_CUBE = 255
 BLOCK_BYTES = 1 << 20
 FIRST = Struct(
@@ -67,14 +67,16 @@ class BgfmtMatch(Format[MatchScore]):
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[MatchScore]:
-        header = source.header(FIRST, FIXED, offset)
+        header = source.header(FIRST, FIXED_BYTES, offset)
 
         def refuse(field: str, at: int, expected: object, value: object) -> HeaderError:
             return HeaderError(source.name, field, offset + at, expected, value)
 
-        if not (1 <= header.columns <= MOST and 1 <= header.results <= MOST):
-            raise refuse("columns and results", 16, f"1 to {MOST} of each", (header.columns, header.results))
-        size = FIXED + 4 * header.columns + 20 * header.results + 4
+        if not (1 <= header.columns <= MAX_COLUMNS and 1 <= header.results <= MAX_COLUMNS):
+            raise refuse(
+                "columns and results", 16, f"1 to {MAX_COLUMNS} of each", (header.columns, header.results)
+            )
+        size = FIXED_BYTES + 4 * header.columns + 20 * header.results + 4
         raw = source.bytes(offset, size, "header")
         right = zlib.crc32(raw[:-4])
         summed = int.from_bytes(raw[-4:], "little")
@@ -150,11 +152,12 @@ class BgfmtMatch(Format[MatchScore]):
 
 
 def _padded(size: int) -> int:
+    """Return the next multiple of 64."""
     return -(-size // 64) * 64
 
 
 def _block_rows(table: MatchScore) -> int:
-    """Whole rows, about a megabyte together."""
+    """Return the number of whole rows that take about a megabyte together."""
     return max(1, min(table.positions, BLOCK_BYTES // (4 * table.positions * len(table.score.states))))
 
 
@@ -171,14 +174,14 @@ def _header(table: MatchScore) -> bytes:
 
 
 def _columns(score: ScoreFacts) -> NDArray[Any]:
-    """Whose roll and which cube each column is of."""
+    """Return who is on roll and the state of the cube, of each column, as `COLUMN` records."""
     cubes = [(state.roller, state.cube or (0, NO_CUBE)) for state in score.states]
     return np.array([(roller, owner, value) for roller, (value, owner) in cubes], COLUMN)
 
 
 def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
-    """The score of a header whose sum is right."""
-    rows = np.frombuffer(raw, RESULT, header.results, FIXED + COLUMN.itemsize * header.columns).tolist()
+    """Parse the score of a header whose checksum is right."""
+    rows = np.frombuffer(raw, RESULT, header.results, FIXED_BYTES + COLUMN.itemsize * header.columns).tolist()
     results = {points: Results(win, lose) for points, win, lose in rows}
     name = header.met.rstrip(b"\0").decode("utf-8", "replace")
     if header.flags > 3:
@@ -191,7 +194,7 @@ def _score(header: Any, raw: bytes, refuse: Any) -> ScoreFacts:
     if problem is not None:
         raise refuse("score", 12, problem, "another")
     expected = _columns(score)
-    if not np.array_equal(np.frombuffer(raw, COLUMN, header.columns, FIXED), expected):
+    if not np.array_equal(np.frombuffer(raw, COLUMN, header.columns, FIXED_BYTES), expected):
         what = f"the {len(expected)} columns of this score"
-        raise refuse("columns", FIXED, what, f"{header.columns} others")
+        raise refuse("columns", FIXED_BYTES, what, f"{header.columns} others")
     return score

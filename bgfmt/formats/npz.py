@@ -1,17 +1,16 @@
 """NumPy's .npz archive: every kind of table, stored integers or exact float64 numbers, readable without bgfmt.
 
-A zip archive, nothing compressed, of `bgfmt.json` and one .npy file for each array of the table, named as
-`Table.arrays` names them. Members are mapped, not loaded. It is read strictly: every byte is a member's or the
-directory's.
+A zip archive without compression, of `bgfmt.json` and one .npy file for each array of the table, named as
+`Table.arrays` names them. Members are mapped, not loaded. Every byte must belong to a member or to the directory.
 
 member          content
-bgfmt.json      {"kind", "points", "chequers", "extra"}; extra: what the table's file said beyond its numbers
+bgfmt.json      {"kind", "points", "chequers", "extra"}; extra: facts that the table's file had besides numbers
 NAME.npy        npy header of version 2, then the array in C order, little-endian
 
 offset  content
-0       for each member: local header (30 bytes, name, extra field), its bytes, and, where flag bit 3 is set, a
+0       for each member: local header (30 bytes, name, extra field), its bytes, and, with flag bit 3, a
         descriptor (signature, CRC, sizes of 4 or 8 bytes)
-...     directory: 46 bytes, name and extra field for each member; where 32 bits do not do, 56 + 20 bytes more;
+...     directory: 46 bytes, name and extra field for each member; 56 + 20 bytes more if 32 bits are not enough;
         22 bytes that end the file
 """
 
@@ -54,8 +53,8 @@ LOCAL_SIZE = 30
 DIRECTORY_SIZE = 46
 END_SIZE = 22
 END_64 = 56 + 20
-LARGE = (1 << 31) - 1  # beyond, zipfile writes fields of 64 bits
-MOST_MEMBERS = 64
+MAX_32_BIT_SIZE = (1 << 31) - 1  # zipfile writes 64-bit fields for larger sizes
+MAX_MEMBERS = 64
 
 
 class Npz(AnyTable):
@@ -69,7 +68,7 @@ class Npz(AnyTable):
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
         found = members(source, offset, META)
         meta = found.pop(META)
-        if meta.size > described.MOST:
+        if meta.size > described.MAX_DESCRIPTION_BYTES:
             what = f"a member {META} that describes the table"
             raise CorruptError(source.name, offset, what, f"{meta.size:,} bytes")
 
@@ -90,12 +89,12 @@ class Npz(AnyTable):
 
     def emit(self, table: Table, sink: Outlet, options: Options) -> None:
         with zipfile.ZipFile(Tail(sink), "w", zipfile.ZIP_STORED) as out:  # type: ignore[call-overload]
-            out.writestr(_entry(META), described.text_of(table))
+            out.writestr(_zip_info(META), described.text_of(table))
             for name, rows in table.arrays().items():
-                with out.open(_entry(f"{name}.npy"), "w", force_zip64=True) as member:
+                with out.open(_zip_info(f"{name}.npy"), "w", force_zip64=True) as member:
                     member.write(_npy_header(rows))
                     for _, block in table.blocks():
-                        data = np.ascontiguousarray(block[name], _stored(rows))
+                        data = np.ascontiguousarray(block[name], _stored_dtype(rows))
                         member.write(data.reshape(-1).view(np.uint8).data)
 
     def takes_body(self, table: Table, options: Options) -> bool:
@@ -107,10 +106,12 @@ class Npz(AnyTable):
         layout = self.layout(table)
         room = sink.reserve(layout.size)
         places = {r.name: room[r.offset : r.offset + r.size] for r in layout.regions if r.numbers}
-        arrays = {n: places[n].view(_stored(rows)).reshape(rows.shape) for n, rows in table.arrays().items()}
+        arrays = {
+            n: places[n].view(_stored_dtype(rows)).reshape(rows.shape) for n, rows in table.arrays().items()
+        }
         yield arrays
         filled: Any = replace(table, **arrays)  # type: ignore[arg-type]
-        self.write(filled, _Around(room, layout))  # type: ignore[arg-type]
+        self.write(filled, _FrameSink(room, layout))  # type: ignore[arg-type]
 
     # -- every byte -------------------------------------------------------------------------------------
 
@@ -137,22 +138,22 @@ class Npz(AnyTable):
         def place(entry: int, column: str, item: int) -> int:
             name = column or next(iter(arrays))
             rows = arrays[name]
-            dtype = _stored(arrays[name])
+            dtype = _stored_dtype(arrays[name])
             axes = rows.shape[table.sides :]
             return starts[name] + dtype.itemsize * (entry * prod(axes) + item)
 
         return Layout(b"", tuple(regions), place)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """The archive is compared with what this module writes for the same numbers, sums (CRC) included."""
+        """Compare the archive, checksums (CRC) included, with what this module writes for the same numbers."""
         yield from super().audit(source, table, extent)
         for text in records.unknown(table):
             member = members(source, extent.offset)[META]
             yield Fault(member.offset, member.size, META, "what a program writes", text)
 
 
-class _Around:
-    """A sink over room whose numbers are there already: takes what lies around them."""
+class _FrameSink:
+    """Sink over reserved bytes whose numbers are already in place: writes only what is around the numbers."""
 
     def __init__(self, room: NDArray[np.uint8], layout: Layout) -> None:
         self.room = room
@@ -173,7 +174,11 @@ class _Around:
 
 @dataclass(frozen=True)
 class Member:
-    """A member: where its own header, its bytes and what follows them begin, and the sum the directory has."""
+    """Member of an archive.
+
+    begin : offset of its local header. offset, size : its content, in bytes. end : offset after its descriptor.
+    crc : CRC-32 stated in the directory.
+    """
 
     name: str
     begin: int
@@ -184,10 +189,10 @@ class Member:
 
 
 def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Member]:
-    """The members of the archive that fills a source from `offset` to its end, by name, in file order.
+    """Return the members by name, in file order, of the archive from `offset` to the end of the source.
 
-    UnknownFormatError for an archive without the member `needed`; CorruptError unless all are stored plain, in order
-    and without gaps, and agree with the directory.
+    needed : name of a member without which UnknownFormatError is raised.
+    Raises CorruptError unless all members are uncompressed, in order, without gaps, and agree with the directory.
     """
     if source.size - offset < END_SIZE or source.bytes(source.size - END_SIZE, 4) != END:
         raise TruncatedError(source.name, 0, source.size, "archive with its directory")
@@ -197,13 +202,13 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
             start = archive.start_dir
     except BgfmtError:
         raise
-    except Exception as error:  # zipfile raises errors of many kinds for damaged archives
+    except Exception as error:  # zipfile raises many types of exception for damaged archives
         reason = str(error) or type(error).__name__
         raise CorruptError(source.name, offset, "a zip archive", reason) from None
-    if len(infos) > MOST_MEMBERS:
-        raise CorruptError(source.name, offset, f"at most {MOST_MEMBERS} members", len(infos))
+    if len(infos) > MAX_MEMBERS:
+        raise CorruptError(source.name, offset, f"at most {MAX_MEMBERS} members", len(infos))
     if needed and needed not in {info.filename for info in infos}:
-        raise described.foreign(source.name, "a zip archive", f"member {needed}")
+        raise described.foreign_file_error(source.name, "a zip archive", f"member {needed}")
     by_name: dict[str, Member] = {}
     at = offset
     for k, info in enumerate(infos):
@@ -218,7 +223,7 @@ def members(source: Source, offset: int = 0, needed: str = "") -> dict[str, Memb
 
 
 def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> Member:
-    """A member as the directory has it, held against its own header and descriptor."""
+    """Return a member of the directory, checked against its local header and descriptor."""
     begin = base + info.header_offset
 
     def refuse(what: str, value: object) -> CorruptError:
@@ -253,7 +258,7 @@ def _member(source: Source, info: zipfile.ZipInfo, base: int, follows: int) -> M
 
 
 def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipfile.ZipInfo]) -> None:
-    """The directory begins behind the last member, and nothing follows it."""
+    """Raise CorruptError unless the directory begins right after the last member and nothing follows it."""
     if end != start:
         raise CorruptError(source.name, end, "the archive's directory", f"{start - end} bytes before it")
     last = source.bytes(source.size - END_SIZE, END_SIZE, "archive")
@@ -264,9 +269,9 @@ def _check_end(source: Source, base: int, end: int, start: int, infos: list[zipf
 
 
 def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int]:
-    """Where the bytes of each member begin, and the size of the whole, as `zipfile` writes an archive in one go.
+    """Return the offsets of the members' contents and the archive's size, as `zipfile` writes it in one go.
 
-    sizes : name, bytes, and whether its fields have 64 bits whatever its size, of each member.
+    sizes : of each member its name, its size in bytes, and whether its fields have 64 bits regardless of its size.
     """
     begins = []
     at = 0
@@ -276,37 +281,38 @@ def archive_size(sizes: Iterable[tuple[str, int, bool]]) -> tuple[list[int], int
         at += LOCAL_SIZE + len(name) + (20 if wide else 0)
         begins.append(at)
         at += size + (24 if wide else 16)
-        large = 16 * (size > LARGE) + 8 * (begin > LARGE)
+        large = 16 * (size > MAX_32_BIT_SIZE) + 8 * (begin > MAX_32_BIT_SIZE)
         directory += DIRECTORY_SIZE + len(name) + (4 + large if large else 0)
-    far = END_64 if at > LARGE or directory > LARGE else 0
+    far = END_64 if at > MAX_32_BIT_SIZE or directory > MAX_32_BIT_SIZE else 0
     return begins, at + directory + far + END_SIZE
 
 
 # -- members ---------------------------------------------------------------------------------------------
 
 
-def _entry(name: str) -> zipfile.ZipInfo:
-    """A member with a fixed date and system, so that equal tables give equal files."""
+def _zip_info(name: str) -> zipfile.ZipInfo:
+    """Return the directory entry of a member, with a fixed date and system, so that equal tables give equal files."""
     info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     info.create_system = 3
     return info
 
 
-def _stored(rows: Rows) -> np.dtype[Any]:
-    """The dtype an array is stored in: little-endian."""
+def _stored_dtype(rows: Rows) -> np.dtype[Any]:
+    """Return the little-endian form of an array's dtype."""
     return np.dtype(rows.dtype).newbyteorder("<")
 
 
 def _npy_header(rows: Rows) -> bytes:
+    """Return the npy header of an array."""
     out = io.BytesIO()
     shape = tuple(map(int, rows.shape))
-    header = {"descr": npy.dtype_to_descr(_stored(rows)), "fortran_order": False, "shape": shape}
+    header = {"descr": npy.dtype_to_descr(_stored_dtype(rows)), "fortran_order": False, "shape": shape}
     npy.write_array_header_2_0(out, header)
     return out.getvalue()
 
 
 def _array(source: Source, member: Member) -> NDArray[Any]:
-    """The array of a member, a view."""
+    """Return the array of a member as a view of the source."""
     head = source.bytes(member.offset, min(member.size, 1024), member.name)
     header = NPY.match(head)
     if header is None or not member.name.endswith(".npy"):

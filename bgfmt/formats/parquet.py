@@ -1,4 +1,4 @@
-"""Apache Parquet: any table, a row an entry, for data frames and query languages. Needs the extra `parquet`.
+"""Apache Parquet: any table, one row for each entry, for data frames and query languages. Needs the extra `parquet`.
 
 offset  content
 0       "PAR1"
@@ -36,25 +36,25 @@ from bgfmt.tables.flat import ID_LENGTH, Flat, import_parquet
 MAGIC = b"PAR1"
 FACTS = "bgfmt"  # the key of the metadata that describe the table
 NUMBER = "position_number"
-ENTRIES = 1 << 20  # of a row group, about
-ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  # by role; of others PLAIN
-FEW = 24  # bytes that differ in a file of bgfmt's own whose writer's name is damaged
-KEPT = 4  # row groups of some columns that are kept
-MOST_ROWS = 1 << 24  # of a row group
-MOST_A_BYTE = 1 << 12  # entries for each byte of the file
+GROUP_ENTRIES = 1 << 20  # entries of a row group, about
+ENCODINGS = {"number": "DELTA_BINARY_PACKED", "id": "DELTA_LENGTH_BYTE_ARRAY"}  # by role; others use PLAIN
+MAX_WRITER_BYTES = 24  # differences up to this size may be a damaged name of the writer
+CACHED_GROUPS = 4  # row groups of some columns in memory
+MAX_GROUP_ROWS = 1 << 24
+MAX_ROWS_PER_BYTE = 1 << 12  # of the file
 COMPRESSIONS = ("zstd", "none", "snappy", "gzip", "brotli", "lz4")
-MOST_BYTES = 64  # that a number may take once a page is unpacked, beside what every page may
+MAX_BYTES_PER_NUMBER = 64  # after decompression, with an allowance for each page
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a file is written: its compression, and the names of its columns; none where it has all of them."""
+    """How a file is written: its compression, and the names of its columns (empty if it has all of them)."""
 
     compression: str = "zstd"
     columns: tuple[str, ...] = ()
 
 
-PLAIN = Settings("none")  # of a file that says nothing of it
+DEFAULT_SETTINGS = Settings("none")  # of a file that does not state its settings
 
 
 class Parquet(AnyTable):
@@ -122,7 +122,7 @@ class Parquet(AnyTable):
             store_schema=False,
         )
         with writer:
-            for piece in flat.pieces(table, ENTRIES):
+            for piece in flat.pieces(table, GROUP_ENTRIES):
                 arrays = _arrow_arrays(piece, columns)
                 writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema), piece.size)
             writer.add_key_value_metadata({FACTS: _text(table, settings)})
@@ -132,22 +132,24 @@ class Parquet(AnyTable):
         return table, {"compression": settings.compression, "columns": ",".join(settings.columns)}
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """The file is compared with what this version of pyarrow writes for the same numbers.
+        """Compare the file with what this version of pyarrow writes for the same numbers.
 
-        Of a file that bgfmt wrote with another version, every column is compared instead. A file of another program
-        is one fault, since nothing accounts for its bytes.
+        If bgfmt wrote the file with another version of pyarrow, the contents of all columns are compared instead. A
+        file of another program is one fault as a whole, because its layout is not known.
         """
         groups = Groups(source, extent.offset)
         _, pyarrow = import_parquet()
         faults = list(super().audit(source, table, extent))
         same_writer = groups.writer == f"parquet-cpp-arrow version {pyarrow.cpp_version}"
-        if (same_writer and groups.keys == {FACTS}) or sum(fault.size for fault in faults) <= FEW:
+        if (same_writer and groups.keys == {FACTS}) or sum(
+            fault.size for fault in faults
+        ) <= MAX_WRITER_BYTES:
             yield from faults
         elif groups.keys != {FACTS}:
             found = f"one by {groups.writer[:60]!r}"
             yield Fault(extent.offset, extent.size, "Parquet layout", "a file written by bgfmt", found)
         else:
-            wrong = ", ".join(groups.wrong_columns(table, _columns(table, _settings(table, {}))))
+            wrong = ", ".join(groups.find_wrong_columns(table, _columns(table, _settings(table, {}))))
             follows = "what follows from the table"
             if wrong:
                 yield Fault(extent.offset, extent.size, "Parquet columns", follows, f"others in {wrong}")
@@ -156,7 +158,7 @@ class Parquet(AnyTable):
 
 
 def _settings(table: Table, options: Options) -> Settings:
-    """As the options say, else as the table's own file has it."""
+    """Return the settings from the options, else those of the table's own file."""
     own = table.record(Settings) or Settings()
     columns = options.get("columns")
     names = own.columns if columns is None else tuple(filter(None, map(str.strip, columns.split(","))))
@@ -164,14 +166,15 @@ def _settings(table: Table, options: Options) -> Settings:
 
 
 def _columns(table: Table, settings: Settings) -> list[Flat]:
+    """Return the columns of the table that are written."""
     names = {NUMBER, *settings.columns}
     return [c for c in flat.columns(table) if not settings.columns or c.name in names]
 
 
 def _text(table: Table, settings: Settings) -> bytes:
-    """What describes the table, and how the file is written where that is not plain."""
+    """Return the JSON that describes the table, and the settings of the file if they are not the default."""
     text = json.loads(described.text_of(table, arrays=True))
-    if settings.compression != PLAIN.compression:
+    if settings.compression != DEFAULT_SETTINGS.compression:
         text["compression"] = settings.compression
     if settings.columns:
         text["columns"] = list(settings.columns)
@@ -179,7 +182,7 @@ def _text(table: Table, settings: Settings) -> bytes:
 
 
 def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
-    """The columns of some rows of a table, as pyarrow has them."""
+    """Return columns of some rows of a table as pyarrow arrays."""
     _, pyarrow = import_parquet()
     arrays = []
     for column, array in zip(columns, piece.arrays(columns), strict=True):
@@ -192,13 +195,13 @@ def _arrow_arrays(piece: flat.Piece, columns: list[Flat]) -> list[Any]:
     return arrays
 
 
-class Groups(described.Stored):
-    """The row groups of a file, and what its footer says."""
+class Groups(described.StoredColumns):
+    """Row groups and footer of a Parquet file."""
 
     def __init__(self, source: Source, offset: int) -> None:
         parquet, pyarrow = import_parquet()
         super().__init__(source, offset)
-        self._kept: dict[tuple[int, tuple[str, ...]], Any] = {}  # what was read last is last
+        self._cached: dict[tuple[int, tuple[str, ...]], Any] = {}  # the most recently used last
         self._lock = Lock()
         at_hand = isinstance(source.buffer, memoryview)
         file = pyarrow.BufferReader(source.buffer[offset:]) if at_hand else SourceFile(source, offset)
@@ -212,26 +215,26 @@ class Groups(described.Stored):
             sizes = [self._meta.row_group(k).num_rows for k in range(self._meta.num_row_groups)]
         except BgfmtError:
             raise
-        except Exception as error:  # pyarrow raises errors of many kinds for damaged files
-            raise self.refuse("a Parquet file", described.in_a_line(error)) from None
-        if any(not 0 <= size <= MOST_ROWS for size in sizes):
-            raise self.refuse(f"row groups of up to {MOST_ROWS:,} rows", max(sizes))
+        except Exception as error:  # pyarrow raises many types of exception for damaged files
+            raise self.refuse("a Parquet file", described.one_line(error)) from None
+        if any(not 0 <= size <= MAX_GROUP_ROWS for size in sizes):
+            raise self.refuse(f"row groups of up to {MAX_GROUP_ROWS:,} rows", max(sizes))
         self._begins = [0, *accumulate(sizes)]
-        if self._begins[-1] > MOST_A_BYTE * source.size:
-            raise self.refuse(f"at most {MOST_A_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
+        if self._begins[-1] > MAX_ROWS_PER_BYTE * source.size:
+            raise self.refuse(f"at most {MAX_ROWS_PER_BYTE} rows a byte", f"{self._begins[-1]:,} rows")
 
     def facts(self) -> bytes:
         found = (self._meta.metadata or {}).get(FACTS.encode())
         if found is None:
-            raise described.foreign(self.source.name, "Parquet", f"metadata {FACTS!r}")
-        if len(found) > described.MOST:
+            raise described.foreign_file_error(self.source.name, "Parquet", f"metadata {FACTS!r}")
+        if len(found) > described.MAX_DESCRIPTION_BYTES:
             raise self.refuse(f"metadata {FACTS!r} that describe the table", f"{len(found):,} bytes")
         return bytes(found)
 
     def settings(self) -> Settings:
-        """How the text that describes the table says that the file is written."""
+        """Return the settings that the file states, with which it was written."""
         text = json.loads(self.facts())
-        compression = text.get("compression", PLAIN.compression)
+        compression = text.get("compression", DEFAULT_SETTINGS.compression)
         columns = text.get("columns", [])
         if compression not in COMPRESSIONS or not isinstance(columns, list):
             found = f"{compression!r:.40} and {columns!r:.40}"
@@ -246,13 +249,13 @@ class Groups(described.Stored):
                 own = ", since it was written with some columns alone" if self.settings().columns else ""
                 raise self.refuse(f"a column {name}", f"none{own}")
 
-    def wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
-        """Names of the columns that hold anything else than what is written of the table."""
+    def find_wrong_columns(self, table: Table, columns: list[Flat]) -> list[str]:
+        """Return the names of the columns whose contents differ from what is written for the table."""
         names = [column.name for column in columns]
         if list(self.columns) != names:
             return sorted(set(self.columns) ^ set(names)) or ["their order"]
         wrong: dict[str, None] = {}
-        for k, piece in enumerate(flat.pieces(table, ENTRIES)):
+        for k, piece in enumerate(flat.pieces(table, GROUP_ENTRIES)):
             found: Any = self._group(k, tuple(names)) if k + 1 < len(self._begins) else []
             if len(found) != piece.size:
                 return ["the sizes of row groups"]
@@ -274,27 +277,27 @@ class Groups(described.Stored):
             at = end
 
     def _group(self, k: int, names: tuple[str, ...]) -> Any:
-        """A row group's columns, from those kept or from the file."""
+        """Return columns of row group k, cached or read from the file."""
         with self._lock:
-            self._kept[k, names] = self._kept.pop((k, names), None) or self._read_group(k, names)
-            if len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
-            return self._kept[k, names]
+            self._cached[k, names] = self._cached.pop((k, names), None) or self._read_group(k, names)
+            if len(self._cached) > CACHED_GROUPS:
+                del self._cached[next(iter(self._cached))]
+            return self._cached[k, names]
 
     def _read_group(self, k: int, names: tuple[str, ...]) -> Any:
-        """A row group's columns; its entries are in order."""
+        """Read columns of row group k, and check that its entries are in order of position number."""
         rows = self._begins[k + 1] - self._begins[k]
         try:
-            # not its columns: pyarrow ends the process over some that are damaged
+            # not the columns' own sizes: pyarrow ends the process for some damaged ones
             group = self._meta.row_group(k)
-            if group.total_byte_size > MOST_BYTES * (rows + (1 << 16)) * group.num_columns:
+            if group.total_byte_size > MAX_BYTES_PER_NUMBER * (rows + (1 << 16)) * group.num_columns:
                 raise self.refuse(f"{rows:,} rows of numbers", f"{group.total_byte_size:,} bytes of them")
             wanted = list(dict.fromkeys([NUMBER, *names]))
             found = self._file.read_row_group(k, columns=wanted).combine_chunks()
         except BgfmtError:
             raise
         except Exception as error:
-            raise self.refuse(f"row group {k}", described.in_a_line(error)) from None
+            raise self.refuse(f"row group {k}", described.one_line(error)) from None
         numbers = self._numbers(found, NUMBER, slice(0, rows), np.dtype(np.int64))
         first = self._begins[k]
         if not np.array_equal(numbers, np.arange(first, first + rows)):
@@ -302,7 +305,7 @@ class Groups(described.Stored):
         return found
 
     def _numbers(self, group: Any, name: str, part: slice, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Some numbers of a column, in the dtype of the table."""
+        """Return numbers of a column, converted to the table's dtype; raises CorruptError if they do not fit."""
         column = group.column(name)
         if column.null_count:
             raise self.refuse(f"a number in every row of {name}", "none in some")
@@ -317,7 +320,7 @@ class Groups(described.Stored):
 
 
 def _bytes_of(array: Any) -> tuple[str, bytes]:
-    """Type and contents of an array, whose chunks were combined."""
+    """Return type and contents of an array whose chunks were combined."""
     if str(array.type) == "string":
         return "string", "\n".join(array.to_pylist()).encode()
     return str(array.type), array.to_numpy(zero_copy_only=False).tobytes()

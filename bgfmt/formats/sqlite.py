@@ -1,10 +1,10 @@
-"""SQLite 3: any table, a row an entry, with an index of Position IDs.
+"""SQLite 3: any table, one row for each entry, with an index of Position IDs.
 
-table bgfmt       key, value: `table`, whose value says kind, size, arrays and facts, as npz's bgfmt.json does
+table bgfmt       key, value: `table`, whose value has kind, size, arrays and facts, as in npz's bgfmt.json
 table positions   the columns of `bgfmt.tables.flat`; `position_number` is the primary key
 index by_id       positions by `position_id`
 
-Equal tables give equal files as far as SQLite is of one version, which the file says.
+Equal tables give equal files if SQLite's version, which the file states, is the same.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from bgfmt.storage import MappedSource, Source
 from bgfmt.tables import Table, flat
 
 MAGIC = b"SQLite format 3\0"
-HEAD = 100
-PAGE = 4096
-AT_ONCE = 1 << 16  # entries that are read or written together
-COPY = 8 << 20
+HEADER_BYTES = 100
+PAGE_BYTES = 4096
+BATCH_ENTRIES = 1 << 16  # entries that are read or written together
+COPY_BYTES = 8 << 20
 EXPECTED = "what bgfmt writes for the same numbers"
 FACTS = "table"
-WATCH = 10_000  # steps of SQLite's machine after which they are counted
-STEPS = 200  # of SQLite's machine for each entry that is read, at most; a sound file takes about ten
+STEPS_PER_CHECK = 10_000  # instructions of SQLite's virtual machine between two checks
+MAX_STEPS_PER_ENTRY = 200  # instructions of its virtual machine; an intact file needs about ten
 TYPES = {"number": "INTEGER PRIMARY KEY", "id": "TEXT NOT NULL", "count": "INTEGER NOT NULL"}
 BETWEEN = "position_number >= ? AND position_number < ? ORDER BY position_number"
 INDEX = "CREATE INDEX by_id ON positions (position_id)"
-#: numbers of the file's header that SQLite leaves to those who use it, and pages that hold nothing
+#: header fields that bgfmt leaves at zero, and the number of unused pages
 UNUSED = ("application_id", "user_version", "freelist_count")
-NOT_KEPT = "SQLite keeps neither negative zeros nor what is no number"
-VERSION_AT = 96  # of the SQLite that wrote a file last
-# of a version that there can be
-MOST_MINOR = 199
-MOST_PATCH = 99
+UNSUPPORTED_FLOATS = "SQLite keeps neither negative zeros nor what is no number"
+VERSION_AT = 96  # offset of the version of the SQLite that last wrote the file
+# largest plausible numbers of a version
+MAX_MINOR = 199
+MAX_PATCH = 99
 
 
 class Sqlite(AnyTable):
@@ -60,7 +60,7 @@ class Sqlite(AnyTable):
     # -- reading ----------------------------------------------------------------------------------------
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[Table]:
-        head = source.bytes(offset, HEAD, "SQLite header")
+        head = source.bytes(offset, HEADER_BYTES, "SQLite header")
         page = int.from_bytes(head[16:18], "big")
         length = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
         size = source.size - offset
@@ -82,17 +82,17 @@ class Sqlite(AnyTable):
         with _temporary() as (file, db):
             try:
                 _fill(table, db)
-            except sqlite3.IntegrityError:  # what a number means is no number
-                raise CapabilityError(NOT_KEPT) from None
+            except sqlite3.IntegrityError:  # the value of a number is NaN
+                raise CapabilityError(UNSUPPORTED_FLOATS) from None
             except sqlite3.OperationalError as error:  # no room, most likely
                 raise OSError(errno.EIO, f"cannot be written: {error}", tempfile.gettempdir()) from None
-            while data := file.read(COPY):
+            while data := file.read(COPY_BYTES):
                 sink.write(data)
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """The file is compared with what this module writes for the same numbers, with the same SQLite.
+        """Compare the file with what this module writes for the same numbers with the same version of SQLite.
 
-        Of a file that another SQLite laid out, all that can be asked for is.
+        If another version of SQLite wrote the file, the contents of its tables are compared instead of its bytes.
         """
         here = extent.offset + VERSION_AT
         version = int.from_bytes(source.bytes(here, 4), "big")
@@ -101,8 +101,8 @@ class Sqlite(AnyTable):
         patch = version % 1000
         faults = list(super().audit(source, table, extent))
         own = (major, minor, patch) == sqlite3.sqlite_version_info
-        if own or major != 3 or minor > MOST_MINOR or patch > MOST_PATCH:
-            wrong = _Rows(source, extent.offset).unlike(table) if faults else ""
+        if own or major != 3 or minor > MAX_MINOR or patch > MAX_PATCH:
+            wrong = _Rows(source, extent.offset).find_difference(table) if faults else ""
             if wrong:
                 faults[0] = replace(faults[0], rule="SQLite contents", expected=EXPECTED, found=wrong)
             yield from faults
@@ -112,7 +112,7 @@ class Sqlite(AnyTable):
             expected = f"a file written by SQLite {sqlite3.sqlite_version}"
             version_text = f"one by SQLite {major}.{minor}.{patch}"
             yield Fault(at, size, "SQLite layout", expected, version_text, carried=True)
-            wrong = "" if alone else _Rows(source, extent.offset).unlike(table)
+            wrong = "" if alone else _Rows(source, extent.offset).find_difference(table)
             if wrong:
                 yield Fault(at, size, "SQLite contents", EXPECTED, wrong)
         for text in records.unknown(table):
@@ -123,18 +123,18 @@ class Sqlite(AnyTable):
 
 
 def _rows(table: Table) -> Iterator[tuple[int, Iterator[tuple[Any, ...]]]]:
-    """(rows, the rows) of the table `positions`, some at once."""
+    """Yield the rows of the SQL table `positions` in batches: (number of rows, iterator over the rows)."""
     columns = flat.columns(table)
-    for piece in flat.pieces(table, AT_ONCE):
+    for piece in flat.pieces(table, BATCH_ENTRIES):
         for numbers in piece.block.values():
             odd = numbers.dtype.kind == "f" and np.isnan(numbers) | (np.signbit(numbers) & (numbers == 0))
             if np.any(odd):
-                raise CapabilityError(NOT_KEPT)
+                raise CapabilityError(UNSUPPORTED_FLOATS)
         yield piece.size, zip(*piece.lists(columns), strict=True)
 
 
 def _schema(table: Table) -> tuple[str, ...]:
-    """What makes the tables; the index is made last."""
+    """Return the SQL statements that create the tables; the index is created last, by `INDEX`."""
     kinds = {"i": "INTEGER NOT NULL", "u": "INTEGER NOT NULL", "f": "REAL NOT NULL"}
     pairs = [(c.name, TYPES.get(c.role) or kinds[c.dtype.kind]) for c in flat.columns(table)]
     columns = ", ".join(f'"{name}" {kind}' for name, kind in pairs)
@@ -146,15 +146,21 @@ def _schema(table: Table) -> tuple[str, ...]:
 
 @contextmanager
 def _temporary() -> Iterator[tuple[BinaryIO, sqlite3.Connection]]:
-    """An empty database on the disk for temporary files, and the same file to read.
+    """Open an empty database in the folder for temporary files, and the same file for reading.
 
-    It loses its name as soon as SQLite has opened it, where the system can, so that a killed process leaves nothing.
+    Where the system allows it, the name is removed as soon as SQLite has opened the file, so that a killed process
+    leaves nothing.
     """
     handle, path = tempfile.mkstemp(prefix="bgfmt-")
     named = True
     try:
         with open(handle, "rb") as file, closing(sqlite3.connect(path, isolation_level=None)) as db:
-            for pragma in (f"page_size={PAGE}", "journal_mode=OFF", "synchronous=OFF", "encoding='UTF-8'"):
+            for pragma in (
+                f"page_size={PAGE_BYTES}",
+                "journal_mode=OFF",
+                "synchronous=OFF",
+                "encoding='UTF-8'",
+            ):
                 db.execute(f"PRAGMA {pragma}").fetchall()
             with suppress(OSError):  # Windows removes no open file
                 os.unlink(path)
@@ -182,12 +188,12 @@ def _fill(table: Table, db: sqlite3.Connection) -> None:
 # -- reading ---------------------------------------------------------------------------------------------
 
 
-class _Rows(described.Stored):
-    """The rows of a database, asked for by position number."""
+class _Rows(described.StoredColumns):
+    """Rows of a database, queried by position number."""
 
     def __init__(self, source: Source, offset: int) -> None:
         super().__init__(source, offset)
-        # one thread at a time: sqlite3 waits for a connection that is in use while it keeps Python from running
+        # one thread at a time: sqlite3 waits for a connection in use while it holds the GIL
         self._turn = Lock()
         if isinstance(source, MappedSource) and offset == 0 and source.path is not None:
             uri = source.path.absolute().as_uri() + "?mode=ro&immutable=1"
@@ -200,38 +206,39 @@ class _Rows(described.Stored):
 
     @contextmanager
     def _safely(self, entries: int = 1000) -> Iterator[None]:
-        """SQLite's errors are ours, and asking takes no more steps than the entries may."""
-        left = iter(range(0, STEPS * entries, WATCH))
+        """Convert SQLite's errors to ours, and interrupt queries that take more steps than `entries` rows need."""
+        left = iter(range(0, MAX_STEPS_PER_ENTRY * entries, STEPS_PER_CHECK))
         try:
             with self._turn:
-                self._db.set_progress_handler(lambda: int(next(left, None) is None), WATCH)
+                self._db.set_progress_handler(lambda: int(next(left, None) is None), STEPS_PER_CHECK)
                 yield
         except BgfmtError:
             raise
         except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
-            raise self.refuse("a sound SQLite database", described.in_a_line(error)) from None
+            raise self.refuse("a sound SQLite database", described.one_line(error)) from None
 
     def facts(self) -> str:
         with self._safely():
-            tables = self._made_by("bgfmt")
+            tables = self._definitions("bgfmt")
             if not tables:
-                raise described.foreign(self.source.name, "SQLite", "table `bgfmt`")
+                raise described.foreign_file_error(self.source.name, "SQLite", "table `bgfmt`")
             if len(tables) != 1 or not str(tables[0][1]).startswith("CREATE TABLE bgfmt (key TEXT"):
                 raise self.refuse("a table bgfmt that describes the numbers", "another")
             text = "SELECT value FROM bgfmt WHERE key = ? AND length(value) <= ?"
-            row = self._db.execute(text, (FACTS, described.MOST)).fetchone()
+            row = self._db.execute(text, (FACTS, described.MAX_DESCRIPTION_BYTES)).fetchone()
         if row is None or not isinstance(row[0], str):
             raise self.refuse(f"a text {FACTS!r} in the table bgfmt", "none")
         return row[0]
 
-    def _made_by(self, name: str) -> list[tuple[str, str]]:
+    def _definitions(self, name: str) -> list[tuple[str, str]]:
+        """Return (type, SQL) of what has this name in the schema."""
         return self._db.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
 
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
         with self._safely():
             for text in _schema(table):
                 name = text.split()[2]
-                if self._made_by(name) != [("table", text)]:
+                if self._definitions(name) != [("table", text)]:
                     raise self.refuse(f"the table {name} of a {table.kind} table", "another")
             questions = (f"SELECT {what}(position_number) FROM positions" for what in ("min", "max"))
             ends = tuple(self._db.execute(text).fetchone()[0] for text in questions)
@@ -242,8 +249,8 @@ class _Rows(described.Stored):
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         chosen = ", ".join(f'"{name}"' for name in names)
         text = f"SELECT position_number, {chosen} FROM positions WHERE {BETWEEN}"
-        for start in range(0, len(out), AT_ONCE):
-            part = out[start : start + AT_ONCE]
+        for start in range(0, len(out), BATCH_ENTRIES):
+            part = out[start : start + BATCH_ENTRIES]
             begin = first + start
             with self._safely(len(part) * (1 + len(names) // 8) + 1000):
                 rows = self._db.execute(text, (begin, begin + len(part))).fetchmany(len(part) + 1)
@@ -262,8 +269,8 @@ class _Rows(described.Stored):
                 found = f"{numbers[row].tolist()} in row {begin + row:,}"
                 raise self.refuse(f"numbers that fit {part.dtype}", found)
 
-    def unlike(self, table: Table) -> str:
-        """What is not as it is written for the numbers of the table, in words; "" where all is."""
+    def find_difference(self, table: Table) -> str:
+        """Describe the first difference from what is written for the numbers of the table; "" if there is none."""
         with self._safely(table.entries + 1000):
             schema = {text for (text,) in self._db.execute("SELECT sql FROM sqlite_schema") if text}
             if schema != {*_schema(table), INDEX}:

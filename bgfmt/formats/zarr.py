@@ -1,4 +1,4 @@
-"""A folder of checksummed chunks, as large solves leave it: a zarr v3 group that any zarr reader opens.
+"""Folder of chunks with checksums, written by large solves: a zarr v3 group that any zarr reader opens.
 
 piece                     content
 zarr.json                 group; attributes.bgfmt: version, kind, points, chequers, columns, recipe, side, state, sum
@@ -8,8 +8,8 @@ equities/c.I.J.0          the pairs of places of chunk row I, on roll, against t
                           up with zeros
 
 Every chunk ends in its CRC-32C (codec crc32c). `sum` is the SHA-256 of all chunks' checksums, row by row, so that
-chunks cannot change places. `state` is ``solving`` until every chunk is there, then ``whole``; only what is whole is
-read. See `bgfmt.storage.chunks` for the pieces themselves.
+exchanged chunks are detected. `state` is ``solving`` until every chunk is written, then ``whole``; only a whole store
+is read. `bgfmt.storage.chunks` reads and writes the pieces.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NUMBERS = "numbers"
 
 @dataclass(frozen=True)
 class StoreDescription:
-    """What a store says of itself, under attributes.bgfmt."""
+    """Description of a store, in attributes.bgfmt of its zarr.json."""
 
     kind: str
     points: int
@@ -56,35 +56,35 @@ class StoreDescription:
 
     @property
     def n(self) -> int:
-        """Positions of a side."""
+        """Number of positions of a side."""
         return board.count(self.points, self.chequers)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the whole array."""
+        """Shape of the array of equities."""
         return self.n, self.n, self.columns
 
     @property
     def chunk_shape(self) -> tuple[int, int, int]:
-        """Of a chunk."""
+        """Shape of a chunk."""
         return self.chunk, self.chunk, self.columns
 
-    def group(self) -> bytes:
-        """zarr.json of the group."""
+    def group_json(self) -> bytes:
+        """Build zarr.json of the group."""
         spec = {"version": VERSION, **asdict(self)}
         return _json({"zarr_format": 3, "node_type": "group", "attributes": {"bgfmt": spec}})
 
-    def array(self) -> bytes:
-        """zarr.json of the equities."""
+    def array_json(self) -> bytes:
+        """Build zarr.json of the equities."""
         return _array(self.shape, self.chunk_shape, "uint16", ("us", "them", "equity"))
 
-    def numbers(self) -> bytes:
-        """zarr.json of the numbers."""
+    def numbers_json(self) -> bytes:
+        """Build zarr.json of the position numbers."""
         return _array((self.n,), (self.n,), "int64", ("place",))
 
 
-def described(text: bytes, name: str) -> StoreDescription:
-    """What the zarr.json of a store's group says; HeaderError where it is not one of ours."""
+def parse_description(text: bytes, name: str) -> StoreDescription:
+    """Parse the zarr.json of a store's group; raises HeaderError if bgfmt did not write it."""
 
     def need(right: bool, field: str, expected: object, value: object) -> None:
         if not right:
@@ -116,8 +116,8 @@ def described(text: bytes, name: str) -> StoreDescription:
     return StoreDescription(**{name: spec[name] for name in StoreDescription.__dataclass_fields__})
 
 
-def sizes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
-    """(bytes that all chunks take, bytes that are there)."""
+def chunk_bytes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
+    """Return (total size of all chunks, size of the chunks that exist), in bytes."""
     each = prod(spec.chunk_shape) * 2 + SUM
     keys = {store.key(MAIN, (*at, 0)) for at in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     sizes = store.places.sizes(MAIN)
@@ -125,6 +125,7 @@ def sizes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
 
 
 def _array(shape: tuple[int, ...], chunk: tuple[int, ...], dtype: str, names: tuple[str, ...]) -> bytes:
+    """Build zarr.json of an array."""
     return _json(
         {
             "zarr_format": 3,
@@ -146,9 +147,9 @@ def _json(value: object) -> bytes:
 
 
 Array = NDArray[Any]
-RECENT_BYTES = 64 << 20  # of chunks read last that stay in memory
-MAX_STRANGERS = 10  # of each sort, that are named
-FEW = 32  # records of one chunk that are read one by one, once the chunk was checked
+RECENT_BYTES = 64 << 20  # of recently read chunks in memory
+MAX_STRANGERS = 10  # unknown files of each kind that are reported
+MAX_SINGLE_RECORDS = 32  # of a checked chunk that are read one by one
 
 
 class Zarr(Format[StoredEquities]):
@@ -162,11 +163,11 @@ class Zarr(Format[StoredEquities]):
         return head.bytes.startswith(b"{") and b'"zarr_format"' in head.bytes and b'"bgfmt"' in head.bytes
 
     def read(self, source: Source, offset: int = 0, **_: Any) -> Reading[StoredEquities]:
-        spec = described(source.bytes(offset, source.size - offset, "description"), source.name)
+        spec = parse_description(source.bytes(offset, source.size - offset, "description"), source.name)
         store = getattr(source, "store", None)
         if store is None:
             raise CapabilityError(f"{source.name}: the description of a store; open the folder it lies in")
-        needed, size = sizes(store, spec)
+        needed, size = chunk_bytes(store, spec)
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
@@ -186,13 +187,13 @@ class Zarr(Format[StoredEquities]):
         return "a store of chunks is a folder that solving makes; no file of it can be written"
 
     def audit(self, source: Source, table: Table, extent: Extent) -> Iterator[Fault]:
-        """Every chunk is held against its checksum, and all of them together against the store's sum."""
+        """Verify the checksum of every chunk, and the checksum of the store over all of them."""
         return self.audit_in_parts(source, extent, lambda look, rows: (look(source, row) for row in rows))
 
     def audit_in_parts(self, source: Source, extent: Extent, run: RunParts) -> Iterator[Fault]:
-        spec = described(source.bytes(extent.offset, extent.size), source.name)
+        spec = parse_description(source.bytes(extent.offset, extent.size), source.name)
         store: ChunkStore = source.store  # type: ignore[attr-defined]
-        yield from _odd(store, spec)
+        yield from _check_descriptions(store, spec)
         try:
             places, _ = store.get(NUMBERS, (0,), "<i8", (spec.n,))
             if not np.array_equal(places, board.in_pips(spec.points, spec.chequers)):
@@ -210,8 +211,8 @@ class Zarr(Format[StoredEquities]):
 
 
 def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
-    """A row of chunks, what is wrong with them, and their checksums one behind the other."""
-    spec = described(source.bytes(0, source.size), source.name)
+    """Verify one row of chunks: return its index, the faults, and the checksums of its chunks concatenated."""
+    spec = parse_description(source.bytes(0, source.size), source.name)
     store: ChunkStore = source.store  # type: ignore[attr-defined]
     faults = []
     sums = b""
@@ -230,9 +231,13 @@ def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
     return row, faults, sums
 
 
-def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
-    """Descriptions that are not as a solve writes them, and pieces that belong to no part of the table."""
-    descriptions = {ROOT: spec.group(), f"{MAIN}/{ROOT}": spec.array(), f"{NUMBERS}/{ROOT}": spec.numbers()}
+def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
+    """Yield descriptions that differ from those a solve writes, and files that are no part of the store."""
+    descriptions = {
+        ROOT: spec.group_json(),
+        f"{MAIN}/{ROOT}": spec.array_json(),
+        f"{NUMBERS}/{ROOT}": spec.numbers_json(),
+    }
     pieces = store.places.sizes("")
     for key, own in descriptions.items():
         text = store.meta(key) if key in pieces else b""
@@ -253,7 +258,7 @@ def _odd(store: ChunkStore, spec: StoreDescription) -> Iterator[Fault]:
 
 
 class _Chunks:
-    """Chunks of a store: those read last are in memory, and of those checked before parts alone can be read."""
+    """Chunks of a store. The most recently read ones are cached; of a chunk checked before, parts are read alone."""
 
     def __init__(self, store: ChunkStore, description: StoreDescription) -> None:
         self.store = store
@@ -264,7 +269,7 @@ class _Chunks:
         self._most = max(2, RECENT_BYTES // (prod(description.chunk_shape) * 2))
 
     def _square(self, a: int, b: int) -> Array:
-        """A chunk, (chunk, chunk, columns)."""
+        """Return chunk (a, b), (chunk, chunk, columns) uint16."""
         with self._lock:
             if (a, b) in self._recent:
                 self._recent.move_to_end((a, b))
@@ -278,23 +283,24 @@ class _Chunks:
         return values
 
     def records(self, a: int, b: int, rows: Array, columns: Array) -> Array:
-        """Some records of a chunk, (m, columns)."""
-        if self._in_parts(a, b) and len(rows) <= FEW:
+        """Return the records (rows[k], columns[k]) of chunk (a, b), (m, columns) uint16."""
+        if self._in_parts(a, b) and len(rows) <= MAX_SINGLE_RECORDS:
             return self._parts(a, b, rows * self.description.chunk + columns, 1)[:, 0]
         return np.asarray(self._square(a, b)[rows, columns])
 
     def lines(self, a: int, b: int, rows: Array) -> Array:
-        """Some rows of a chunk, (m, chunk, columns)."""
+        """Return some rows of chunk (a, b), (m, chunk, columns) uint16."""
         if self._in_parts(a, b) and 4 * len(rows) <= self.description.chunk:
             return self._parts(a, b, rows * self.description.chunk, self.description.chunk)
         square = self._square(a, b)
         return square if np.array_equal(rows, np.arange(len(square))) else np.asarray(square[rows])
 
     def _in_parts(self, a: int, b: int) -> bool:
+        """Return True if parts of the chunk may be read without the whole: it was checked and is not cached."""
         return (a, b) in self._checked and (a, b) not in self._recent
 
     def _parts(self, a: int, b: int, records: Array, length: int) -> Array:
-        """Stretches of `length` records of a chunk that was checked, (m, length, columns)."""
+        """Read runs of `length` records of a chunk that was checked, (m, length, columns) uint16."""
         size = self.description.columns * 2
         data = self.store.parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
         return np.frombuffer(data, "<u2").reshape(len(records), length, self.description.columns)

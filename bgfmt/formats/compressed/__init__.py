@@ -16,7 +16,7 @@ from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
 from bgfmt.formats.compressed import layout
 from bgfmt.formats.compressed.reader import PackedRows, Reader
-from bgfmt.formats.described import SENSELESS, in_a_line
+from bgfmt.formats.described import INVALID_FACTS_ERRORS, one_line
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
 from bgfmt.tables import GammonTwoSided, JacobyTwoSided, TwoSided
@@ -48,8 +48,8 @@ class BgfmtTwoSided(Format[StoredEquities]):
         try:
             facts = json.loads(directory.facts) if directory.facts else {}
             fields = formats.fields_of(facts, kind)
-        except SENSELESS as error:
-            raise CorruptError(source.name, at, "facts as bgfmt writes them", in_a_line(error)) from None
+        except INVALID_FACTS_ERRORS as error:
+            raise CorruptError(source.name, at, "facts as bgfmt writes them", one_line(error)) from None
         reader = Reader(source, offset, shape, directory)
         equities = PackedRows(reader)
         fields["carried"] += (AsRead((equities,), reader),)
