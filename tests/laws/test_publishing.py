@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -30,7 +31,7 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").iterdir())
 #: files that say what the project is, in which no address may stand
 PUBLISHING = [
     *WORKFLOWS,
-    *(path for path in PACKAGING.rglob("*") if path.is_file()),
+    *(path for path in PACKAGING.rglob("*") if path.is_file() and path.suffix != ".py"),
     *(ROOT / name for name in ("action.yml", ".pre-commit-hooks.yaml", "CITATION.cff", "Makefile")),
     *(
         ROOT / "plugins" / name
@@ -39,9 +40,9 @@ PUBLISHING = [
 ]
 #: the name of a host on the internet, such as a forge or a registry
 HOST = re.compile(r"\b[a-z][\w-]*(\.[\w-]+)*\.(com|org|net|io|dev|ht|sh|cloud)\b")
-#: hosts of no one, of standards, and in the first line of a git-lfs pointer
+#: hosts of no one, of standards, of the actions of workflows, and in the first line of a git-lfs pointer
 ADDRESSES = {"a.example", "b.example", "example.org", "nowhere.invalid", "kaitai.io", "git-lfs.github.com"}
-ADDRESSES |= {"www.w3.org", "www.freedesktop.org"}
+ADDRESSES |= {"www.w3.org", "www.freedesktop.org", "github.com"}
 DATABASE = GOLDEN / "gnubg/os_p02.bd"
 BROKEN = ROOT / "fixtures/broken/cut-short.bd"
 
@@ -94,7 +95,41 @@ def test_the_address_stands_in_one_place() -> None:
         assert not re.search(r"https?://(?!127\.0\.0\.1)", text), path
         assert not HOST.search(text), path
     release = (ROOT / ".github/workflows/release.yml").read_text()
-    assert "if grep -n '\\.invalid' pyproject.toml; then exit 1; fi" in release
+    for name in ("pyproject.toml", "SECURITY.md"):
+        assert f"if grep -n '\\.invalid' {name}; then exit 1; fi" in release
+        assert ".invalid" in (ROOT / name).read_text(encoding="utf-8")  # a release takes these lines out
+
+
+# -- actions pinned by commit ----------------------------------------------------------------------------
+
+
+def test_actions_are_pinned_by_the_commit_of_their_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = runpy.run_path(str(PACKAGING / "pin_actions.py"))
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+    said("git", "init", "-q", "-b", "main", cwd=tmp_path)
+    said("git", *author, "commit", "-q", "--allow-empty", "-m", "one", cwd=tmp_path)
+    said("git", *author, "tag", "-a", "-m", "tag", "v4", cwd=tmp_path)
+    commit = said("git", "rev-parse", "HEAD", cwd=tmp_path).strip()
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.{tmp_path}.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/actions/checkout")
+    text = "steps:\n  - uses: actions/checkout@v4\n  - run: echo\n"
+    assert script["list_unpinned"](text) == ["uses: actions/checkout@v4"]
+    pinned = script["pin"](text)
+    assert pinned == text.replace("@v4", f"@{commit} # v4")
+    assert script["list_unpinned"](pinned) == []
+    assert script["pin"](pinned) == pinned
+    with pytest.raises(SystemExit, match="actions/checkout@v5: no such tag"):
+        script["pin"](text.replace("v4", "v5"))
+
+
+def test_every_action_can_be_pinned() -> None:
+    script = runpy.run_path(str(PACKAGING / "pin_actions.py"))
+    for path in script["FILES"]:
+        used = re.findall(r"^ *-? *uses: .*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(used) == len(script["USES"].findall(path.read_text(encoding="utf-8"))), path
 
 
 # -- npm, conda, citation --------------------------------------------------------------------------------
