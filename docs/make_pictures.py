@@ -103,10 +103,10 @@ def report() -> tuple[Panel, Panel]:
     """Of a report on a match: the worst error with its board, and the sums of each player."""
     judged = annotate([MATCH], [TABLE])
     ((_, worst),) = judged.worst(1)
-    best = f"best: {worst.best} {text.worth(worst.best_equity, worst.best_mwc)}"
-    said = [text.where(worst), text.score(worst), f"{worst.did} {text.worth(worst.equity, worst.mwc)}", best]
+    best = f"best: {worst.best} {text.format_equity(worst.best_equity, worst.best_mwc)}"
+    said = [text.where(worst), text.score(worst), f"{worst.did} {text.format_equity(worst.equity, worst.mwc)}", best]
     error = [words(14, 26, "The worst error of a match", "head"), board(worst.decision.state, 4, 40)]
-    error += [rows(444, 66, said), words(444, 160, f"lost: {text.lost(worst).strip(' ()')}", "loss")]
+    error += [rows(444, 66, said), words(444, 160, f"lost: {text.format_loss(worst).strip(' ()')}", "loss")]
 
     sums = [words(14, 26, "A match, judged", "head")]
     figures = {figure.heading: figure for figure in page.FIGURES}

@@ -24,7 +24,7 @@ import numpy as np
 from bgfmt.analysis import engines
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, NotCoveredError
 from bgfmt.extras.exam.sets import Array, Question
-from bgfmt.extras.matches.plays import moved, read_play
+from bgfmt.extras.matches.plays import chequers_after, read_play
 from bgfmt.game.board import Side
 from bgfmt.game.drawing import printable
 from bgfmt.storage.foreign import load_json, open_text
@@ -267,7 +267,7 @@ def _play(question: Question, said: Any) -> int:
 def _after(question: Question, text: str) -> list[int]:
     """The chequers of the side on roll after moves such as `6/off 5/3(2)`, in a race."""
     hops, _, rest = read_play(text)
-    counts = moved(Side(*question.us), hops) if hops and not rest else None
+    counts = chequers_after(Side(*question.us), hops) if hops and not rest else None
     if counts is None:
         raise ValueError
     return counts

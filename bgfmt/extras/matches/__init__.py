@@ -1,11 +1,12 @@
-"""Recorded matches: one model, and a reader for each form in which players have them.
+"""Recorded matches: one data model, and a reader for each file format that players use.
 
     for match in bgfmt.matches.read("evening.xg"):
         for game, record in match.records():
             print(match.players[record.player], record.kind, record.position)
 
-A file is told by its content, never by its name. A reader is a module with NAME, `recognise(data)` and
-`read(data, name)`, and comes in by the entry points `bgfmt.matches`, bgfmt's own as those of other packages.
+The format of a file is recognised from its content, never from its name. A reader is a module with NAME,
+`recognise(data)` and `read(data, name)`, registered under the entry points `bgfmt.matches`; bgfmt's own readers and
+those of other packages are registered in the same way.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from bgfmt.errors import FormatError, UnknownFormatError, shown
-from bgfmt.extras.matches import elsewhere
-from bgfmt.extras.matches.model import MOST_RECORDS, Game, Match, Record, Result, Rules, checked
+from bgfmt.extras.matches import unsupported
+from bgfmt.extras.matches.model import MAX_RECORDS, Game, Match, Record, Result, Rules, check_results
 from bgfmt.files.database import foreign
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
@@ -26,15 +27,15 @@ LARGEST_FILE = 64 << 20
 
 
 class Reader(Protocol):
-    """The module of a form."""
+    """Protocol of a module that reads one file format of matches."""
 
     NAME: str
 
     def recognise(self, data: bytes) -> bool:
-        """Whether these bytes claim to be of the form."""
+        """Return whether these bytes look like this format."""
 
     def read(self, data: bytes, name: str) -> Iterator[Match]:
-        """The matches in them, one after another."""
+        """Yield the matches in these bytes in order; `name` is used in error messages."""
 
 
 _READERS: Registry[Reader] = Registry("bgfmt.matches")
@@ -43,8 +44,11 @@ READERS = tuple(sorted(_READERS.points, key=lambda name: (name == "mat", name)))
 
 
 def reader(data: bytes, name: str = "<bytes>") -> Reader:
-    """The reader that recognises the bytes; UnknownFormatError where none does, or where the form is another's."""
-    if form := elsewhere.named(data):
+    """Return the reader module that recognises these bytes.
+
+    Raises UnknownFormatError where no reader does, or where the format is one that only other programs read.
+    """
+    if form := unsupported.name_format(data):
         raise UnknownFormatError(f"{name}: {form}", READERS)
     found = next((one for one in map(_READERS.get, READERS) if one is not None and one.recognise(data)), None)
     if found is not None:
@@ -58,7 +62,10 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
 
 
 def content(path: str | os.PathLike[str]) -> bytes:
-    """All of a file that may be a match; FormatError where it is no ordinary file, or too large."""
+    """Return the bytes of a file that may hold matches.
+
+    Raises FormatError for a folder, a pipe or a device, and for a file larger than `LARGEST_FILE`.
+    """
     name = printable(os.path.basename(os.fspath(path)))
     if os.path.isdir(path):
         raise FormatError(f"{name}: is a folder, not a regular file")
@@ -72,17 +79,17 @@ def content(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def _plain(data: bytes) -> bytes:
-    """Text of UTF-16, or with carriage returns alone, as UTF-8 with line feeds; other bytes as they are."""
+def _normalise_text(data: bytes) -> bytes:
+    """Return UTF-16 text, or text with lone carriage returns, as UTF-8 with line feeds; other bytes unchanged."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace").encode()
     return data if b"\n" in data or b"\0" in data else data.replace(b"\r", b"\n")
 
 
 def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Iterator[Match]:
-    """The matches of a file, or of its bytes, one after another: for streams that are too large to hold.
+    """Yield the matches of a file, given by path or as bytes, one by one, for files too large to hold in memory.
 
-    FormatError, in one line, where it is not a match.
+    Raises FormatError, with a one-line message, for a file that is not a match.
     """
     if isinstance(source, bytes):
         data = source
@@ -91,22 +98,23 @@ def each(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Ite
         data = content(source)
         name = name or os.path.basename(os.fspath(source))
     name = printable(name)
-    data = _plain(data)
-    return map(checked, reader(data, name).read(data, name))
+    data = _normalise_text(data)
+    return map(check_results, reader(data, name).read(data, name))
 
 
 def read(source: str | os.PathLike[str] | bytes, name: str | None = None) -> list[Match]:
-    """All matches of a file, or of its bytes.
+    """Return all matches of a file, given by path or as bytes.
 
-    FormatError, in one line, where it is not a match, or holds more than can be held.
+    Raises FormatError, with a one-line message, for a file that is not a match or has more than `MAX_RECORDS`
+    records.
     """
     matches: list[Match] = []
     records = 0
     for match in each(source, name):
         matches.append(match)
         records += sum(len(game.records) for game in match.games)
-        if records > MOST_RECORDS:
-            many = f"more than {MOST_RECORDS:,} records; read its matches one by one (each)"
+        if records > MAX_RECORDS:
+            many = f"more than {MAX_RECORDS:,} records; read its matches one by one (each)"
             raise FormatError(f"{name or 'the file'}: {many}")
     return matches
 

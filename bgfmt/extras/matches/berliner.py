@@ -32,7 +32,7 @@ PLAY = re.compile(r"\d{1,2}(?:-\d{1,2}X?)+(?:,\d{1,2}(?:-\d{1,2}X?)+)*")
 
 
 def recognise(data: bytes) -> bool:
-    """Whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
+    """Return whether a text names White and Black and has a line such as ``5,4 1-5,12-17``."""
     text = data[:4096].decode("utf-8", "replace")
     lines = (LINE.match(line.strip()) for line in text.splitlines())
     names = not text.lstrip().startswith("(") and WHITE.search(text) and BLACK.search(text)
@@ -40,7 +40,7 @@ def recognise(data: bytes) -> bool:
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
-    """The one game of the text; what does not fit, a missing mark of a hit among it, is a problem of the game."""
+    """Yield the one game of the text; contradictions, also a missing mark of a hit, become problems of the game."""
     text = data[: LARGEST + 1].decode("utf-8", "replace")
     white = WHITE.search(text)
     black = BLACK.search(text)

@@ -11,7 +11,7 @@ from typing import Any
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches.model import Match, Opinion, Result, Rules, is_cube
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk, walked
+from bgfmt.extras.matches.walk import GameWalk, finish_match
 
 NAME = "bgf"
 LARGEST = 32 << 20  # of the document, unpacked
@@ -22,15 +22,15 @@ HEADERS = ("event", "site", "date", "round", "title", "location", "transcriber")
 
 
 def recognise(data: bytes) -> bool:
-    """Whether its first line says BGF."""
+    """Return whether the first line of these bytes names the format BGF."""
     head = data[:512].split(b"\n")[0]
     return head.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") and b'"BGF"' in head.replace(b" ", b"")
 
 
 def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
-    """The match of a file; a record's `at` is the number of its move in the game, from 1.
+    """Yield the match of a file; a record's `at` is the number of its move in the game, from 1.
 
-    FormatError where it cannot be unpacked, or is not such a document.
+    Raises FormatError if the file cannot be unpacked or is no such document.
     """
     document = _Fields(_document(data, name), name, "the match")
     games = document.array("games")
@@ -55,7 +55,7 @@ def read(data: bytes, name: str = "<bgf>") -> Iterator[Match]:
         if sorted(gained)[0] == 0 < max(gained):
             winner = gained.index(max(gained))
             walk.result = Result(winner, max(gained), resigned=bool(fields.flag("wasResignation")))
-    yield walked(match, walks)
+    yield finish_match(match, walks)
 
 
 def _document(data: bytes, name: str) -> Any:
@@ -86,7 +86,7 @@ def _json(data: bytes, name: str) -> Any:
 
 
 class _Fields:
-    """An object of the document; what is missing has a default, what is of another kind is refused."""
+    """An object of the document; missing values have a default, values of a wrong type are errors."""
 
     def __init__(self, value: Any, name: str, what: str) -> None:
         if not isinstance(value, dict):
@@ -175,7 +175,10 @@ def _move(walk: GameWalk, move: _Fields, at: int) -> None:
 
 
 def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
-    """What the analysis says of a move; of an answer to a double all is seen by who answers."""
+    """Return the file's analysis of a move, None without one.
+
+    answers : True if the move answers a double; its numbers are then from the view of the player who answers.
+    """
     try:
         before = move.get("equity") or {}
         ply = move.get("ply")
@@ -205,12 +208,12 @@ def _opinion(move: dict[str, Any], *, answers: bool) -> Opinion | None:
 
 MAGIC = b":)\n"
 DEPTH = 64
-MOST_VALUES = 2_000_000
-MOST_SHARED = 1024  # texts, after which a writer begins anew
+MAX_VALUES = 2_000_000
+MAX_BACK_REFERENCES = 1024  # texts, after which a writer begins anew
 
 
 class _Smile:
-    """A document in Smile being read."""
+    """Reader of a document in Smile, a binary form of JSON."""
 
     def __init__(self, data: bytes, name: str) -> None:
         if not data.startswith(MAGIC) or len(data) < 4:
@@ -234,13 +237,13 @@ class _Smile:
         return self.data[self.at - 1]
 
     def text(self, size: int, texts: list[str] | None = None) -> str:
-        """A text of `size` bytes, which is added to `texts`."""
+        """Return the next `size` bytes as text, and add it to `texts`, to which later bytes may refer."""
         if self.at + size > len(self.data):
             raise self.bad("more", len(self.data))
         self.at += size
         text = self.data[self.at - size : self.at].decode("utf-8", "replace")
         if texts is not None and size <= 64:
-            if len(texts) >= MOST_SHARED:
+            if len(texts) >= MAX_BACK_REFERENCES:
                 texts.clear()
             texts.append(text)
         return text
@@ -253,7 +256,7 @@ class _Smile:
         self.at += 1
         return text
 
-    def shared(self, texts: list[str] | None, number: int) -> str:
+    def back_reference(self, texts: list[str] | None, number: int) -> str:
         if number >= len(texts or ()):
             raise self.bad(f"a shared text below {len(texts or ())}")
         assert texts is not None
@@ -280,20 +283,20 @@ class _Smile:
         if token == 0x20:
             return ""
         if 0x30 <= token <= 0x33:
-            return self.shared(self.keys, (token & 3) << 8 | self.byte())
+            return self.back_reference(self.keys, (token & 3) << 8 | self.byte())
         if token == 0x34:
             return self.long_text()
         if 0x40 <= token <= 0x7F:
-            return self.shared(self.keys, token - 0x40)
+            return self.back_reference(self.keys, token - 0x40)
         if 0x80 <= token <= 0xF7:
             return self.text(token - (0x7F if token < 0xC0 else 0xBE), self.keys)
         raise self.bad("a key")
 
     def scalar(self, token: int) -> Any:
         if 0x01 <= token <= 0x1F:
-            return self.shared(self.strings, token - 1)
+            return self.back_reference(self.strings, token - 1)
         if 0xEC <= token <= 0xEF:
-            return self.shared(self.strings, (token & 3) << 8 | self.byte())
+            return self.back_reference(self.strings, (token & 3) << 8 | self.byte())
         if 0x40 <= token <= 0xBF:
             return self.text(token - (0x3F if token < 0x80 else 0x7E), self.strings)
         if 0xC0 <= token <= 0xDF:
@@ -311,10 +314,10 @@ class _Smile:
         raise self.bad("a value")
 
     def value(self, token: int, depth: int = 0) -> Any:
-        """The value that begins with a byte."""
+        """Return the value that begins with the byte `token`."""
         self.count += 1
-        if self.count > MOST_VALUES:
-            raise FormatError(f"{self.name}: more than {MOST_VALUES:,} values in the document")
+        if self.count > MAX_VALUES:
+            raise FormatError(f"{self.name}: more than {MAX_VALUES:,} values in the document")
         if token not in (0xF8, 0xFA):
             return self.scalar(token)
         if depth >= DEPTH:
@@ -331,6 +334,6 @@ class _Smile:
 
 
 def read_smile(data: bytes, name: str = "<smile>") -> Any:
-    """The document; FormatError with the byte where it cannot be read."""
+    """Return the value of a Smile document; FormatError names the byte at which reading failed."""
     reader = _Smile(data, name)
     return reader.value(reader.byte())

@@ -1,12 +1,13 @@
-"""`bgfmt matches`: what recorded matches hold; `annotate`, `judge`: their bearoff decisions judged."""
+"""The commands `matches`, which lists recorded matches, and `annotate` and `judge`, which judge bearoff decisions."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,10 +19,19 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import BgfmtError, PositionError
 from bgfmt.extras.matches import each, plays, printable, read
-from bgfmt.extras.matches.annotate import Judge, Judgement, Report, annotate_all, annotate_file, find, text
+from bgfmt.extras.matches.annotate import (
+    Annotated,
+    Judge,
+    Judgement,
+    Report,
+    annotate_all,
+    annotate_file,
+    find,
+    text,
+)
 from bgfmt.extras.matches.annotate import judge as judged
-from bgfmt.extras.matches.annotate.files import SUFFIXES, content, form_of, reported, write_folder
-from bgfmt.extras.matches.annotate.pool import judge_over, judged_by_processes, usual_workers
+from bgfmt.extras.matches.annotate.files import SUFFIXES, add_outcomes, content, form_of, write_folder
+from bgfmt.extras.matches.annotate.pool import judge_in_processes, judge_over, usual_workers
 from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.moves import Play, parse_roll
 from bgfmt.game.state import GameState
@@ -89,6 +99,53 @@ def annotate(
     """
     more = [path for path in files if _is_database(path)]
     paths = [path for path in files if path not in more]
+    target = _target(paths, output, form, force=force)
+    report = Report(page=page)
+    options_of_judge: dict[str, Any] = {
+        "met": asking.equity_table(met, extend_met), "met_player": met_player or 0, "limit": limit,
+        "calculate": settle is not False, "oracle": float(oracle or 0), "records": target.form == "sgf",
+    }  # fmt: skip
+    tables = [*more, *databases]
+    make_judge = partial(judge_over, tables, described, **options_of_judge)
+    written = 0
+    with (
+        asking.opened(tables, described, None) as library,
+        Judge(library, **options_of_judge) as judge,
+        Progress("annotating", " files") as progress,
+    ):
+        judged_files = _judge_files(paths, target, report, judge, make_judge, workers, progress)
+        if target.folder:
+            written = write_folder(judged_files, target.folder, target.form, worst, force=force, page=page)
+        data = b"".join(one.sgf() if target.single and target.form == "sgf" else b"" for one in judged_files)
+    if not (report.matches or report.unread):
+        raise click.UsageError(f"{', '.join(paths)}: no match in it")
+    if target.file:
+        with storage.create(target.file, force=force) as sink:
+            sink.write(data or content(report, target.form, worst))
+    _note_problems(report, extended=bool(extend_met))
+    if as_json:
+        options.echo_json(report.as_dict(worst))
+    else:
+        _say(report, worst, full=target.single and output is None, drawn=output is None)
+        if written:
+            click.echo(f"written: {written} files in {output}")
+    return 2 if report.unread else 0
+
+
+class _Target(NamedTuple):
+    """What `annotate` writes, and where: into a file, into a folder, or only to the terminal.
+
+    single : whether one file of matches was named.
+    """
+
+    form: str
+    file: str | None
+    folder: str | None
+    single: bool
+
+
+def _target(paths: list[str], output: str | None, form: str | None, *, force: bool) -> _Target:
+    """Return where `annotate` writes; UsageError for options that contradict each other."""
     if not paths:
         raise click.UsageError("no match among the files; which is to be judged?")
     if form and output is None:
@@ -100,57 +157,41 @@ def annotate(
         raise click.UsageError(
             f"{output}: what is written is .sgf, .html, .json, .csv or .txt; --to says another"
         )
-    if output is not None and not into_folder:
+    if into_folder:
+        return _Target(form, None, output, single)
+    if output is not None:
         if form == "sgf" and not single:
             raise click.UsageError("an .sgf file holds one match; for several say a folder: -o NAME/")
         storage.check_output(output, force=force)
-    report = Report(page=page)
-    written = 0
-    found = [] if single else list(find(paths))
+    return _Target(form, output, None, single)
+
+
+def _judge_files(
+    paths: list[str], target: _Target, report: Report, judge: Judge, make_judge: Callable[[], Judge],
+    workers: int | None, progress: Progress,
+) -> Iterator[Annotated]:  # fmt: skip
+    """Judge all files, in several processes if there are many, add them to `report`, and return them one by one."""
+    if target.single:
+        one = annotate_file(paths[0], judge)
+        report.matches += one.reports
+        return iter([one])
+    found = list(find(paths))
     number = (workers or usual_workers(len(found))) if found else 1
-    options_of_judge: dict[str, Any] = {
-        "met": asking.equity_table(met, extend_met), "met_player": met_player or 0, "limit": limit,
-        "calculate": settle is not False, "oracle": float(oracle or 0), "records": form == "sgf",
-    }  # fmt: skip
-    tables = [*more, *databases]
-    with (
-        asking.opened(tables, described, None) as library,
-        Judge(library, **options_of_judge) as judge,
-        Progress("annotating", " files") as progress,
-    ):
-        if single:
-            one = annotate_file(paths[0], judge)
-            report.matches += one.reports
-            each = iter([one])
-        elif number > 1:
-            make_judge = partial(judge_over, tables, described, **options_of_judge)
-            each = reported(
-                judged_by_processes(found, make_judge, number), len(found), report, progress=progress
-            )
-        else:
-            each = annotate_all(found, judge, report, progress=progress)
-        if output is not None and into_folder:
-            written = write_folder(each, output, form, worst, force=force, page=page)
-        data = b"".join(one.sgf() if single and form == "sgf" else b"" for one in each)
-    if not (report.matches or report.unread):
-        raise click.UsageError(f"{', '.join(paths)}: no match in it")
-    if output is not None and not into_folder:
-        with storage.create(output, force=force) as sink:
-            sink.write(data or content(report, form, worst))
+    if number > 1:
+        outcomes = judge_in_processes(found, make_judge, number)
+        return add_outcomes(outcomes, len(found), report, progress=progress)
+    return annotate_all(found, judge, report, progress=progress)
+
+
+def _note_problems(report: Report, *, extended: bool) -> None:
+    """Print the files that could not be read, and the problems of the others, to standard error."""
     for name, why, _ in report.unread:
         asking.note(f"{name}: {why}")
-    for one_match in report.matches:
-        for problem in one_match.problems:
-            asking.note(f"{one_match.file}: {printable(problem)}")
-    if not extend_met and any(one.met and one.match.length > one.met.longest for one in report.matches):
+    for one in report.matches:
+        for problem in one.problems:
+            asking.note(f"{one.file}: {printable(problem)}")
+    if not extended and any(one.met and one.match.length > one.met.longest for one in report.matches):
         asking.note("--extend-met judges scores beyond the match equity table")
-    if as_json:
-        options.echo_json(report.as_dict(worst))
-    else:
-        _say(report, worst, full=single and output is None, drawn=output is None)
-        if written:
-            click.echo(f"written: {written} files in {output}")
-    return 2 if report.unread else 0
 
 
 def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
@@ -165,7 +206,7 @@ def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
 
 
 def _is_database(path: str) -> bool:
-    """Whether a file is a database by its ending, or a folder one by what it holds."""
+    """Return whether a file has the suffix of a database, or a folder holds databases and no matches."""
     if not os.path.isdir(path):
         return asking.suffixed(path)
     with os.scandir(path) as entries:
@@ -235,7 +276,7 @@ def judge(
 
 
 def _play(state: GameState, roll: str | None, played: str) -> Decision:
-    """The decision to play a roll as written; PositionError where that is not legal."""
+    """Return the decision to play a roll as written; PositionError if the play is not legal."""
     dice = parse_roll(roll) if roll is not None else state.dice
     if dice is None:
         raise PositionError("no dice: say which roll was played (--roll 61)")
@@ -283,9 +324,9 @@ def _lines(judgement: Judgement) -> list[str]:
     if judgement.best != judgement.did:
         choices["best"] = (judgement.best, judgement.best_equity, judgement.best_mwc)
     for label, (name, equity, mwc) in choices.items():
-        worth = text.worth(equity, mwc, about=judgement.approximate)
+        worth = text.format_equity(equity, mwc, about=judgement.approximate)
         lines.append(f"  {label}  {name:<{width}}  {worth}")
-    lines += [f"  {words}" for words in text.behind(judgement)]
+    lines += [f"  {words}" for words in text.explanation_lines(judgement)]
     lines += [f"  {judgement.note}"] if judgement.note else []
     lines += [f"  gammons are possible and {judgement.gammons}"] if judgement.gammons != "none" else []
     where = f"from {judgement.table}" if judgement.table else JUDGED.get(judgement.source, judgement.source)

@@ -1,4 +1,4 @@
-"""The decisions of a match, read off its records."""
+"""The decisions of a match, derived from its records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _CUBE = {"double": "double", "beaver": "beaver", "take": "take", "drop": "pass"}
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision as it was met.
+    """One decision of a player, with the state of the match before it.
 
     kind : "play", "no double", "double", "take", "pass", "beaver".
-    player : who decided; state : the match then, the side on roll first in `state.position`.
+    player : who decided. state : the match before the decision, the side on roll first in `state.position`.
     game, record : index of the game, and of the record in it; for "no double" that of the roll.
-    played : the play made, None where the rules do not allow it; written : that one, as the file has it.
-    move : number of the roll in the game, those of both players counted; of a cube action that of the next one.
-    opinion : what the file's own analysis says of it.
+    played : the play made, None if it was illegal. written : the play as in the file.
+    move : number of the roll in the game, counting both players' rolls; for a cube decision that of the next roll.
+    opinion : the file's own analysis.
     """
 
     game: int
@@ -37,12 +37,12 @@ class Decision:
 
     @property
     def cube(self) -> str:
-        """Where the cube lies for the player on roll: centered, owned or opponent."""
+        """Where the cube is for the player on roll: centered, owned or opponent."""
         return self.state.owner
 
 
 def state(match: Match, game: Game, record: Record) -> GameState:
-    """The state of the match before a record."""
+    """Return the state of the match before a record."""
     rules = match.rules
     board = record.position
     return GameState(
@@ -63,10 +63,10 @@ def state(match: Match, game: Game, record: Record) -> GameState:
 
 
 def decisions(match: Match) -> Iterator[Decision]:
-    """All decisions in order. Dances, rolls that were not played and resignations are none.
+    """Yield all decisions in order; dances, rolls that were not played and resignations are none.
 
-    Not doubling is one where a double was allowed and can gain: not before the game's first roll, in the Crawford
-    game, or for who has the match won with the cube as it lies.
+    A roll is preceded by the decision "no double" where a double was allowed and could gain: not before the game's
+    first roll, not in the Crawford game, and not for a player who wins the match with the cube as it is.
     """
     limit = match.rules.cube_limit or LARGEST_CUBE + 1
     for number, game in enumerate(match.games):

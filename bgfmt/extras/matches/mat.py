@@ -1,7 +1,7 @@
-"""Reads and writes matches as text: Jellyfish's `.mat`, which every server and program writes in its own way.
+"""Reads and writes matches as text: Jellyfish's `.mat`, of which every server and program writes a variant.
 
-Cells are told apart by how they begin and a lone one by whose turn it is, never by columns. Every pattern looks at a
-character a bounded number of times, so reading takes time in proportion to the text.
+Cells are recognised by their first characters, never by their column; a single cell in a row belongs to the player
+whose turn it is. Every pattern looks at a character a bounded number of times, so reading takes linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bgfmt.errors import CapabilityError, FormatError, PositionError
 from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, one_point_away
 from bgfmt.extras.matches.plays import read_play, signed_position
-from bgfmt.extras.matches.walk import GameWalk, walked
+from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded, printable
 from bgfmt.game.moves import BAR, OFF, Counts
@@ -23,8 +23,8 @@ from bgfmt.game.state import as_state, signed
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
-MOST_CELLS = 4  # two, and results
-MOST_HEADERS = 100
+MAX_CELLS = 4  # two, and results
+MAX_HEADERS = 100
 USUAL_COLUMN = 34  # where the second player's cells begin, unless the line of names says so
 
 _LENGTH = re.compile(r"\s*+(-?\d{1,40})\s++points?\s++match\b", re.I)
@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"\d{1,6}")
 
 
 def recognise(data: bytes) -> bool:
-    """Whether it is text with a game in it."""
+    """Return whether these bytes are text with a match heading, a game heading or a row of plays."""
     head = data[: 1 << 16]
     return b"\0" not in head and re.search(
         rb"(?im)^(?:\xef\xbb\xbf)?[ \t]*+(?:\d{1,5}\s++points?\s++match\b|game[ \t]++\d|1\)[ \t]*+[1-6][1-6]:)", head
@@ -55,7 +55,7 @@ def recognise(data: bytes) -> bool:
 
 @dataclass
 class _Text:
-    """A match's lines as found: (line number, line)."""
+    """The headers and the lines of a match, with their line numbers."""
 
     headers: dict[str, str]
     length: int = 0
@@ -71,7 +71,10 @@ class _Cell:
 
 
 def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
-    """The matches of a text, in order; FormatError where it holds no game, or one of another variation."""
+    """Yield the matches of a text in order.
+
+    Raises FormatError for a text without a game, or with a game of another variation.
+    """
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
     texts = [text for text in _split(decoded(data)) if text.games]
@@ -81,7 +84,7 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
 
 
 def _split(text: str) -> list[_Text]:
-    """The lines of each match. Another match begins with a length, or with game 1 once more."""
+    """Return the lines of each match. A match begins with a match length, or with another game 1."""
     texts = [_Text({})]
     pending: dict[str, str] = {}  # headers met since the last game
     before: list[tuple[int, str]] = []  # lines that may belong to a game without a heading of its own
@@ -91,7 +94,7 @@ def _split(text: str) -> list[_Text]:
             header = _HEADER.match(line.lstrip("\ufeff"))
             if header:
                 headers = pending if here.games else here.headers
-                if len(headers) < MOST_HEADERS:
+                if len(headers) < MAX_HEADERS:
                     headers[header[1].strip()] = header[2].strip()
         elif (length := _LENGTH.match(line)) or _MONEY.match(line):
             if here.games:
@@ -136,9 +139,9 @@ def _match(text: _Text, name: str) -> Match:
         walks.append(GameWalk(match, number=number, scores=scores, crawford=crawford))
         _game(walks[-1], lines[at:], column)
         records += len(walks[-1].records)
-        if records > model.MOST_RECORDS:
-            raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
-    return walked(match, walks)
+        if records > model.MAX_RECORDS:
+            raise FormatError(f"{name}: more than {model.MAX_RECORDS:,} records in a match")
+    return finish_match(match, walks)
 
 
 def _rules(headers: dict[str, str], name: str) -> Rules:
@@ -167,7 +170,7 @@ _Heading = tuple[tuple[str, str], tuple[int, int], int]
 def _heading(
     lines: list[tuple[int, str]], players: tuple[str, str] | None, headers: dict[str, str]
 ) -> tuple[int, _Heading | None]:
-    """Names, scores and the second column; and how many lines they take."""
+    """Return the number of lines of a game's heading, and its names, scores and second column, None without one."""
     for at, (_, line) in enumerate(lines):
         if not line.strip():
             continue
@@ -181,7 +184,10 @@ def _heading(
 
 
 def _names(line: str, names: set[str]) -> _Heading | None:
-    """``NAME : 0   NAME : 0``. A name may itself hold a colon and a number: then the pair the file knows is taken."""
+    """Parse ``NAME : 0   NAME : 0``.
+
+    A name may hold a colon and a number: then the split into known `names` is used.
+    """
     marks = list(_SCORE.finditer(line))
     if len(marks) < 2 or line[marks[-1].end() :].strip():
         return None
@@ -197,7 +203,7 @@ def _names(line: str, names: set[str]) -> _Heading | None:
 
 
 def _name(text: str) -> str:
-    """Blanks around it are no part of a name, nor is GridGammon's ``,rating``."""
+    """Return a name without surrounding blanks and GridGammon's ``,rating``."""
     return re.sub(r",\d{3,4}$", "", text.strip())
 
 
@@ -216,9 +222,9 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
             walk.problem(number, f"a line that is neither a row nor a result: {what!r}")
     losers = [1 - cell.side for _, row in reversed(rows) for cell in row if cell.kind == "wins"]
     for k, (number, cells) in enumerate(rows):
-        if len(cells) > MOST_CELLS:
-            walk.problem(number, f"{len(cells)} cells in a row, of which {MOST_CELLS} are read")
-            del cells[MOST_CELLS:]
+        if len(cells) > MAX_CELLS:
+            walk.problem(number, f"{len(cells)} cells in a row, of which {MAX_CELLS} are read")
+            del cells[MAX_CELLS:]
         players = [0, 1, *(cell.side for cell in cells[2:])][: len(cells)]
         if len(cells) == 1:
             more = k + 1 < len(rows) and any(cell.kind != "wins" for cell in rows[k + 1][1])
@@ -228,7 +234,10 @@ def _game(walk: GameWalk, lines: list[tuple[int, str]], column: int) -> None:
 
 
 def _whose(walk: GameWalk, cell: _Cell, more: bool, losers: list[int]) -> int:
-    """A lone cell is of the player whose turn it is; before anybody's turn, the second's if another row follows."""
+    """Return the player of a single cell: the one whose turn it is.
+
+    At the start the second if another row follows.
+    """
     if cell.kind == "wins":
         return cell.side
     if cell.kind == "resign" and cell.dice is None and losers:
@@ -279,12 +288,12 @@ def _tell(walk: GameWalk, cell: _Cell, player: int, at: int) -> None:
 def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: int) -> None:
     text = cell.text.strip()
     if 0 in dice or "???" in text or cell.kind == "resign":
-        walk.unplayed(player, None if 0 in dice else dice, at)
+        walk.add_unplayed(player, None if 0 in dice else dice, at)
     elif text[:12].lower() == "illegal play":
         try:
-            walk.played_to(player, dice, _fibs_board(text, walk.position(player)), at)
+            walk.add_board(player, dice, _fibs_board(text, walk.position(player)), at)
         except PositionError as error:
-            walk.lost(player, dice, at, str(error))
+            walk.add_unknown_play(player, dice, at, str(error))
     else:
         hops, marks, rest = read_play(text)
         stood = rest.lower() in ("cannot move", "can't move", "no play", "no move")
@@ -292,26 +301,26 @@ def _roll(walk: GameWalk, cell: _Cell, dice: tuple[int, int], player: int, at: i
             walk.problem(at, f"words that are no play: {printable(rest, 60)!r}")
         walk.roll(player, dice, hops, at, marks=marks)
         if not (hops or stood):
-            walk.doubt()
+            walk.mark_uncertain()
 
 
 # -- the board that GridGammon writes in place of a play ----------------------------------------------
 
 
-MOST_MOVED = 16  # chequers that may differ in all, on both sides, for it to be a board one play later
-MOST_NUMBERS = 100  # GridGammon writes ten before the 26 of the board, and others after them
+MAX_MOVED = 16  # chequers that may differ in all, on both sides, for it to be a board one play later
+MAX_NUMBERS = 100  # GridGammon writes ten before the 26 of the board, and others after them
 
 
 def _fibs_board(text: str, before: Position) -> Position:
-    """The board after the play, the player who moved first; PositionError where no reading is one play later.
+    """Return the board after a play, the player who moved first, from the numbers that GridGammon writes instead.
 
-    Where it begins among the numbers, and whose side and direction it shows, is not said: the reading nearest to
-    the board before is taken.
+    The text does not say where the board begins, nor whose side and direction it shows: the reading that is nearest
+    to the board before is used. Raises PositionError if none can follow from it by one play.
     """
-    numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MOST_NUMBERS]
+    numbers = [int(number) for number in re.findall(r"-?\d{1,6}", text)][:MAX_NUMBERS]
     mine, theirs = Counts.of(before)
     best = None
-    distance = MOST_MOVED + 1
+    distance = MAX_MOVED + 1
     for begin in range(len(numbers) - BAR):
         points = numbers[begin : begin + BAR + 1]
         for counts in (points, points[::-1], [-n for n in points], [-n for n in reversed(points)]):
@@ -338,12 +347,12 @@ WRITTEN_COLUMN = 33
 
 
 def write_mat(match: Match) -> str:
-    """A match as .mat text.
+    """Return a match as .mat text.
 
-    CapabilityError where a board, a cube or a turn was set by hand, or a game does not begin as usual: the form has
-    no words for that.
+    Raises CapabilityError for what the format cannot express: a board, cube or turn set by hand, or a game that
+    starts from another position.
     """
-    out = [f'; [{key} "{_plain(value)}"]' for key, value in _headers(match) if value]
+    out = [f'; [{key} "{_printable(value)}"]' for key, value in _headers(match) if value]
     out += ["", f" {match.length} point match", ""]
     for game in match.games:
         out += _game_lines(match, game)
@@ -362,12 +371,12 @@ def _headers(match: Match) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _plain(text: str) -> str:
+def _printable(text: str) -> str:
     return printable(text, 500)
 
 
 def _game_lines(match: Match, game: Game) -> list[str]:
-    names = [f"{_plain(name)} : {score}" for name, score in zip(match.players, game.scores, strict=True)]
+    names = [f"{_printable(name)} : {score}" for name, score in zip(match.players, game.scores, strict=True)]
     column = max(WRITTEN_COLUMN, len(names[0]) + 3)
     out = [f" Game {game.number}", f" {names[0]:<{column - 1}}{names[1]}"]
     rows: list[list[str]] = []

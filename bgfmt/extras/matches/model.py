@@ -25,16 +25,16 @@ OFFERS = ("double", "beaver", "raccoon")  # records that turn the cube
 NACKGAMMON = Side(0, 0, 0, 0, 0, 4, 0, 3, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2)
 STARTS = {"backgammon": START, "nackgammon": NACKGAMMON}
 LARGEST_CUBE = 1 << 15
-MOST_RECORDS = 300_000  # of one match: thousands of games, and as much as a reader will hold
+MAX_RECORDS = 300_000  # of one match: thousands of games, and as much as a reader will hold
 
 
 def is_cube(value: int) -> bool:
-    """Whether a cube can show this number."""
+    """Return whether a doubling cube can show this number: a power of two up to `LARGEST_CUBE`."""
     return 1 <= value <= LARGEST_CUBE and value & (value - 1) == 0
 
 
 def one_point_away(length: int, scores: tuple[int, int]) -> bool:
-    """Whether one player alone needs one point of a match, as in the Crawford game."""
+    """Return whether exactly one player needs one point to win a match to `length`, as in the Crawford game."""
     return bool(length) and length - 1 in scores and scores[0] != scores[1]
 
 
@@ -45,11 +45,11 @@ Cube = tuple[int, int | None]  # its value, and whose it is: 0, 1 or None for ce
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the analysis in the file says of a roll and of the cube before it. Equities are normalised (EMG).
+    """Analysis stored in the file for a roll and the cube decision before it. Equities are normalised (EMG).
 
-    engine, level, cube_level : what judged, and how deep it looked at the plays and at the cube.
-    cube : what no double and a double that is taken are worth to the side on roll; mwc : whether these are chances
-    to win the match. plays : plays with their equities, the best first.
+    engine, level, cube_level : the program, and its evaluation level (plies or rollout) for plays and for the cube.
+    cube : equities of no double and of double/take for the side on roll; probabilities to win the match if `mwc`.
+    plays : plays with their equities, the best first.
     """
 
     engine: str
@@ -62,23 +62,23 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Record:
-    """One thing that happened, and the board before it.
+    """One event of a game, and the board before it.
 
     kind : "play"; "dance", a roll without a legal play; "unplayed", a roll after which the game ended; "double",
-        "beaver", "raccoon", "take", "drop", "resign"; "set", a board, cube or turn put there by hand.
-    player : who did it.
+        "beaver", "raccoon", "take", "drop", "resign"; "set", a board, cube or turn set up by hand.
+    player : the player who acted.
     turn : who is on roll; while a double is pending, who doubled first. `position` has this side first.
-    position : the board before (of a "set" record: as set).
-    cube, owner : the cube's value before, pending doubles not counted, and 0, 1 or None for centered.
-    dice : as written, of "play", "dance" and "unplayed".
-    moves : of a play: die by die where it is legal, else as written.
+    position : the board before the event (for "set": the board as set).
+    cube, owner : the cube's value without pending doubles; its owner, 0, 1 or None for centered.
+    dice : as written, for "play", "dance" and "unplayed".
+    moves : the moves of a play: one for each die if it is legal, else as written.
     after : the board after a play, the player who moved first.
-    legal : False for a play the rules do not allow.
-    implied : a take that is not written down, known by the roll that follows.
-    sure : False where a play before it is lost and the file gives no board since.
-    points : of a resignation, what is given up, 0 where not said.
-    at : where in the file: a line, a byte or a record, by `Match.unit`.
-    opinion : what the file's own analysis says of it.
+    legal : False for a play that the rules do not allow.
+    implied : True for a take that is not written in the file but follows from the next roll.
+    points : points conceded by a resignation, 0 if the file does not say.
+    at : place in the file: a line, a byte or a record number, see `Match.unit`.
+    sure : False after a play that the file does not tell, until it gives a board again.
+    opinion : the file's own analysis of this event.
     """
 
     kind: Kind
@@ -98,7 +98,7 @@ class Record:
     opinion: Opinion | None = field(default=None, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the record as a dictionary for JSON."""
         out: dict[str, Any] = {"kind": self.kind, "player": self.player, "turn": self.turn}
         out |= {"position_id": position_id(self.position), "cube": self.cube, "owner": self.owner}
         out |= {"dice": self.dice and list(self.dice), "at": self.at}
@@ -114,10 +114,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Result:
-    """How a game ended, as the file says it.
+    """The end of a game as stated in the file.
 
-    how : "pass", "single", "gammon", "backgammon", "match" (all of it resigned), or "" where not said.
-    points : 0 where not said.
+    how : "pass", "single", "gammon", "backgammon", "match" (the whole match was resigned), or "" if not stated.
+    points : 0 if not stated.
     """
 
     winner: int
@@ -129,10 +129,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the match was played by; None where the file does not say.
+    """The rules of a match; None where the file does not state one.
 
-    variation : "backgammon" or "nackgammon", which differ by the start only.
-    cube_limit : the largest value of the cube, 1 for play without one.
+    variation : "backgammon" or "nackgammon", which differ in the starting position only.
+    cube_limit : the largest value of the cube, 1 for play without a cube.
     """
 
     crawford: bool = True
@@ -145,7 +145,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Game:
-    """One game. `start` has player 0 first; `problems` say in words what does not fit."""
+    """One game. `start` has player 0 first; `problems` are messages about contradictions in the file."""
 
     records: tuple[Record, ...]
     scores: tuple[int, int] = (0, 0)
@@ -164,7 +164,7 @@ class Game:
         return f"{text}, player {self.result.winner + 1} wins {self.result.points}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the game and its records as a dictionary for JSON."""
         out: dict[str, Any] = {"number": self.number, "scores": list(self.scores), "crawford": self.crawford}
         out |= {"start": position_id(self.start), "result": self.result and asdict(self.result)}
         out["records"] = [record.as_dict() for record in self.records]
@@ -175,9 +175,9 @@ class Game:
 class Match:
     """Games in order; `length` is 0 for money.
 
-    headers : what else the file says of the match, by the file's own keys.
+    headers : other facts about the match, under the file's own keys.
     unit : what `Record.at` counts: "line", "byte" or "record".
-    notes : what does not fit outside of the games.
+    notes : messages about contradictions outside of the games.
     """
 
     players: tuple[str, str]
@@ -195,22 +195,22 @@ class Match:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All that does not fit, in order."""
+        """All messages about contradictions in the file, in order."""
         return self.notes + tuple(problem for game in self.games for problem in game.problems)
 
     def __str__(self) -> str:
-        """A line for the match and one for each game, fit for a terminal."""
+        """Return one line for the match and one for each game, safe to print to a terminal."""
         kind = f"match to {self.length}" if self.length else "money"
         names = " against ".join(printable(name) or "(no name)" for name in self.players)
         count = f"{len(self.games)} game{'' if len(self.games) == 1 else 's'}"
         return "\n".join([f"{names}, {kind}, {count}", *(f"  {game}" for game in self.games)])
 
     def records(self) -> Iterator[tuple[Game, Record]]:
-        """All records in order, each with its game."""
+        """Return an iterator over (game, record) of all games in order."""
         return ((game, record) for game in self.games for record in game.records)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: all of the match, positions as Position IDs of the side on roll."""
+        """Return the whole match as a dictionary for JSON; positions are Position IDs with the side on roll first."""
         out = {"format": self.format, "players": list(self.players), "length": self.length}
         out |= {"rules": asdict(self.rules), "event": self.event, "place": self.place, "date": self.date}
         out |= {"round": self.round, "headers": dict(self.headers), "unit": self.unit}
@@ -222,10 +222,16 @@ class Match:
 
 
 def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ...]] | None:
-    """Who won by the records, and the points that may be meant: after the last chequer borne off, a pass, or a
-    resignation of some points.
+    """Return the winner by the last record, and the points that this may be worth.
 
-    jacoby : False where gammons count even while nobody has doubled; else either is right.
+    Parameters
+    ----------
+    game : a game whose last record is the last chequer borne off, a pass or a resignation.
+    jacoby : False if gammons count although nobody has doubled; otherwise both values are possible.
+
+    Returns
+    -------
+    (winner, points), where `points` has one value or several possible ones; None if the records do not end the game.
     """
     last = game.records[-1] if game.records else None
     if last is None:
@@ -245,17 +251,17 @@ def outcome(game: Game, jacoby: bool | None = False) -> tuple[int, tuple[int, ..
 
 
 def ending(game: Game) -> tuple[int, int] | None:
-    """The winner and the points, 0 where not said: as the file says them, else as the records do."""
+    """Return (winner, points) of a game as the file states it, else from its records; points are 0 if unknown."""
     if game.result is not None:
         return game.result.winner, game.result.points
     won = outcome(game)
     return won and (won[0], won[1][-1])
 
 
-def checked(match: Match) -> Match:
-    """The match with a problem named wherever result lines, scores and records disagree.
+def check_results(match: Match) -> Match:
+    """Return the match with a problem added wherever result lines, scores and records contradict each other.
 
-    A last game may say more or less than its board where the match was over with it.
+    The last game may count more or fewer points than its board, because the match was over with it.
     """
     jacoby = match.rules.jacoby if not match.length else False
     games = [

@@ -16,7 +16,7 @@ from itertools import takewhile
 from bgfmt.errors import FormatError, PositionError, shown
 from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk, walked
+from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
 
 ROLLS = tuple((a, b) for a in range(1, 7) for b in range(a, 7))  # 11 12 13 ... 66
@@ -24,7 +24,7 @@ ROLLS = tuple((a, b) for a in range(1, 7) for b in range(a, 7))  # 11 12 13 ... 
 
 @dataclass
 class Source:
-    """Bytes being read, between bounds."""
+    """Cursor over a range of bytes."""
 
     data: bytes
     at: int
@@ -59,13 +59,13 @@ class Source:
         return self.take(size, "text").decode("utf-8", "replace").strip()
 
     def part(self, size: int, what: str) -> Source:
-        """A source of the next `size` bytes, which are stepped over here."""
+        """Return a cursor over the next `size` bytes, and skip them here."""
         begin = self.at
         self.take(size, what)
         return Source(self.data, begin, begin + size, self.name)
 
     def record(self, leading: int = 0) -> tuple[Source, int, list[int]]:
-        """The fields of a record, its mask, and the numbers that stand before its fields."""
+        """Return a cursor over the next record's fields, its field mask, and `leading` numbers before the fields."""
         fields = self.part(self.varint(), "a record")
         mask = fields.varint()
         return fields, mask, [fields.varint() for _ in range(leading)]
@@ -84,7 +84,10 @@ class Ply:
 
 
 def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
-    """A board of 26 signed counts, White's positive, White first; None where the walk stops at it."""
+    """Return the position, White first, of 26 signed counts with White's positive.
+
+    Stop the walk if there is none such.
+    """
     try:
         return signed_position(struct.unpack("26b", board)[::-1])
     except PositionError as error:
@@ -92,7 +95,8 @@ def _position(board: bytes, walk: GameWalk, at: int) -> Position | None:
         return None
 
 
-def tell(walk: GameWalk, ply: Ply, at: int) -> None:
+def add_ply(walk: GameWalk, ply: Ply, at: int) -> None:
+    """Add the events of one ply to the walk."""
     player = ply.player
     action = ply.action
     if action <= 20:
@@ -107,19 +111,19 @@ def tell(walk: GameWalk, ply: Ply, at: int) -> None:
     elif action in (27, 28, 29):
         walk.resign(player, at, ply.points)
     elif action in (31, 36):
-        _set(walk, ply, at)
+        _set_up(walk, ply, at)
     elif action == 37:
         walk.turn = 1 - player
     elif action not in (24, 25, 26, 30, 34):
         walk.problem(at, f"an action {action} that is not known")
 
 
-def _set(walk: GameWalk, ply: Ply, at: int) -> None:
+def _set_up(walk: GameWalk, ply: Ply, at: int) -> None:
     board = None if ply.board is None else _position(ply.board, walk, at)
     if board is None and ply.board is not None:
         return
     if board is not None and ply.dice is not None and all(1 <= die <= 6 for die in ply.dice):
-        walk.played_to(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
+        walk.add_board(ply.player, ply.dice, board if ply.player == 0 else board.swapped(), at)
         return
     cube = (ply.cube, ply.owner) if ply.cube is not None and is_cube(ply.cube) else None
     if board is not None or cube is not None:
@@ -130,20 +134,20 @@ NAME = "ogxm"
 
 
 def recognise(data: bytes) -> bool:
-    """Whether it begins with the four letters of either version."""
+    """Return whether these bytes begin with "OGXM"."""
     return data.startswith(b"OGXM")
 
 
 def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
-    """The matches of a file or a stream; a record's `at` is the number of its ply in the game, from 1.
+    """Yield the matches of a file or stream; a record's `at` is the number of its ply in the game, from 1.
 
-    FormatError where it cannot be read, or needs a newer reader.
+    Raises FormatError for bytes that cannot be read or need a newer reader.
     """
     last: Match | None = None
     begin = 0
     while begin < len(data):
         try:
-            match, size = _one(data, begin, name)
+            match, size = _read_match(data, begin, name)
         except FormatError as error:
             if last is None:
                 raise
@@ -158,7 +162,7 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
         yield last
 
 
-def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:
+def _read_match(data: bytes, begin: int, name: str) -> tuple[Match, int]:
     source = Source(data, begin, len(data), name)
     if source.take(4, "OGXM") != b"OGXM":
         raise FormatError(f"{name}: byte {begin}: expected OGXM, found {shown(data[begin : begin + 4])}")
@@ -171,13 +175,13 @@ def _one(data: bytes, begin: int, name: str) -> tuple[Match, int]:
         source.at = begin + 12
         raise source.bad(f"a size up to {len(data) - begin}", size)
     source.end = begin + size
-    return (_first if major == 1 else _second)(source, begin), size
+    return (_read_version_1 if major == 1 else _read_version_2)(source, begin), size
 
 
 # -- version 1 -------------------------------------------------------------------------------------------
 
 
-def _first(source: Source, begin: int) -> Match:
+def _read_version_1(source: Source, begin: int) -> Match:
     source.unpack("<I", "flags")
     header: Source | None = None
     games: list[Source] = []
@@ -199,13 +203,13 @@ def _first(source: Source, begin: int) -> Match:
     match = Match(players, length, rules=rules, format=NAME, unit="ply")
     walks = list[GameWalk]()
     for number, chunk in enumerate(games, 1):
-        walks.append(GameWalk(match, number=number, scores=_after(walks[-1]) if walks else (0, 0)))
-        _first_game(chunk, walks[-1])
-    return walked(match, walks)
+        walks.append(GameWalk(match, number=number, scores=_score_after(walks[-1]) if walks else (0, 0)))
+        _read_game_1(chunk, walks[-1])
+    return finish_match(match, walks)
 
 
-def _after(walk: GameWalk) -> tuple[int, int]:
-    """The score after a game, nobody past the length."""
+def _score_after(walk: GameWalk) -> tuple[int, int]:
+    """Return the score after a game, at most the match length for each player."""
     out = list(walk.scores)
     most = walk.match.length or sys.maxsize
     if walk.result is not None:
@@ -213,7 +217,7 @@ def _after(walk: GameWalk) -> tuple[int, int]:
     return min(out[0], most), min(out[1], most)
 
 
-def _first_game(chunk: Source, walk: GameWalk) -> None:
+def _read_game_1(chunk: Source, walk: GameWalk) -> None:
     _, count, winner, points, flags, _, _ = chunk.unpack("<BHBBBBB", "a game")
     walk.crawford = bool(flags & 1)
     if winner in (0, 1):
@@ -225,25 +229,25 @@ def _first_game(chunk: Source, walk: GameWalk) -> None:
         head = chunk.byte()
         ply = Ply(head & 31, 0 if head & 32 else 1)
         if ply.action <= 20:
-            steps = chunk.take(_dice_of(ply.action), "steps")
+            steps = chunk.take(_dice_count(ply.action), "steps")
             ply.steps = [step for step in steps if step]
         elif ply.action == 31:
             if head & 64:
                 both = chunk.byte()
                 ply.dice = (both & 15, both >> 4)
             ply.board = chunk.take(26, "a board")
-        tell(walk, ply, at)
+        add_ply(walk, ply, at)
 
 
-def _dice_of(action: int) -> int:
-    """How many dice a roll has: four of a double."""
+def _dice_count(action: int) -> int:
+    """Return how many dice a roll has: four for a double."""
     return 4 if ROLLS[action][0] == ROLLS[action][1] else 2
 
 
 # -- version 2 -------------------------------------------------------------------------------------------
 
 
-def _second(source: Source, begin: int) -> Match:
+def _read_version_2(source: Source, begin: int) -> Match:
     header: Source | None = None
     games: list[Source] = []
     notes: list[str] = []
@@ -290,14 +294,14 @@ def _second(source: Source, begin: int) -> Match:
         crawford_seen = crawford_seen or crawford
         several = [GameWalk(match, number=number, scores=scores, crawford=crawford) for match in starts]
         for walk in several:
-            _second_game(section, walk)
+            _read_game_2(section, walk)
         # files that say Nackgammon were met with games from the usual start: the start that fits is taken
         walks.append(min(several, key=lambda walk: (walk.stopped, len(walk.problems))))
-        scores = _after(walks[-1])
-    return walked(starts[-1], walks)
+        scores = _score_after(walks[-1])
+    return finish_match(starts[-1], walks)
 
 
-def _second_game(section: Source, walk: GameWalk) -> None:
+def _read_game_2(section: Source, walk: GameWalk) -> None:
     section = replace(section)  # it may be read for another start, too
     fields, mask, _ = section.record()
     winner = fields.varint() if mask & 1 else None
@@ -312,18 +316,18 @@ def _second_game(section: Source, walk: GameWalk) -> None:
     cube = 1 << min(automatic, 16) if value is None else value
     if cube > 1 and is_cube(cube):
         walk.setup(0, cube=(cube, owner if owner in (0, 1) else None))
-    for at, ply in enumerate(_second_plies(section), 1):
+    for at, ply in enumerate(_read_plies_2(section), 1):
         if ply.action == 31 and ply.dice is not None:
             ply.player = 1 - ply.player  # the seat of an illegal play is the side to move next
-        tell(walk, ply, at)
+        add_ply(walk, ply, at)
 
 
-def _second_plies(section: Source) -> Iterator[Ply]:
+def _read_plies_2(section: Source) -> Iterator[Ply]:
     while section.at < section.end:
         head = section.byte()
         ply = Ply(head & 63, head >> 6 & 1)
         if ply.action <= 20:
-            steps = (section.byte() for _ in range(_dice_of(ply.action)))
+            steps = (section.byte() for _ in range(_dice_count(ply.action)))
             ply.steps = list(takewhile(bool, steps))
         if head & 128:
             fields, mask, _ = section.record()

@@ -1,9 +1,9 @@
-"""What a written play does to the board, and whether a roll allows it.
+"""Apply a play as written in a file to a board, and find the legal play of a roll that it means.
 
-A hop is (from, to) as written and may stand for several dice.
+A hop is a pair (from, to) as written and may stand for several dice.
 
-The play is the legal one that gives both sides' chequers after the hops as written, a chequer hit wherever a hop ends
-on it; only where there is none, because a merged hop hit on its way, do the marks of hits decide.
+The play is the legal one that leaves both sides' chequers as after the hops, where a hop that ends on a single
+chequer hits it. Only where no legal play does, because a merged hop hit on its way, the marks of hits decide.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bgfmt.game.moves import BAR, OFF, Counts, Move, Play, legal_plays
 from bgfmt.game.state import full, side_of
 
 Hop = tuple[int, int]
-MOST_HOPS = 30  # more than any roll and any slip of the pen
+MAX_HOPS = 30  # more than any roll and any slip of the pen
 
 
 @dataclass(frozen=True)
 class WrittenPlay:
-    """A play, the board after it (who moved first), and whether the rules allow it."""
+    """A play, the board after it (the player who moved first), and whether the rules allow it."""
 
     moves: tuple[Move, ...]
     result: Position
@@ -31,26 +31,35 @@ class WrittenPlay:
 
 
 def signed_position(counts: Sequence[int]) -> Position:
-    """The position of 26 signed counts by point, as the side counts whose numbers are positive and who comes first.
+    """Return the position of 26 signed counts by point, bar first and last; the positive side comes first.
 
-    PositionError where no such board can be.
+    Raises PositionError if no such board is possible.
     """
     seen = counts[1:], [-n for n in counts[-2::-1]]
     return Position(*(side_of([max(0, n) for n in side]) for side in seen))
 
 
 def can_move(before: Position, dice: tuple[int, int]) -> bool:
-    """Whether a roll allows any move."""
+    """Return whether a roll allows any move."""
     return any(True for die in dice for _ in Counts.of(before).steps(die))
 
 
 def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: int = 0) -> WrittenPlay | str:
-    """The play of these hops, legal or not, or why they cannot be done.
+    """Return the play that the hops of a file stand for, legal or not.
 
-    marks : points at which hits are marked.
+    Parameters
+    ----------
+    before : the board, the player who moves first.
+    dice : the roll.
+    hops : (from, to) of each chequer, 25 the bar and 0 off.
+    marks : the number of points at which the file marks a hit; it decides between plays with the same chequers.
+
+    Returns
+    -------
+    The play, or a message that says why a hop is impossible.
     """
     board = Counts.of(before)
-    written = _written(board, hops)
+    written = _apply_hops(board, hops)
     if isinstance(written, str):
         return written
     moves, target = written
@@ -59,7 +68,7 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
     low = min(dice)
     for order in [(high,) * 4] if high == low else [(high, low), (low, high)]:
         # a way that uses all the dice is legal, and no other play need be looked at
-        way = _way(board, order, target)
+        way = _find_moves(board, order, target)
         if way is not None:
             return WrittenPlay(way, after, True)
 
@@ -72,14 +81,17 @@ def find(before: Position, dice: tuple[int, int], hops: Sequence[Hop], marks: in
 
 
 def find_between(before: Position, dice: tuple[int, int], after: Position) -> WrittenPlay:
-    """The play that turns one board into another; without moves where plain moves cannot."""
+    """Return the play that leads from one board to another.
+
+    One without moves, not legal, if there is no such play.
+    """
     mine = Counts.of(before).mine
     others = Counts.of(after).mine
     starts = [p for p in range(BAR, 0, -1) for _ in range(mine[p] - others[p])]
     ends = [p for p in range(BAR, 0, -1) for _ in range(others[p] - mine[p])]
-    if starts and len(ends) <= len(starts) <= MOST_HOPS:
+    if starts and len(ends) <= len(starts) <= MAX_HOPS:
         hops = list(zip(starts, ends + [OFF] * (len(starts) - len(ends)), strict=True))
-        written = _written(Counts.of(before), hops)
+        written = _apply_hops(Counts.of(before), hops)
         play = find(before, dice, hops)
         sound = not isinstance(written, str) and written[1].position() == after
         if sound and not isinstance(play, str) and play.result == after:
@@ -87,9 +99,9 @@ def find_between(before: Position, dice: tuple[int, int], after: Position) -> Wr
     return WrittenPlay((), after, False)
 
 
-def _written(board: Counts, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Counts] | str:
-    """The hops as moves and the board after them; no rule of the dice is looked at."""
-    if len(hops) > MOST_HOPS:
+def _apply_hops(board: Counts, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], Counts] | str:
+    """Return the hops as moves and the board after them, or a message; the dice are not considered."""
+    if len(hops) > MAX_HOPS:
         return f"a play of {len(hops)} moves"
     moves = []
     left = list(hops)
@@ -112,15 +124,15 @@ def _name(point: int) -> str:
     return "the bar" if point == BAR else "off" if point == OFF else str(point)
 
 
-def _way(board: Counts, dice: tuple[int, ...], target: Counts) -> tuple[Move, ...] | None:
-    """A way to the target by all of these dice in this order."""
+def _find_moves(board: Counts, dice: tuple[int, ...], target: Counts) -> tuple[Move, ...] | None:
+    """Return moves that reach the target board with all of these dice in this order, None if there are none."""
     if not dice:
         return () if board == target else None
     surplus = sum(a - b for a, b in zip(board.mine, target.mine, strict=True) if a > b)
     if surplus > len(dice) or board.theirs[BAR] > target.theirs[BAR]:
         return None
     for move, after in board.steps(dice[0]):
-        rest = _way(after, dice[1:], target)
+        rest = _find_moves(after, dice[1:], target)
         if rest is not None:
             return (move, *rest)
     return None
@@ -132,7 +144,9 @@ _WORD = re.compile(
 
 
 def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
-    """(from, to) hops of a play as players write it, at how many points hits are marked, and what else is there.
+    """Parse a play in players' notation.
+
+    Returns the (from, to) hops, the number of points at which a hit is marked, and the text that is no play.
 
     >>> read_play("bar/21* 8/6(2)")
     ([(25, 21), (8, 6), (8, 6)], 1, '')
@@ -151,8 +165,8 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
     return hops, len(hit), " ".join(rest.split()).strip(" ,;.")
 
 
-def moved(side: Side, hops: Sequence[Hop]) -> list[int] | None:
-    """The chequers of a side on points 1 to 25 after hops that hit nothing, None where one has no chequer to move."""
+def chequers_after(side: Side, hops: Sequence[Hop]) -> list[int] | None:
+    """Return a side's chequers on points 1 to 25 after hops without hits; None if a hop starts at an empty point."""
     counts = [0, *full(side)]
     for start, end in hops:
         if not 0 < start <= BAR or not counts[start]:

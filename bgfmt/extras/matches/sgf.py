@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from bgfmt.errors import FormatError, PositionError
 from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
-from bgfmt.extras.matches.walk import GameWalk, walked
+from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import decoded
 from bgfmt.game.moves import BAR, OFF, Counts, Move
@@ -50,9 +50,9 @@ _RULES = re.compile(rb"[A-Za-z0-9]{1,40}")
 
 @dataclass
 class Node:
-    """One node: what of its properties a match needs, where it begins and ends, its comment's value, its analysis.
+    """One node: the properties that a match needs, and the byte ranges of the node, its comment and its analysis.
 
-    luck : whether the analysis has the luck of the roll.
+    luck : whether the analysis includes the luck of the roll.
     """
 
     begin: int
@@ -63,22 +63,22 @@ class Node:
     luck: bool = False
 
     @property
-    def own(self) -> bool:
-        """Whether its analysis is one of our records."""
+    def written_by_bgfmt(self) -> bool:
+        """Whether the analysis in this node was written by bgfmt."""
         values = [value for key in ("A", "DA") for value in self.properties.get(key, [])]
         found = (_ANALYSED_PLAY.match(value) or _ANALYSED_CUBE.match(value) for value in values)
         return any(match["plies"] in _OWN_PLIES for match in found if match)
 
 
 def recognise(data: bytes) -> bool:
-    """Whether it begins as SGF does."""
+    """Return whether these bytes begin as SGF does."""
     return data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"(")
 
 
 def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
-    """The game trees of a file, each a list of nodes; of variations the first is followed.
+    """Parse the game trees of a file, each as a list of nodes; of variations only the first is followed.
 
-    FormatError with the byte where the text stops being SGF.
+    Raises FormatError with the byte at which the text is no SGF.
     """
     trees: list[list[Node]] = []
     at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
@@ -128,9 +128,9 @@ def parse(data: bytes, name: str = "<sgf>") -> list[list[Node]]:
 
 
 def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
-    """The matches of a file; a record's `at` is the byte at which its node begins.
+    """Yield the matches of a file; a record's `at` is the byte at which its node begins.
 
-    FormatError where it is not SGF, or not of backgammon.
+    Raises FormatError for a file that is not SGF, or not of backgammon.
     """
     if len(data) > LARGEST:
         raise FormatError(f"{name}: larger than {LARGEST >> 20} MiB")
@@ -139,15 +139,15 @@ def read(data: bytes, name: str = "<sgf>") -> Iterator[Match]:
     for tree in parse(data, name):
         walk = _walk(tree[0].properties, name)
         if walks and (walk.number <= walks[-1].number or walk.match.length != walks[-1].match.length):
-            yield walked(walks[0].match, walks)
+            yield finish_match(walks[0].match, walks)
             walks = []
             records = 0
         walks.append(walk)
         _game(tree, walk)
         records += len(walk.records)
-        if records > model.MOST_RECORDS:
-            raise FormatError(f"{name}: more than {model.MOST_RECORDS:,} records in a match")
-    yield walked(walks[0].match, walks)
+        if records > model.MAX_RECORDS:
+            raise FormatError(f"{name}: more than {model.MAX_RECORDS:,} records in a match")
+    yield finish_match(walks[0].match, walks)
 
 
 def _game(tree: list[Node], walk: GameWalk) -> None:
@@ -165,7 +165,7 @@ def _game(tree: list[Node], walk: GameWalk) -> None:
     if waiting is not None and walk.turn is not None and not walk.over and not walk.offers:
         dice = waiting.properties["DI"][0].strip()
         if len(dice) == 2 and all(b"1" <= dice[k : k + 1] <= b"6" for k in (0, 1)):
-            walk.unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
+            walk.add_unplayed(walk.turn, (int(dice[:1]), int(dice[1:])), waiting.begin)
 
 
 def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
@@ -228,7 +228,7 @@ def _tell(node: Node, walk: GameWalk) -> None:
 
 
 def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) -> model.Opinion | None:
-    """What gnubg's analysis says of a node; None where there is none, or it is our own."""
+    """Return gnubg's analysis of a node; None if it has none, or one that bgfmt wrote."""
     plays = [match for value in properties.get("A", [])[:100] if (match := _ANALYSED_PLAY.match(value))]
     cube = next((match for value in properties.get("DA", []) if (match := _ANALYSED_CUBE.match(value))), None)
     levels = [match["plies"].decode() for match in (*plays[:1], cube) if match]
@@ -245,7 +245,7 @@ def _opinion(properties: dict[str, list[bytes]], player: int, walk: GameWalk) ->
 
 
 def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
-    """The board that AE, AW and AB leave, White first."""
+    """Return the board after the properties AE, AW and AB of a node, White first."""
     sides = [list(side) for side in Counts.of(before)]
     for letter in _each(properties.get("AE", [])):
         for player in (0, 1):
@@ -257,7 +257,7 @@ def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
 
 
 def _each(values: list[bytes]) -> list[str]:
-    """Single points of a list of points and ranges such as a:y."""
+    """Return the single points of a list of points and ranges such as a:y."""
     out: list[str] = []
     for value in values[:100]:
         first, _, last = value.decode("ascii").strip().partition(":")
@@ -267,7 +267,7 @@ def _each(values: list[bytes]) -> list[str]:
 
 
 def _point(letter: str, player: int) -> int:
-    """The point a player counts: 1 to 24, 25 the bar, 0 off."""
+    """Return the number of a point as the player counts: 1 to 24, 25 the bar, 0 off."""
     if letter in ("y", "z"):
         return BAR if letter == "y" else OFF
     number = ord(letter) - 96 if len(letter) == 1 else 0
@@ -303,7 +303,15 @@ _WORDS = {"double": "double", "beaver": "double", "raccoon": "double", "take": "
 def play_record(
     player: int, plays: Sequence[tuple[tuple[Move, ...], float, float]], method: str, skill: str | None
 ) -> bytes:
-    """gnubg's record of the analysis of a roll: plays, their equities with and without a cube, best first."""
+    """Format gnubg's analysis record of a roll.
+
+    Parameters
+    ----------
+    player : who played.
+    plays : the moves of each play, its equity with the cube and without; the best first.
+    method : "exact", "estimated" or "play-outs", encoded as gnubg's number of plies.
+    skill : gnubg's class of the error, "doubtful", "bad" or "very bad", None for none.
+    """
     out = b"A[0]"
     for moves, equity, cubeless in plays:
         numbers = _letters(moves, player), _chances(cubeless), equity, PLIES[method]
@@ -312,7 +320,7 @@ def play_record(
 
 
 def luck_record(player: int, luck: float) -> bytes:
-    """gnubg's record of the luck of a roll, marked where it is large."""
+    """Format gnubg's record of the luck of a roll (an equity), marked where it is large."""
     size = sum(abs(luck) >= least for least in LUCKY)
     marked = b"G%c[%d]" % (b"WB"[player if luck > 0 else 1 - player], size) if size else b""
     return b"LU[%.5f]%s" % (luck, marked)
@@ -321,9 +329,16 @@ def luck_record(player: int, luck: float) -> bytes:
 def cube_record(
     rolling: float, taken: float, cubeless: float, method: str, skill: str | None, *, on_roll: bool
 ) -> bytes:
-    """gnubg's record of a cube decision, of a chance to win the match, or for money an equity.
+    """Format gnubg's analysis record of a cube decision.
 
-    rolling, taken : to the side on roll, without a double and after a take. on_roll : whether a roll's node gets it.
+    Parameters
+    ----------
+    rolling, taken : equity for money, or probability to win the match, of no double and of double/take for the side
+        on roll.
+    cubeless : its equity without a cube.
+    method : "exact", "estimated" or "play-outs", encoded as gnubg's number of plies.
+    skill : gnubg's class of the error, None for none.
+    on_roll : True for the node of a roll, False for that of a double or its answer.
     """
     chances = _chances(cubeless)
     numbers = b" ".join(b"%s %.6f %.6f" % (chances, cubeless, worth) for worth in (rolling, taken))
@@ -341,12 +356,16 @@ def write_sgf(
     records: Mapping[tuple[int, int], bytes] | None = None,
     luck: Mapping[tuple[int, int], bytes] | None = None,
 ) -> bytes:
-    """A match as .sgf, a node for each record in order; plays die by die, illegal ones as they were written.
+    """Return a match as .sgf, with one node for each record.
 
-    Resignations are told by the result only, as gnubg does.
+    Illegal plays as written, resignations in the result only.
 
-    comments : lines for records, by index of the game and of its record.
-    records, luck : gnubg's records of an analysis and of the luck of rolls, likewise.
+    Parameters
+    ----------
+    match : the match.
+    comments : lines of comment by (index of the game, index of the record).
+    records : gnubg's analysis records, with the same keys.
+    luck : gnubg's records of the luck of rolls, with the same keys.
     """
     out = []
     for number, game in enumerate(match.games):
@@ -373,11 +392,16 @@ def with_comments(
     records: Mapping[int, bytes] | None = None,
     luck: Mapping[int, bytes] | None = None,
 ) -> bytes:
-    """Return an .sgf file with lines added to the comments of the nodes that begin at these bytes (a record's `at`).
+    """Return an .sgf file with lines added to the comments of some nodes; earlier lines of bgfmt are replaced.
 
-    Our own lines of an earlier time are replaced. records : gnubg's records of an analysis, for nodes that have none
-    but our own, which they replace; None leaves those. luck : gnubg's records of the luck of rolls, for these nodes
-    and for those of another analysis that lacks them, as gnubg leaves of its own plays.
+    Parameters
+    ----------
+    data : the file.
+    comments : lines by the byte at which the node begins (a record's `at`).
+    records : gnubg's analysis records for nodes without an analysis or with one by bgfmt, which is replaced; None
+        keeps
+        those.
+    luck : gnubg's records of the luck of rolls, for these nodes and for nodes of another analysis without luck.
     """
     edits: list[tuple[int, int, bytes]] = []
     for tree in parse(data):
@@ -386,10 +410,10 @@ def with_comments(
             fortune = (luck or {}).get(node.begin, b"")
             record = (records or {}).get(node.begin, b"") + fortune
             place = node.end
-            if node.own and records is not None:
+            if node.written_by_bgfmt and records is not None:
                 place = node.analysis[0][0]
                 edits += [(start, end, b"") for start, end in node.analysis]
-            if record and (node.own or not node.analysis):
+            if record and (node.written_by_bgfmt or not node.analysis):
                 edits.append((place, place, record))
             elif fortune and not node.luck:
                 end = node.analysis[-1][1]
@@ -461,7 +485,7 @@ def _letters(moves: Iterable[Move], player: int) -> bytes:
 
 
 def _board_node(position: Position, first: int) -> bytes:
-    """AE, AW and AB of a board whose first side is player `first`'s."""
+    """Return the AE, AW and AB properties of a board whose first side is player `first`'s."""
     out = b"AE[a:y]"
     for player, side in enumerate(Counts.of(position)[:: -1 if first else 1]):
         points = [point for point, count in enumerate(side) for _ in range(count)]

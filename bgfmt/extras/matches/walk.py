@@ -1,7 +1,7 @@
-"""Walks a game as a reader meets it: boards, cube and turn are worked out here, whatever a file says of them.
+"""Replays a game as a reader meets its records: boards, cube and turn are computed here, whatever the file states.
 
-A reader makes a `GameWalk` for each game, tells it what happened in order, and takes the finished game. What does not
-fit is put into words; a position or cube that the file has and that differs is named, and the walk goes on from it.
+A reader makes a `GameWalk` for each game, calls a method for each event in order, and takes the finished game. A
+contradiction becomes a problem message; where the file has another position or cube, the walk goes on from that.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from bgfmt.extras.matches.plays import Hop, WrittenPlay
 from bgfmt.game.board import Position
 from bgfmt.game.identifiers import position_id
 
-MOST_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
+MAX_PROBLEMS = 100  # of a game; a file of nothing else would fill the memory
 NO_PLAY = "no play although there is one"
 LOST = "the play is lost; nothing is judged until the file gives a board"
 
 
 class GameWalk:
-    """One game of a match being walked; `turn`, `offers` and `over` may be asked at any time.
+    """State of one game while its records are read; `turn`, `offers` and `over` are valid at any time.
 
-    match : what is known of it before its games. turn : who is on roll, None before anybody has been.
-    offers : who has turned the cube while nobody has answered, in order.
+    match : the match's headers, before its games are known. turn : the player on roll, None before the first roll.
+    offers : players whose doubles are pending, oldest first.
     """
 
     def __init__(
@@ -55,10 +55,16 @@ class GameWalk:
     def roll(
         self, player: int, dice: Dice, hops: list[Hop], at: int, marks: int = 0, board: Position | None = None
     ) -> None:
-        """Dice and the play made with them. Without hops: a dance, or, as a game's last roll, not played.
+        """Add a roll and the play made with it.
 
-        marks : at how many points the writer marks a hit, 0 where he marks none.
-        board : what the file has as the board after it; a difference is named, and the file's is gone on from.
+        Parameters
+        ----------
+        player : who rolled.
+        dice : the roll.
+        hops : (from, to) of the play. Without any, the roll is a dance or, at the end of a game, was not played.
+        at : place in the file.
+        marks : the number of points at which the file marks a hit, 0 if it marks none.
+        board : the file's board after the play; where it differs, a problem is added and the game goes on from it.
         """
         last = self.records[-1] if self.records else None
         if not hops and last is not None and (last.kind, last.player, last.dice) == ("dance", player, dice):
@@ -69,7 +75,7 @@ class GameWalk:
         before = self.position(player)
         if not hops:
             if plays.can_move(before, dice):
-                self._played(player, dice, WrittenPlay((), before, False), at)
+                self._add_play(player, dice, WrittenPlay((), before, False), at)
             else:
                 self._add("dance", player, at, dice=dice)
                 self.turn = 1 - player
@@ -78,44 +84,47 @@ class GameWalk:
         if board is not None and (isinstance(play, str) or play.result != board):
             what = f"the file has the board {position_id(board)} after the play, which its moves do not give"
             self.problem(at, what)
-            self._played(player, dice, plays.find_between(before, dice, board), at)
+            self._add_play(player, dice, plays.find_between(before, dice, board), at)
             return
         if isinstance(play, str):
             self.stop(at, play)
             return
-        self._played(player, dice, play, at)
+        self._add_play(player, dice, play, at)
         hits = sum(move.hit for move in play.moves)
         if play.legal and marks and marks != hits:
             self.problem(at, f"{marks} hits are marked where {hits} are made")
 
-    def played_to(self, player: int, dice: Dice, board: Position, at: int) -> None:
-        """Dice and the board the file gives after the play (the player who moved first), legal or not."""
+    def add_board(self, player: int, dice: Dice, board: Position, at: int) -> None:
+        """Add a roll and the board after its play (the player who moved first), whether that is legal or not."""
         if self._on_roll(player, dice, at):
-            self._played(player, dice, plays.find_between(self.position(player), dice, board), at)
+            self._add_play(player, dice, plays.find_between(self.position(player), dice, board), at)
             self.sure = True
 
-    def lost(self, player: int, dice: Dice, at: int, why: str) -> None:
-        """Dice, and a play that is not known: the game goes on from the board before it, which is not the game's."""
+    def add_unknown_play(self, player: int, dice: Dice, at: int, why: str) -> None:
+        """Add a roll whose play is not known; the game goes on from the board before it, marked as uncertain."""
         if self._on_roll(player, dice, at):
             self.problem(at, why)
-            self._played(player, dice, WrittenPlay((), self.position(player), False), at)
-            self.doubt()
+            self._add_play(player, dice, WrittenPlay((), self.position(player), False), at)
+            self.mark_uncertain()
 
-    def doubt(self) -> None:
-        """Say that the last roll's play is lost if there was one: until the file gives a board, none is known."""
+    def mark_uncertain(self) -> None:
+        """Mark the game as uncertain until the file gives a board, if the last roll's play is missing."""
         last = self.records[-1] if self.records else None
-        if self.sure and last is not None and _stood(last):
+        if self.sure and last is not None and _moved_nothing(last):
             self.sure = False
             self.problem(last.at, LOST)
 
-    def unplayed(self, player: int, dice: Dice | None, at: int) -> None:
-        """Dice, or not even dice, after which the game ended."""
+    def add_unplayed(self, player: int, dice: Dice | None, at: int) -> None:
+        """Add a roll, or a turn without dice (None), after which the game ended."""
         if self._on_roll(player, dice, at):
             self._add("unplayed", player, at, dice=dice)
             self.turn = 1 - player
 
     def double(self, player: int, at: int, value: int | None = None) -> None:
-        """The cube is turned, or turned once more; `value` is what it would then stand at, where the file says."""
+        """Add a double, or a beaver or raccoon if a double is pending.
+
+        value : the value that the file states for the cube after it; another one than expected is a problem.
+        """
         if not self._open("a double", at):
             return
         if self.offers:
@@ -143,18 +152,18 @@ class GameWalk:
         self.offers.append(player)
 
     def take(self, player: int, at: int) -> None:
-        """The double, beaver or raccoon is taken."""
+        """Add the take of the pending double, beaver or raccoon."""
         if self._answers("a take", player, at):
             self._take(player, at)
 
     def drop(self, player: int, at: int) -> None:
-        """It is not, and the game is over."""
+        """Add a pass of the pending double, which ends the game."""
         if self._answers("a drop", player, at):
             self._add("drop", player, at)
             self.over = True
 
     def resign(self, player: int, at: int, points: int = 0) -> None:
-        """The player gives the game up, for `points` where the file says how many."""
+        """Add a resignation, for `points` if the file states them."""
         if self.stopped or self.over:
             return  # files say so after a lost game, too
         self._last_was_not_played()
@@ -164,13 +173,16 @@ class GameWalk:
     # -- what the file says about it -------------------------------------------------------------------------
 
     def see(self, board: Position, at: int, cube: Cube) -> None:
-        """The file's own board, player 0 first, and cube: a difference is named and the file's is gone on from."""
+        """Compare the file's board (player 0 first) and cube with the computed ones.
+
+        Adopt the file's where they differ.
+        """
         if self.stopped:
             return
         ours = self.position(0)
         if board != ours:
             self.problem(at, f"the file has the board {position_id(board)}, not {position_id(ours)}")
-            self._put(0, board)
+            self._set_board(0, board)
         self.sure = True
         before = self.cube, self.owner
         if not self.offers and cube != before:
@@ -180,11 +192,11 @@ class GameWalk:
     def setup(
         self, at: int, *, turn: int | None = None, board: Position | None = None, cube: Cube | None = None
     ) -> None:
-        """A board (player 0 first), a turn or a cube put there by hand; the game goes on from it."""
+        """Set a board (player 0 first), a turn or a cube that the file sets by hand, and add a "set" record."""
         if turn is not None:
             self.turn = turn
         if board is not None:
-            self._put(0, board)
+            self._set_board(0, board)
             self.over = False
             self.stopped = False
             self.sure = True
@@ -195,26 +207,28 @@ class GameWalk:
             self._add("set", self.turn or 0, at)
 
     def begin(self, board: Position) -> None:
-        """The board the game starts from, player 0 first."""
-        self._put(0, board)
+        """Set the board from which the game starts, player 0 first."""
+        self._set_board(0, board)
         self.start = board
 
     def problem(self, at: int, text: str) -> None:
-        if len(self.problems) < MOST_PROBLEMS:
+        """Add a problem message for a place in the file, up to `MAX_PROBLEMS` of them."""
+        if len(self.problems) < MAX_PROBLEMS:
             self.problems.append((at, text))
-        elif len(self.problems) == MOST_PROBLEMS:
+        elif len(self.problems) == MAX_PROBLEMS:
             self.problems.append((at, "more does not fit, which is left out here"))
 
     def stop(self, at: int, why: str) -> None:
-        """Leave out the rest of the game: it cannot be followed."""
+        """Stop replaying: the rest of the game is ignored, and a problem says why."""
         self.problem(at, f"{why}; the rest of the game is left out")
         self.stopped = True
 
     def name(self, player: int) -> str:
+        """Return a player's name, or "player 1" or "player 2" where the file has none."""
         return self.match.players[player] or f"player {player + 1}"
 
     def finish(self) -> model.Game:
-        """The game as walked."""
+        """Return the game with all records and problems."""
         if not self.over:
             self._last_was_not_played()
         problems = tuple(f"game {self.number}, {self.match.unit} {at}: {text}" for at, text in self.problems)
@@ -224,26 +238,26 @@ class GameWalk:
     # -- inside --------------------------------------------------------------------------------------------
 
     def position(self, turn: int) -> Position:
-        """The board now, side `turn` first."""
+        """Return the current board with side `turn` first."""
         return Position(self.sides[turn], self.sides[1 - turn])
 
-    def _put(self, turn: int, board: Position) -> None:
+    def _set_board(self, turn: int, board: Position) -> None:
         self.sides[turn] = board.us
         self.sides[1 - turn] = board.them
 
     def _add(self, kind: model.Kind, player: int, at: int, **more: Any) -> None:
-        """Put down a record with the board of now, and with `more` of its fields."""
+        """Append a record with the current board, cube and turn; `more` are other fields of it."""
         turn = self.offers[0] if self.offers else player if self.turn is None else self.turn
         more |= {"at": at, "sure": self.sure, "opinion": self.opinion}
         self.records.append(
             model.Record(kind, player, turn, self.position(turn), self.cube, self.owner, **more)
         )
 
-    def _played(self, player: int, dice: Dice, play: WrittenPlay, at: int) -> None:
+    def _add_play(self, player: int, dice: Dice, play: WrittenPlay, at: int) -> None:
         before = self.position(player)
         after = play.result
         self._add("play", player, at, dice=dice, moves=play.moves, after=after, legal=play.legal)
-        self._put(player, after)
+        self._set_board(player, after)
         if not play.legal:
             self.problem(at, NO_PLAY if after == before else "a play that the rules do not allow")
         self.over = not after.us.chequers
@@ -289,20 +303,20 @@ class GameWalk:
         self.offers = []
 
     def _last_was_not_played(self) -> None:
-        """A last roll without a play, though there is one, was never played."""
+        """Turn a last roll without a play, though one was legal, into an "unplayed" record."""
         last = self.records[-1] if self.records else None
-        if last is not None and _stood(last):
+        if last is not None and _moved_nothing(last):
             self.records[-1] = replace(last, kind="unplayed", after=None, legal=True)
             self.problems = [one for one in self.problems if one not in ((last.at, NO_PLAY), (last.at, LOST))]
 
 
-def walked(match: model.Match, walks: Iterable[GameWalk]) -> model.Match:
-    """The match with its games."""
+def finish_match(match: model.Match, walks: Iterable[GameWalk]) -> model.Match:
+    """Return the match with the finished games of these walks."""
     return replace(match, games=tuple(walk.finish() for walk in walks))
 
 
-def _stood(record: model.Record) -> bool:
-    """Whether it is a roll with which nothing was moved."""
+def _moved_nothing(record: model.Record) -> bool:
+    """Return whether this is a roll with which nothing was moved."""
     return record.kind == "play" and not record.moves and record.after == record.position
 
 

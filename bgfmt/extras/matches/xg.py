@@ -1,7 +1,7 @@
 """Reads eXtreme Gammon's .xg: a header, an archive of zlib streams, and in it records of 2560 bytes.
 
-Only the fields that a match and its analysis need are named; comments and rollouts are stepped over. The layout is
-the one its producer published ("XG file format", GameSite 2000 Ltd), where files agree with it.
+Only the fields that a match and its analysis need are named; comments and rollouts are skipped. The layout follows
+the one that its producer published ("XG file format", GameSite 2000 Ltd), where files agree with it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl
 from bgfmt.errors import FormatError, PositionError, TruncatedError, shown
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
-from bgfmt.extras.matches.walk import GameWalk, walked
+from bgfmt.extras.matches.walk import GameWalk, finish_match
 
 NAME = "xg"
 ENGINE = "eXtreme Gammon"
@@ -63,14 +63,14 @@ _PAIRS, _WORTH = struct.Struct("<8b"), struct.Struct("<f")  # of each play in th
 
 
 def recognise(data: bytes) -> bool:
-    """Whether it begins with the container's four letters."""
+    """Return whether these bytes begin with the magic number of the container."""
     return data.startswith(b"RGMH")
 
 
 def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
-    """The match of a file; a record's `at` is the number of its record, from 0.
+    """Yield the match of a file; a record's `at` is the number of its record in temp.xg, from 0.
 
-    FormatError where the archive or a record cannot be.
+    Raises FormatError if the archive or a record is malformed.
     """
     walks: list[GameWalk] = []
     match: Match | None = None
@@ -91,7 +91,7 @@ def read(data: bytes, name: str = "<xg>") -> Iterator[Match]:
             (_cube, _move, _game_end)[kind - 2](record, walks[-1], number)
     if match is None:
         raise FormatError(f"{name}: no record in it")
-    yield walked(replace(match, notes=tuple(notes)), walks)
+    yield finish_match(replace(match, notes=tuple(notes)), walks)
 
 
 # -- the records -----------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def _match(header: Container, name: str) -> Match:
 
 
 def _wide(data: bytes) -> str:
-    """UTF-16 up to the first 0; what stands after it is rubbish."""
+    """Decode UTF-16 up to the first 0; what follows it is undefined."""
     return data.decode("utf-16-le", "replace").partition("\0")[0].strip()
 
 
@@ -155,7 +155,7 @@ def _player(number: int) -> int:
 
 
 def _see(walk: GameWalk, counts: list[int], cube: int, number: int) -> None:
-    """Tell the walk a board, player 0 first, and a cube, a power of two that is negative for player 1."""
+    """Compare the walk with a board (player 0 first) and a cube: a power of two, negative if player 1 owns it."""
     owner = None if cube == 0 else int(cube < 0)
     try:
         walk.see(signed_position(counts), number, (1 << min(abs(cube), 15), owner))
@@ -194,7 +194,7 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     dice = (move.dice[0], move.dice[1])
     _see(walk, move.before, move.cube, number)
     if not move.played:
-        walk.unplayed(player, dice, number)
+        walk.add_unplayed(player, dice, number)
         return
     try:
         after = signed_position(move.after)
@@ -209,14 +209,14 @@ def _move(record: bytes, walk: GameWalk, number: int) -> None:
     known = tuple(play for play in several if _finite(play[1:]))
     walk.opinion = replace(cube, level=_level(move.level & 0xFFFF), plays=known)
     if move.error == 2:
-        walk.played_to(player, dice, after, number)
+        walk.add_board(player, dice, after, number)
     else:
         walk.roll(player, dice, list(_hops(move.pairs)), number, board=after)
     walk.opinion = None
 
 
 def _hops(pairs: Sequence[int]) -> Hops:
-    """The chequers of a play, from and to counted from 1, 25 the bar and 0 off."""
+    """Return (from, to) of each chequer of a play, counted from 1, 25 the bar and 0 off."""
     several = zip(pairs[::2], pairs[1::2], strict=True)
     return tuple((start + 1, max(0, end + 1)) for start, end in takewhile(lambda pair: pair[0] >= 0, several))
 
@@ -226,7 +226,7 @@ def _level(number: int) -> str:
 
 
 def _finite(numbers: Iterable[float]) -> bool:
-    """Whether these may be equities."""
+    """Return whether all numbers are finite and small enough to be equities."""
     return all(abs(number) < 100 for number in numbers)
 
 
@@ -242,7 +242,7 @@ def _game_end(record: bytes, walk: GameWalk, number: int) -> None:
 
 
 RECORD = 2560
-MOST_RECORDS = 50_000  # over 500 games
+MAX_RECORDS = 50_000  # over 500 games
 
 _HEADER = struct.Struct("<4sII8xI")  # four letters, version, size, size of the picture
 #: CRC-32, members, version, size of the index, size, whether the index is packed
@@ -252,12 +252,12 @@ _MEMBER = struct.Struct("<B255s256x4IB3x")
 
 
 def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
-    """The records of temp.xg, of which no more is unpacked than a match may have."""
+    """Return the records of temp.xg; no more is unpacked than a match may have. Problems are added to `notes`."""
     if len(data) < _HEADER.size or not recognise(data):
         raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {shown(data[:8])}")
     _, _, size, thumbnail = _HEADER.unpack_from(data)
     begin = size + thumbnail
-    most = MOST_RECORDS * RECORD
+    most = MAX_RECORDS * RECORD
     if size < _HEADER.size:
         raise FormatError(f"{name}: byte 8: expected the size of the header, found {size}")
     if begin >= len(data):
@@ -269,7 +269,7 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     except zlib.error as error:
         raise FormatError(f"{name}: byte {at}: expected a zlib stream ({error})") from None
     if len(whole) > most:
-        raise FormatError(f"{name}: more than {MOST_RECORDS:,} records in it")
+        raise FormatError(f"{name}: more than {MAX_RECORDS:,} records in it")
     if not (plain or stream.eof):
         raise FormatError(f"{name}: byte {len(data)}: cut short, the match's stream goes on")
     count, rest = divmod(len(whole), RECORD)
@@ -283,7 +283,7 @@ def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
 
 
 def _member(data: bytes, begin: int, notes: list[str]) -> tuple[int, int, int, bool] | None:
-    """Where temp.xg lies: (byte, stored size, CRC-32, stored plainly); None where there is no sound index."""
+    """Return where temp.xg lies: (byte, stored size, CRC-32, whether uncompressed); None without a valid index."""
     if len(data) < begin + _END.size:
         return None
     crc, members, version, index_size, stored, packed = _END.unpack_from(data, len(data) - _END.size)

@@ -16,7 +16,7 @@ HOW = {"pass": 0, "single": 1, "gammon": 2, "backgammon": 3, "match": 4}
 KINDS = {"play": "roll", "dance": "roll", "beaver": "double", "raccoon": "double"}
 
 
-def walked(match: Match, *, answerer: bool, resigns: bool) -> list[dict[str, Any]]:
+def finish_match(match: Match, *, answerer: bool, resigns: bool) -> list[dict[str, Any]]:
     """Our walk in the form of expected.jsonl; what a form's expected walk leaves out is left out."""
     games = []
     for game in match.games:
@@ -51,7 +51,9 @@ def differences(match: Match, row: dict[str, Any]) -> list[str]:
     if match.length != row["length"]:
         out.append(f"length {match.length} for {row['length']}")
     name = row["name"]
-    ours = walked(match, answerer=not name.endswith(".xg"), resigns=name.endswith((".bgf", ".gvab", ".ogxm")))
+    ours = finish_match(
+        match, answerer=not name.endswith(".xg"), resigns=name.endswith((".bgf", ".gvab", ".ogxm"))
+    )
     if len(ours) != len(row["games"]):
         out.append(f"{len(ours)} games for {len(row['games'])}")
     for number, (one, other) in enumerate(zip(ours, row["games"], strict=False), 1):

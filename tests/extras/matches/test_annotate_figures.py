@@ -345,5 +345,5 @@ def test_wrong_cubes_say_what_was_right(report: MatchReport) -> None:
     for one in wrong:
         assert (one.insight is not None) == (one.method == "exact")
         assert f"costs {one.loss:.3f}" in one.advice
-        assert text.behind(one)[0] == one.advice
+        assert text.explanation_lines(one)[0] == one.advice
     assert all(one.advice == "" for one in report.judgements if one.decision.kind == "play")

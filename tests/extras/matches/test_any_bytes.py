@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from bgfmt.cli import cli, run
 from bgfmt.errors import BgfmtError, FormatError
-from bgfmt.extras.matches import MOST_RECORDS, content, printable, read
+from bgfmt.extras.matches import MAX_RECORDS, content, printable, read
 from bgfmt.extras.matches import mat as mat_module
 from tests.conftest import FIXTURES
 from tests.extras.matches.mutate import one, repacked
@@ -117,10 +117,10 @@ def test_time_grows_with_the_size(name: str) -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.extras.matches.model.MOST_RECORDS", 1000)
+    monkeypatch.setattr("bgfmt.extras.matches.model.MAX_RECORDS", 1000)
     with pytest.raises(FormatError, match="more than 1,000 records"):
         read(HEAD + b" 1) 31:\n" * 2000)
-    assert MOST_RECORDS == 300_000
+    assert MAX_RECORDS == 300_000
     assert len(read(HEAD + b" 1) 31: 99/1\n" * 900)[0].problems) < 200
     monkeypatch.setattr(mat_module, "LARGEST", 1000)
     with pytest.raises(FormatError, match="a text larger than"):

@@ -416,11 +416,11 @@ def test_after_a_lost_play_no_board_is_known_until_one_is_given(play: str) -> No
 
 def test_a_board_that_the_file_gives_is_known_again() -> None:
     walk = GameWalk(Match(("A", "B")))
-    walk.lost(0, (3, 1), 1, "not written")
+    walk.add_unknown_play(0, (3, 1), 1, "not written")
     walk.roll(1, (4, 2), [(8, 4), (6, 4)], 1)
-    walk.played_to(0, (3, 1), walk.position(0), 2)
+    walk.add_board(0, (3, 1), walk.position(0), 2)
     walk.roll(1, (3, 1), [(8, 5), (6, 5)], 2)
-    walk.lost(0, (6, 5), 3, "not written")
+    walk.add_unknown_play(0, (6, 5), 3, "not written")
     walk.setup(4, board=walk.position(0))
     assert [record.sure for record in walk.finish().records] == [True, False, False, True, True, True]
 

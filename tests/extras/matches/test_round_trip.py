@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bgfmt.extras.matches import Match, read
 from bgfmt.extras.matches.mat import write_mat
-from bgfmt.extras.matches.model import Record, Rules, checked, outcome
+from bgfmt.extras.matches.model import Record, Rules, check_results, outcome
 from bgfmt.extras.matches.sgf import write_sgf
 from bgfmt.extras.matches.walk import GameWalk
 from bgfmt.game.moves import legal_plays
@@ -69,7 +69,9 @@ def test_games_by_chance(seed: int, length: int, plies: int) -> None:
         won = [scores[0], scores[1]]
         won[found[0]] += found[1][-1]
         scores = (won[0], won[1])
-    match = checked(Match(("Ann", "Bob"), length, tuple(walks), Rules(jacoby=None if length else False)))
+    match = check_results(
+        Match(("Ann", "Bob"), length, tuple(walks), Rules(jacoby=None if length else False))
+    )
     assert match.problems == ()
     for written in (write_sgf(match), write_mat(match).encode()):
         (again,) = read(written)

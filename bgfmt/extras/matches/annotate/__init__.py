@@ -1,4 +1,4 @@
-"""Recorded matches judged: every bearoff decision, what it was worth and what it cost.
+"""Judges recorded matches: every bearoff decision, its equity and its loss against the best.
 
 from bgfmt.extras.matches.annotate import annotate
 report = annotate(["evening.mat"])

@@ -1,4 +1,4 @@
-"""Files and folders of matches: found, read, judged, and written back with comments."""
+"""Files and folders of matches: find, read and judge them, and write them back with comments."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Annotated:
     reports: list[MatchReport] = field(default_factory=list)
 
     def sgf(self) -> bytes:
-        """The file as .sgf with a comment at every judged decision; other forms are made into one.
+        """Return the file as .sgf with a comment at every judged decision; other formats are converted.
 
-        With what `Judge(records=True)` gives, gnubg's records of an analysis stand there, too, unless the file has
-        some. Of an .sgf file no other byte is changed.
+        With judgements of `Judge(records=True)`, gnubg's analysis records are added unless the file has its own. No
+        other byte of an .sgf file is changed.
         """
         notes = [_notes(report) for report in self.reports]
         if not any(report.match.format == "sgf" for report in self.reports):
@@ -97,7 +97,7 @@ def _record(one: Judgement) -> bytes:
 
 
 def annotate_file(path: PathLike, judge: Judge) -> Annotated:
-    """Judge all matches of a file in any form that `bgfmt.matches` reads; FormatError where it is none."""
+    """Judge all matches of a file in any format that `bgfmt.matches` reads; FormatError if it holds none."""
     folder, name = map(printable, os.path.split(os.fspath(path)))
     data = matches.content(path)
     several = matches.read(data, name)
@@ -110,14 +110,14 @@ def annotate_file(path: PathLike, judge: Judge) -> Annotated:
 
 
 class Found(NamedTuple):
-    """A file to be read; `asked` where it was named itself or bears the name of a match."""
+    """A file to read; `asked` is True if the user named it or its suffix is that of a match."""
 
     path: str
     asked: bool
 
 
 def find(paths: Iterable[PathLike]) -> Iterator[Found]:
-    """The files named, and all files of folders and the folders in them, in the order of their names."""
+    """Yield the named files, and all files in named folders and their subfolders, sorted by name."""
     for path in paths:
         name = os.fspath(path)
         if not os.path.isdir(name):
@@ -136,7 +136,10 @@ Outcome = Annotated | Unread | None
 
 
 def outcome_of(one: Found, judge: Judge) -> Outcome:
-    """Judge a file, or return why it cannot be read."""
+    """Judge a file.
+
+    Return an `Unread` with the reason if it cannot be read, None if it is no match and was not named.
+    """
     try:
         return annotate_file(one.path, judge)
     except (BgfmtError, OSError) as error:
@@ -151,19 +154,19 @@ def outcome_of(one: Found, judge: Judge) -> Outcome:
 def annotate_all(
     found: Sequence[Found], judge: Judge, report: Report, *, progress: Progress | None = None
 ) -> Iterator[Annotated]:
-    """Judge all files, one after another, into `report`; a file that cannot be read is put down there.
+    """Judge files one after another and add them to `report`, also those that cannot be read; yield the others.
 
-    Files of a folder that are no matches are passed over and counted, unless their names say that they are.
+    Files in a folder that are no matches are counted and ignored, unless their suffix is that of a match.
     `progress(done, total)` counts files.
     """
     outcomes = (outcome_of(one, judge) for one in found)
-    yield from reported(outcomes, len(found), report, progress=progress)
+    yield from add_outcomes(outcomes, len(found), report, progress=progress)
 
 
-def reported(
+def add_outcomes(
     outcomes: Iterable[Outcome], total: int, report: Report, *, progress: Progress | None = None
 ) -> Iterator[Annotated]:
-    """Yield the files that were judged, and put all outcomes into `report`."""
+    """Add the outcomes to `report`, and yield the files that were judged."""
     for place, outcome in enumerate(outcomes, 1):
         if outcome is None:
             report.passed += 1
@@ -194,12 +197,12 @@ ENDINGS = {ending: form for form, ending in reversed(ENDING.items())} | {".htm":
 
 
 def form_of(path: str) -> str | None:
-    """What to write into a file, by its ending: "sgf", "html", "json", "text", "csv"; None for any other."""
+    """Return the output form for a file's suffix: "sgf", "html", "json", "text" or "csv"; None for any other."""
     return ENDINGS.get(os.path.splitext(path)[1].lower())
 
 
 def content(report: Report, form: str, worst: int = WORST) -> bytes:
-    """A report as "html", "json", "text", as "csv" with a row for each decision, or as the "sums" of it."""
+    """Format a report as "html", "json", "text", "csv" with a row for each decision, or "sums", a CSV of totals."""
     words = {
         "html": lambda: page.page(report, most=worst),
         "json": lambda: json.dumps(report.as_dict(worst), indent=2, ensure_ascii=False) + "\n",
@@ -221,7 +224,7 @@ def _csv(rows: Iterable[dict[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A value as a cell has it; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    """Return a value for a CSV cell; text that a spreadsheet would take for a formula gets an apostrophe."""
     if isinstance(value, (list, dict)):
         return json.dumps(value)
     if isinstance(value, str):
@@ -236,7 +239,7 @@ def _decisions(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _sums(report: Report) -> Iterator[dict[str, Any]]:
-    """A row for each player of a game, a match, a folder, and of all."""
+    """Yield a row for each player of each game, match and folder, and of all matches."""
 
     def rows(of: str, totals: Iterable[Total], **more: Any) -> Iterator[dict[str, Any]]:
         facts = {"of": of, "folder": "", "file": "", "date": "", "event": "", "game": None} | more
@@ -255,9 +258,10 @@ def _sums(report: Report) -> Iterator[dict[str, Any]]:
 def write_folder(
     each: Iterable[Annotated], folder: PathLike, form: str, worst: int, *, force: bool = False, page: str = ""
 ) -> int:
-    """Write each file's reports under its name into a folder, made when the first is written; how many there are.
+    """Write the reports of each file into a folder, under the file's name, and return how many were written.
 
-    page : as `Report` has it. Where two files bear one name, the later gets a number.
+    The folder is created with the first file. A second file of the same name gets a number. page : as `Report` has
+    it.
     """
     taken: set[str] = set()
     for annotated in each:

@@ -1,4 +1,4 @@
-"""The equity of a match by move, as the analysis in its file has it, drawn as SVG."""
+"""Draws the equity of a match by move, as the analysis in its file states it, as SVG."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 
 def file_equities(match: Match) -> Iterator[Point]:
-    """Yield the equity of the match's first player at each move that the file's own analysis has plays of."""
+    """Yield the equity of the match's first player at each move for which the file's own analysis has plays."""
     for number, game in enumerate(match.games):
         for at, record in enumerate(game.records):
             if record.opinion is None or not record.opinion.plays:
@@ -43,9 +43,9 @@ def engine(match: Match) -> str:
 
 
 def equity_graph(match: Match, errors: Collection[tuple[int, int]]) -> str:
-    """Return a graph of the equity by move, empty where the file has no analysis of two moves.
+    """Return an SVG graph of the equity by move, empty if the file analyses fewer than two moves.
 
-    errors : (game, record) of moves that are marked.
+    errors : (game, record) of the moves to mark.
     """
     points = list(file_equities(match))
     if len(points) < 2:

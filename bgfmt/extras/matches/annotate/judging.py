@@ -1,4 +1,4 @@
-"""Decisions judged by an adviser."""
+"""Judges decisions of recorded matches by an adviser's answers."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ class CubeNumbers(NamedTuple):
 
 @dataclass(frozen=True)
 class FileAnalysis:
-    """What the file's own analysis says of a decision, equities as those of a `Judgement`.
+    """Comparison of the file's own analysis of a decision with ours; equities as those of a `Judgement`.
 
-    best, best_equity, equity : what it has as the best, the worth of that and of what was done. cost : what its best
-    loses by our numbers; differs : whether that is more than their error.
+    best, best_equity, equity : its best choice, the equity of that and of what was done, by its numbers.
+    cost : what its best choice loses by our numbers. differs : whether that is more than their error.
     """
 
     engine: str
@@ -84,19 +84,20 @@ class FileAnalysis:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One decision and its price. Most fields are those of a decision in docs/json.md.
+    """One decision and its loss. Most fields are those of a decision in docs/json.md.
 
-    equity, best_equity, loss : of what was done, of the best, and the difference, never negative; None for an
-        illegal play. mwc, best_mwc, loss_mwc : the same as chances to win the match, None for money.
+    equity, best_equity, loss : of what was done, of the best choice, and the difference, never negative; None for an
+        illegal play. mwc, best_mwc, loss_mwc : the same as probabilities to win the match, None for money.
     cubeless_loss : what a wrong play for money loses without the cube.
-    close : the loss is no more than the error of the numbers can make of nothing, and no error; approximate : they
-        are estimated or played out. Where no bound of their error is known, either, the verdict is "approximate",
-        and no error. max_error : how far `equity` and `mwc` may err, None where it is not known.
-    ends : match winning chances of who decides after losing and after winning the cube at hand, None for money.
-    cube : of a cube decision the equities of its choices to the side on roll.
-    file, insight : what the file's own analysis says; what lies behind a wrong cube decision with exact numbers.
-    ranking : of a play the best ones and that made, each by its moves, its equity and that without a cube;
-    cubeless : of a cube decision the equity without a cube. Both are looked up for gnubg's records only.
+    close : the loss is less than the error of the numbers, so that it may be none; it does not count as an error.
+    approximate : the numbers are estimates or rollouts. Without a known bound of their error the verdict is
+        "approximate", which does not count as an error either. max_error : the maximum error of `equity` and `mwc`,
+        None if unknown.
+    ends : match winning probabilities of who decides after losing and after winning the game, None for money.
+    cube : for a cube decision the equities of its choices for the side on roll.
+    file, insight : the file's own analysis; explanation of a wrong cube decision with exact numbers.
+    ranking : for a play the best ones and the one made, each by its moves, its equity and that without a cube;
+    cubeless : for a cube decision the equity without a cube. Both are looked up for gnubg's records only.
     """
 
     decision: Decision
@@ -134,7 +135,7 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """What the decision counts as."""
+        """The class in which the decision is counted."""
         if self.loss is None:
             return "illegal"
         if self.choices < 2:
@@ -152,42 +153,43 @@ class Judgement:
 
     @property
     def play(self) -> bool:
-        """Whether it is of a play, not of the cube."""
+        """Whether this is a checker play, not a cube decision."""
         return self.decision.kind == "play"
 
     @property
     def error(self) -> bool:
-        """Whether it surely cost something."""
+        """Whether the decision certainly lost something."""
         return self.verdict == "error"
 
     @property
     def points(self) -> float | None:
-        """What it cost for money at the cube of that moment, in points; None in a match."""
+        """The loss for money in points, at the value of the cube then; None in a match."""
         if self.loss is None or not self.decision.state.money:
             return None
         return self.loss * self.decision.state.cube_value
 
     @property
     def forced(self) -> bool:
-        """Whether there was one choice only."""
+        """Whether there was only one choice."""
         return self.verdict == "forced"
 
     @property
     def luck_mwc(self) -> float | None:
-        """The luck as a chance to win the match; None for money."""
+        """The luck as a probability to win the match; None for money."""
         return None if self.luck is None or self.ends is None else self.luck * self.scale
 
     @property
     def scale(self) -> float:
-        """What one of equity is worth: in a match the chance to win it, for money points at the cube at hand."""
+        """The factor from equity to match winning probability, or for money to points: the value of the cube."""
         if self.ends is None:
             return float(self.decision.state.cube_value)
         return (self.ends[1] - self.ends[0]) / 2
 
     def counts(self, program: str) -> bool:
-        """Whether the rate of "gnubg" or "xg" counts it: plays with a choice, turns of the cube, answers, rolling on.
+        """Check whether the error rate of "gnubg" or "xg" counts this decision.
 
-        Rolling on counts where it was wrong, or where doubling would cost less than `CLOSE`.
+        Both count plays with a choice, doubles, takes and passes. They count "no double" where it was wrong, or where
+        doubling would lose less than `CLOSE`.
         """
         if self.verdict in ("forced", "illegal", "approximate"):
             return False
@@ -197,7 +199,7 @@ class Judgement:
 
     @property
     def advice(self) -> str:
-        """Of a cube decision what was right and what else costs: "No double, take; doubling costs 0.703"."""
+        """For a cube decision the right action and the cost of others: "No double, take; doubling costs 0.703"."""
         if self.cube is None:
             return ""
         lost = self.cube.rolling - self.cube.double
@@ -208,17 +210,17 @@ class Judgement:
         return "; ".join(filter(None, (self.action, ", ".join(words))))
 
     def class_of(self, program: str) -> str | None:
-        """The class of its loss for "gnubg" or "xg", None below all of them."""
+        """Return the class of its loss as "gnubg" or "xg" names it, None for a loss too small for any."""
         if self.loss is None or self.verdict == "approximate":
             return None
         return next((name for name, least in CLASSES[program].items() if self.loss >= least), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """The judgement as plain values."""
+        """Return the judgement as a dictionary for JSON."""
         decision = self.decision
         state = self.decision.state
 
-        def own(names: str) -> dict[str, Any]:
+        def values_of(names: str) -> dict[str, Any]:
             return {name: plain(getattr(self, name)) for name in names.split()}
 
         out: dict[str, Any] = {
@@ -230,16 +232,16 @@ class Judgement:
         out |= {"kind": "play" if self.play else "cube", "position_id": position_id(state.position)}
         out |= {"gnubg_id": gnubg_id(state), "position": str(state.position), "dice": plain(state.dice)}
         out |= {"cube": state.cube_value, "cube_owner": decision.cube, "away": plain(state.away)}
-        out |= {"crawford": state.crawford} | own("did best verdict equity best_equity")
-        out |= {"equity_lost": self.loss} | own("mwc best_mwc loss_mwc")
+        out |= {"crawford": state.crawford} | values_of("did best verdict equity best_equity")
+        out |= {"equity_lost": self.loss} | values_of("mwc best_mwc loss_mwc")
         out |= {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
         out |= {"cubeless_equity_lost": self.cubeless_loss}
-        out |= own(
+        out |= values_of(
             "choices forced error close approximate measure source table max_error gammons note method"
         )
         out |= {"millipoints": None if self.loss is None else 1000 * self.loss}
         out |= {f"class_{program}": self.class_of(program) for program in CLASSES}
-        out |= own("luck luck_mwc action advice insight")
+        out |= values_of("luck luck_mwc action advice insight")
         return out | {"file_analysis": None if self.file is None else asdict(self.file)}
 
 
@@ -251,13 +253,13 @@ DOUBLING = ("double", "no double")
 
 
 class Judge(AbstractContextManager["Judge"]):
-    """Judges decisions as an adviser answers them. A context manager.
+    """Judges decisions by the answers of an adviser; a context manager.
 
     tables, met, limit : as `Advisor` takes them.
     met_player : which player of the match equity table a match's first player is; it matters for uneven tables only.
-    calculate : False for the tables alone.
-    oracle : seconds of play-outs for a decision closer than the error of an estimate, 0 for none.
-    records : whether judgements get what gnubg's records of an analysis hold besides.
+    calculate : False for answers from tables only.
+    oracle : seconds of rollouts for a decision closer than the error of an estimate, 0 for none.
+    records : whether judgements get the other numbers that gnubg's analysis records need.
     """
 
     def __init__(
@@ -289,7 +291,7 @@ class Judge(AbstractContextManager["Judge"]):
         return self.advisor.met
 
     def judge(self, decision: Decision) -> Judgement:
-        """The judgement of one decision, as `judge`, and the luck of a roll."""
+        """Return the judgement of one decision, with the luck of the roll for a play."""
         player = self.met_player ^ decision.state.turn
         one = judge(decision, self.advisor, met_player=player)
         if decision.kind == "play" and one.bounded:
@@ -301,7 +303,10 @@ class Judge(AbstractContextManager["Judge"]):
         return one
 
     def _luck(self, one: Judgement, player: int) -> float | None:
-        """The best equity after the roll less that before it, which is the mean of all rolls."""
+        """Return the best equity after the roll minus the mean over all rolls.
+
+        None if a number has no error bound.
+        """
         state = one.decision.state.before_roll()
         if state.money and not state.cube_in_use:
             mean = (answer := self.advisor.equities(state)).cubeless
@@ -313,18 +318,25 @@ class Judge(AbstractContextManager["Judge"]):
 
 
 def judge(decision: Decision, advisor: Advisor, *, met_player: int | None = None) -> Judgement:
-    """Return the judgement of one decision as an adviser answers it.
+    """Return the judgement of one decision by the adviser's answer.
 
+    Parameters
+    ----------
+    decision : the decision; its state has the position, cube and score.
+    advisor : the adviser that answers.
     met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
-    NotCoveredError for a position with contact, and where neither tables nor the limit reach; PositionError for what
-    cannot be.
+
+    Raises
+    ------
+    NotCoveredError : for a position with contact, or one beyond the tables and the limit of calculation.
+    PositionError : for an impossible position.
     """
     by_kind = _play if decision.kind == "play" else _cube
     return by_kind(decision, advisor, advisor.player_of(decision.state, met_player))
 
 
 def _for_records(one: Judgement, advisor: Advisor, player: int) -> dict[str, Any]:
-    """The ranking of a judgement, or its equity without a cube."""
+    """Return the fields that gnubg's records need: the ranking of plays, or the equity without a cube."""
     state = one.decision.state
     played = one.decision.played
     if one.decision.kind != "play":
@@ -374,7 +386,7 @@ def _play(decision: Decision, advisor: Advisor, player: int) -> Judgement:
 
 
 def _play_to(result: Position, ranked: RankedPlays) -> RankedPlay:
-    """The play that leads to a board."""
+    """Return the ranked play that leads to this board."""
     return next(play for play in ranked.plays if play.result == result)
 
 
@@ -402,7 +414,7 @@ def _plays_of_file(decision: Decision, ranked: RankedPlays) -> FileAnalysis | No
 def _origin(
     state: GameState, answer: RankedPlays | CubeAction, advisor: Advisor, player: int, *, on_roll: bool = True
 ) -> dict[str, Any]:
-    """Where the numbers of an answer come from, what they say of gammons, and the ends of their scale.
+    """Return the fields for the source of an answer, its treatment of gammons, and the ends of its scale.
 
     on_roll : whether the side on roll decides.
     """

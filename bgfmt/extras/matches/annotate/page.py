@@ -1,4 +1,4 @@
-"""Judgements as one HTML page: boards as SVG, its own style, light and dark, and no request to anywhere."""
+"""Formats judgements as one HTML page with SVG boards, light and dark, without any request."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class _Shown:
     base: str
 
     def anchor(self, one: Judgement) -> str:
-        """Return the name of a judgement's card within the page."""
+        """Return the id of a judgement's card within the page."""
         decision = one.decision
         return f"m{self.number}-{decision.game}-{decision.record}-{decision.kind.replace(' ', '-')}"
 
     def link(self, words: str, one: Judgement) -> str:
-        """Return words that lead to the position on a page of `bgfmt serve`, where its address is known."""
+        """Return the words as a link to the position on a page of `bgfmt serve`, or plain without an address."""
         if not self.base:
             return words
         met = self.report.met
@@ -73,7 +73,7 @@ class _Shown:
 
 
 def document(title: str, body: Iterable[str], style: str = "") -> str:
-    """Return a page that asks nothing of any other: its title, then lines of HTML."""
+    """Return an HTML page without external resources: its title, a style sheet, and the lines of its body."""
     head = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
@@ -87,14 +87,15 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
 
 
 def page(report: Report, *, most: int = WORST, made: date | None = None) -> str:
-    """Return the page of a report.
+    """Return a report as an HTML page.
 
-    Names of players and files are escaped, and shown without what a reader cannot see.
+    Names of players and files are escaped, and shown without invisible characters.
 
     Parameters
     ----------
-    most : errors that stand at the top with their boards.
-    made : the date that the page names, by default today's.
+    report : the judged matches.
+    most : number of errors shown with their boards at the top.
+    made : the date on the page, by default today.
     """
     title = many(len(report.matches), "match").replace("matchs", "matches")
     if len(report.matches) == 1:
@@ -103,7 +104,7 @@ def page(report: Report, *, most: int = WORST, made: date | None = None) -> str:
 
 
 def escaped(words: str, limit: int = 200) -> str:
-    """Return words for HTML, without what a reader cannot see, and cut."""
+    """Return text escaped for HTML, without invisible characters, cut to `limit` characters."""
     return escape(printable(words, limit))
 
 
@@ -140,7 +141,7 @@ def _summary(report: Report, made: date, *, several: bool) -> Iterator[str]:
 
 
 def _totals(totals: list[Total]) -> str:
-    """Return the players' sums: few players side by side, many below each other."""
+    """Format the players' totals as a table: few players side by side, many below each other."""
     by_name = {figure.name: figure for figure in FIGURES if figure.heading}
     tables = []
     for heading, names in GROUPS.items():
@@ -160,7 +161,7 @@ def _totals(totals: list[Total]) -> str:
 
 
 def _table(heads: list[str], rows: Iterable[Iterable[str]], *, wide: bool = False) -> str:
-    """Return a table, the first cell of each row its head; a `wide` one has a block a row on a phone."""
+    """Format a table; the first cell of each row is its head, and a `wide` one shows a row as a block on a phone."""
     columns = "".join(f"<th>{head}</th>" for head in heads)
     lines = []
     for first, *rest in rows:
@@ -202,7 +203,7 @@ def _card(shown: _Shown, one: Judgement, *, named: bool) -> str:
     file = f"{escaped(shown.report.file)}, " if named else ""
     dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
     heading = f"{_where(one)}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
-    lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in text.behind(one))
+    lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in text.explanation_lines(one))
     identifier = shown.link(f"<code>{escape(gnubg_id(state))}</code>", one)
     return (
         f'<article class="card" id="{shown.anchor(one)}"><h3>{file}{heading}</h3>'
@@ -221,7 +222,7 @@ def _player(state: GameState, player: int) -> str:
 
 
 def _side(state: GameState, player: int, one: Judgement) -> str:
-    """Return a line beside the board: whose chequers these are, how many pips they have, and who decides."""
+    """Return the line beside the board: whose chequers these are, their pips, and who decides."""
     on_roll = player == state.turn
     side = state.position.us if on_roll else state.position.them
     colour = ("o", "light") if not on_roll else ("x", "dark")
@@ -274,7 +275,7 @@ def _percent(chance: float | None, *, about: bool) -> str:
 
 
 def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
-    """Yield a match: its sums where there are several, the errors not shown yet, and all its decisions."""
+    """Yield a match: its totals if there are several matches, errors without a card so far, and all its decisions."""
     report = shown.report
     if named:
         yield f"<h2>{escaped(report.file)}: {escaped(text.title(report))}</h2>"
@@ -309,8 +310,8 @@ def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
         f"{state.dice[0]}-{state.dice[1]}" if state.dice else "",
         escaped(one.did),
         "" if right else escaped(one.best),
-        text.worth(one.equity, one.mwc, about=one.approximate),
-        text.lost(one).strip("()"),
+        text.format_equity(one.equity, one.mwc, about=one.approximate),
+        text.format_loss(one).strip("()"),
         one.verdict,
         escaped("; ".join(text.remarks(one)), 400),
     ]

@@ -1,4 +1,4 @@
-"""Files of matches judged by several processes, each with a judge of its own."""
+"""Judges files of matches in several processes, each with a judge of its own."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ _judges: list[Judge] = []  # that of this process, where it is a worker
 
 
 def usual_workers(files: int) -> int:
-    """Return how many processes judge so many files, by the processors and the memory of this machine."""
+    """Return how many processes to start for this many files, from the cores and the memory of this machine."""
     available = available_memory()
     fitting = MAX_WORKERS if available is None else available // BYTES_PER_WORKER
     return max(1, min(thread_count(None), MAX_WORKERS, files // FILES_PER_WORKER, fitting))
 
 
 def judge_over(tables: Sequence[str], described: str | None, **options: Any) -> Judge:
-    """Return a judge over the databases of these names, or over those of this machine."""
+    """Return a judge that uses the databases of these paths, or, without any, the default ones of this machine.
+
+    described : the format that the option `--as` names for files without a header. options : as `Judge` takes them.
+    """
     named = library.named(tables, part=0, format=described) if tables else library.standing()
     return Judge(named, **options)
 
 
-def judged_by_processes(
+def judge_in_processes(
     found: Sequence[Found], make_judge: Callable[[], Judge], workers: int
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each file, in order.
+    """Yield the outcome of each file in order, judged by `workers` processes.
 
-    make_judge : makes the judge of a process; it is pickled, so a function of a module or a `partial` of one.
+    make_judge : called once in each process; it is pickled, so a function of a module or a `partial` of one.
     """
     context = get_context("spawn")  # threads of this process and a fork do not go together
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(make_judge,))

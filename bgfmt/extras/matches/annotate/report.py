@@ -1,4 +1,4 @@
-"""What the judgements of a match, and of many, add up to."""
+"""Totals of the judgements of one match or many."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ WORST = 10
 
 @dataclass(eq=False)
 class Figure:
-    """One number of a `Total`, its name that in JSON and CSV.
+    """Descriptor of one number of a `Total`; its name is that in JSON and CSV.
 
-    of : what a judgement adds to it, None or False being nothing; with `whole` what the other numbers give.
-    heading : on the page, empty for what the page leaves out. form, factor : how it is printed, multiplied by what.
+    of : the contribution of one judgement, None or False for none; if `whole`, the value computed from the total.
+    heading : column heading on the page, empty for a number that the page does not show.
+    form, factor : format specification, and the factor applied before printing.
     """
 
     of: Callable[[Any], float | None]
@@ -45,13 +46,16 @@ class Figure:
         return vars(total).setdefault(self.name, value)
 
     def text(self, total: Total) -> str:
-        """The number as printed, empty where there is none."""
+        """Format the number of this total, empty if it has none."""
         value = getattr(total, self.name)
         return "" if value is None else format(self.factor * value if self.factor != 1 else value, self.form)
 
 
-def _lost(factor: float, decisions: str) -> Callable[[Total], float | None]:
-    """The equity lost for each of these decisions; None without any."""
+def _loss_rate(factor: float, decisions: str) -> Callable[[Total], float | None]:
+    """Return a function for the equity lost for each of these decisions, times `factor`.
+
+    None for a total without any.
+    """
 
     def rate(total: Total) -> float | None:
         count = getattr(total, decisions)
@@ -62,10 +66,10 @@ def _lost(factor: float, decisions: str) -> Callable[[Total], float | None]:
 
 @dataclass
 class Total:
-    """One player's sums. Its numbers are those of a total in docs/json.md.
+    """The totals of one player, as described in docs/json.md.
 
-    Equities are for a cube at 1, in a match EMG; chances to win the match are added up over all matches, and points
-    have the cube in them. What is only estimated, without a bound of the error, is in `approximate_lost` alone.
+    Equities are for a cube at 1, in a match EMG; match winning probabilities are summed over all matches, and points
+    include the cube. Losses estimated without an error bound are in `approximate_lost` only.
     """
 
     name: str
@@ -89,14 +93,14 @@ class Total:
     mwc_lost = Figure(lambda one: one.bounded and one.loss_mwc, "MWC lost %", ".3f", 100)
     points_lost = Figure(lambda one: one.bounded and one.points, "points lost", ".3f")
     approximate_lost = Figure(lambda one: not one.bounded and one.loss, form=".4f")
-    error_rate = Figure(_lost(1, "unforced"), whole=True)
+    error_rate = Figure(_loss_rate(1, "unforced"), whole=True)
     rate = property(attrgetter("error_rate"), doc="The same as `error_rate`, which is its name in JSON.")
     play_lost = Figure(lambda one: one.bounded and one.play and one.loss, form=".4f")
     cube_lost = Figure(lambda one: one.bounded and not one.play and one.loss, form=".4f")
     xg_decisions = Figure(lambda one: one.counts("xg"))
-    race_pr = Figure(_lost(500, "xg_decisions"), "race PR", ".2f", whole=True)
+    race_pr = Figure(_loss_rate(500, "xg_decisions"), "race PR", ".2f", whole=True)
     gnubg_decisions = Figure(lambda one: one.counts("gnubg"))
-    race_memg = Figure(_lost(1000, "gnubg_decisions"), "race mEMG", ".1f", whole=True)
+    race_memg = Figure(_loss_rate(1000, "gnubg_decisions"), "race mEMG", ".1f", whole=True)
     estimated = Figure(lambda one: one.method != "exact" and one.bounded, "estimated")
     doubles = Figure(lambda one: one.did == "double")
     takes = Figure(lambda one: one.did in ("take", "beaver"))
@@ -117,7 +121,7 @@ class Total:
     luck_mwc = Figure(lambda one: one.luck_mwc, "luck MWC %", "+.3f", 100)
 
     def as_dict(self) -> dict[str, Any]:
-        """The sums as plain values."""
+        """Return the totals as a dictionary for JSON."""
         return {"player": self.player, "name": self.name} | {f.name: getattr(self, f.name) for f in FIGURES}
 
 
@@ -125,7 +129,11 @@ FIGURES = [value for value in vars(Total).values() if isinstance(value, Figure)]
 
 
 def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Total]:
-    """Each player's sums over matches, or a game of them, told apart by name; of one match in the players' order."""
+    """Sum the judgements by player, identified by name.
+
+    reports : matches; for a single one the totals are in the order of its players. game : index of a game, None for
+    all.
+    """
     totals: dict[tuple[str, bool], Total] = {}
     for report in reports:
         first, second = report.match.players
@@ -142,9 +150,10 @@ def sums(reports: Sequence[MatchReport], *, game: int | None = None) -> list[Tot
 class MatchReport:
     """All judged decisions of a match, in order.
 
-    file, number : where it is from, the first of a file being 1. met : the match equity table, None for money.
-    decisions : all of the match; races : of them those past contact. beyond : races that neither tables nor the limit
-    reach, and odd : why some were not judged, a line each. folder : where the file lies.
+    file, number, folder : the file's name, the number of the match in it from 1, and its folder.
+    met : the match equity table, None for money. decisions : number of decisions of the match. races : number of
+    those without contact. beyond : number of races that neither tables nor the limit of calculation cover. odd :
+    messages why some decisions were not judged.
     """
 
     match: Match
@@ -160,29 +169,29 @@ class MatchReport:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The players, fit for a terminal."""
+        """The players' names, safe to print to a terminal."""
         first, second = (printable(name) or "(no name)" for name in self.match.players)
         return first, second
 
     @property
     def problems(self) -> list[str]:
-        """What does not fit in the record of the match, and what could not be judged."""
+        """Contradictions in the record of the match, and reasons why decisions were not judged."""
         return [*self.match.problems, *self.odd]
 
     @property
     def totals(self) -> list[Total]:
-        """Each player's sums."""
+        """The totals of each player."""
         return sums([self])
 
     @property
     def games(self) -> Iterator[tuple[Game, list[Total]]]:
-        """The games of which something is judged, each with the players' sums."""
+        """The games with judged decisions, each with the players' totals."""
         judged = {one.decision.game for one in self.judgements}
         for place in sorted(judged):
             yield self.match.games[place], sums([self], game=place)
 
     def as_dict(self) -> dict[str, Any]:
-        """The match without its decisions."""
+        """Return the match and its totals, without its decisions, as a dictionary for JSON."""
         met = self.met
         match = self.match
         out: dict[str, Any] = {"file": self.file, "number": self.number, "players": list(match.players)}
@@ -201,22 +210,23 @@ class MatchReport:
 
 
 class Unread(NamedTuple):
-    """A file that could not be read: its name, why in one line, and the class of the error."""
+    """A file that could not be read: its name, a one-line reason, and the class of the error."""
 
     file: str
     why: str
     kind: str
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, the error as commands give it."""
+        """Return the file and the error as a dictionary for JSON."""
         return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
 
 
 @dataclass
 class Report:
-    """Matches judged, and files that could not be read.
+    """Judged matches, and files that could not be read.
 
-    page : the address of a page of `bgfmt serve` or `bgfmt site`, to which the positions of an HTML page link.
+    passed : number of ignored files that are no matches. page : address of a page of `bgfmt serve` or `bgfmt site`,
+    to which the positions of an HTML page link.
     """
 
     matches: list[MatchReport] = field(default_factory=list)
@@ -231,22 +241,25 @@ class Report:
 
     @property
     def totals(self) -> list[Total]:
-        """Each player's sums over all matches, told apart by name; of a single match in the order of its players."""
+        """The totals of each player over all matches, by name; of a single match in the order of its players."""
         return sums(self.matches)
 
     @property
     def folders(self) -> dict[str, list[Total]]:
-        """Each player's sums over the matches of a folder, by the folder's name."""
+        """The totals of each player over the matches of a folder, by the folder's name."""
         names = dict.fromkeys(report.folder for report in self.matches)
         return {name: sums([one for one in self.matches if one.folder == name]) for name in names}
 
     def worst(self, most: int = WORST) -> list[tuple[MatchReport, Judgement]]:
-        """The errors that lost most equity, the greatest first. Dice have no part in it."""
+        """Return the errors that lost most equity with their matches, the largest loss first.
+
+        Luck is not considered.
+        """
         errors = [(report, one) for report in self.matches for one in report.judgements if one.error]
         return sorted(errors, key=lambda pair: -(pair[1].loss or 0.0))[:most]
 
     def as_dict(self, most: int = WORST) -> dict[str, Any]:
-        """All as plain values: the matches, all their decisions in one list, and what they add up to."""
+        """Return matches, decisions and totals as a dictionary for JSON; `worst` holds indices into `decisions`."""
         every = [
             (place, report, one) for place, report in enumerate(self.matches) for one in report.judgements
         ]
@@ -270,7 +283,14 @@ class Report:
 def judge_match(
     match: Match, judge: Judge, *, file: str = "", number: int = 1, folder: str = ""
 ) -> MatchReport:
-    """Judge every decision of a match that is a race."""
+    """Judge every race decision of a match and return the report.
+
+    Parameters
+    ----------
+    match, judge : the match and the judge.
+    file, folder : the file's name and its folder, for the report.
+    number : the number of the match in the file, from 1.
+    """
     met = judge.met if match.length else None
     report = MatchReport(match, [], file, number, met, folder=folder)
     odd: dict[str, None] = {}  # each line once

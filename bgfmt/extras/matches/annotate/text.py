@@ -1,4 +1,4 @@
-"""Judgements as text: a line each, a match, and many."""
+"""Formats judgements as text: one line for each, a match, or many matches."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ PLAYERS = 20  # whose sums an overview gives
 WRONGS = ("missed_doubles", "wrong_doubles", "wrong_takes", "wrong_passes", "doubtful", "bad", "very_bad")
 
 
-def worth(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
-    """An equity, after the chance to win the match where there is one: "62.345 % +0.247", "+0.12345"."""
+def format_equity(equity: float | None, mwc: float | None, *, about: bool = False) -> str:
+    """Format an equity, after the match winning probability if there is one: "62.345 % +0.247", "+0.12345"."""
     sign = "~" if about else ""
     if equity is None:
         return ""
     return f"{sign}{equity:+.5f}" if mwc is None else f"{sign}{100 * mwc:.3f} % {equity:+.3f}"
 
 
-def lost(one: Judgement) -> str:
-    """The loss in brackets, a negative number: "(-1.655 %, -0.033)"; empty where there is none."""
+def format_loss(one: Judgement) -> str:
+    """Format the loss in brackets as a negative number: "(-1.655 %, -0.033)"; empty without a loss."""
     if one.loss is None or one.loss <= ERROR:
         return ""
     sign = "~" if one.approximate else ""
     if one.loss_mwc is None:
-        return f"({sign}-{_seen(one.loss, 5)})"
-    return f"({sign}-{_seen(100 * one.loss_mwc, 3)} %, -{_seen(one.loss, 3)})"
+        return f"({sign}-{_format_positive(one.loss, 5)})"
+    return f"({sign}-{_format_positive(100 * one.loss_mwc, 3)} %, -{_format_positive(one.loss, 3)})"
 
 
-def _seen(number: float, digits: int) -> str:
-    """A number above 0 to `digits` digits, or to the first that is not 0."""
+def _format_positive(number: float, digits: int) -> str:
+    """Format a positive number with `digits` decimals, or with as many as the first non-zero digit needs."""
     while digits < 12 and not float(f"{number:.{digits}f}"):
         digits += 1
     return f"{number:.{digits}f}"
 
 
 def line(one: Judgement) -> str:
-    """Return a judgement in one line: what was done, what it was worth, what was best, and remarks."""
-    best = f"best {one.best} {worth(one.best_equity, one.best_mwc, about=one.approximate)}"
+    """Format a judgement as one line: what was done, its equity, what was best, and remarks."""
+    best = f"best {one.best} {format_equity(one.best_equity, one.best_mwc, about=one.approximate)}"
     if one.verdict == "illegal":
         return f"{one.did} ({one.note}), {best}"
-    text = f"{one.did} {worth(one.equity, one.mwc, about=one.approximate)}"
+    text = f"{one.did} {format_equity(one.equity, one.mwc, about=one.approximate)}"
     if one.verdict == "forced":
         return f"{text}, the only play"
-    loss = lost(one)
+    loss = format_loss(one)
     notes = "; ".join(remarks(one))
     return text + (f" {loss}, {best}" if loss else ", right") + (f" ({notes})" if notes else "")
 
 
 def remarks(one: Judgement) -> list[str]:
-    """Return what is to be known about the numbers of a judgement, and what the file's own analysis says."""
+    """Return remarks about the numbers of a judgement, and about the file's own analysis where it differs."""
     notes = [one.note] if one.note else []
     if one.verdict in ("illegal", "forced"):
         return notes
@@ -61,19 +61,20 @@ def remarks(one: Judgement) -> list[str]:
     if one.verdict == "close":
         notes.append("closer than the error of the numbers")
     if one.approximate:
-        notes.append(_how(one) if one.bounded else "approximate")
+        notes.append(_method_name(one) if one.bounded else "approximate")
     if one.file is not None and one.file.differs:
         theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
-        notes.append(f"{theirs} has {one.file.best}, which loses {_seen(one.file.cost, 3)}")
+        notes.append(f"{theirs} has {one.file.best}, which loses {_format_positive(one.file.cost, 3)}")
     return notes
 
 
-def _how(one: Judgement) -> str:
-    """How the numbers of a judgement that is not exact were found."""
+def _method_name(one: Judgement) -> str:
+    """Return how the numbers of a judgement that is not exact were found."""
     return "played out" if one.method == "play-outs" else "estimated"
 
 
 def verdict(one: Judgement) -> str:
+    """Return a sentence that says whether the decision was right, and what it lost."""
     if one.verdict == "forced":
         return f"Forced: {one.did} is the only play."
     about = "about " if one.approximate else ""
@@ -81,20 +82,21 @@ def verdict(one: Judgement) -> str:
         right = "Probably right" if one.approximate else "Right"
         better = "no play is better than " if one.decision.kind == "play" else ""
         return f"{right}: {better}{one.did}."
-    loss = f"{about}{_seen(one.loss, 5)} points of equity at a cube of 1"
+    loss = f"{about}{_format_positive(one.loss, 5)} points of equity at a cube of 1"
     if one.loss_mwc is not None:
-        loss = f"{about}{_seen(100 * one.loss_mwc, 3)} % of the chance to win the match, {_seen(one.loss, 3)} EMG"
+        emg = _format_positive(one.loss, 3)
+        loss = f"{about}{_format_positive(100 * one.loss_mwc, 3)} % of the chance to win the match, {emg} EMG"
     first = {"error": "Wrong", "close": "Too close to say", "approximate": "Probably wrong"}[one.verdict]
     return f"{first}: {one.best} is best, {one.did} loses {loss}."
 
 
-def behind(one: Judgement) -> list[str]:
-    """What lies behind a cube decision, a line each: the advice, the take point, the rolls."""
+def explanation_lines(one: Judgement) -> list[str]:
+    """Return the explanation of a cube decision, line by line: the advice, the take point, the rolls."""
     return [one.advice] * bool(one.advice) + (one.insight.lines if one.insight else [])
 
 
 def certainty(one: Judgement) -> str:
-    """How sure a judgement is."""
+    """Return how certain the verdict of a judgement is."""
     if one.verdict == "forced":
         return "no decision to make"
     if not one.bounded:
@@ -104,12 +106,12 @@ def certainty(one: Judgement) -> str:
         return f"{open_still}closer than the error of the numbers"
     if one.approximate:
         what = "play-outs" if one.method == "play-outs" else "estimates"
-        return f"{_how(one)}: 99.9 % of {what} err by less than would change that"
+        return f"{_method_name(one)}: 99.9 % of {what} err by less than would change that"
     return "exact" if one.source == "calculation" else "certain: the loss exceeds the numbers' maximum error"
 
 
 def title(report: MatchReport) -> str:
-    """Who played what: "Ann against Bob, match to 7, 5 games"."""
+    """Format the heading of a match: "Ann against Bob, match to 7, 5 games"."""
     length = report.match.length
     kind = f"match to {length}" if length else "money"
     facts = [kind, many(len(report.match.games), "game"), printable(report.match.event), report.match.date]
@@ -117,7 +119,7 @@ def title(report: MatchReport) -> str:
 
 
 def basis(report: MatchReport) -> str:
-    """By what it is judged."""
+    """Return a line that says whether money or a match equity table was used."""
     if report.met is None:
         return "judged for money: equities are for a cube at 1"
     more = ", extended beyond its end" if report.met.extended else ""
@@ -126,14 +128,14 @@ def basis(report: MatchReport) -> str:
 
 
 def coverage(report: MatchReport) -> str:
-    """How many decisions there are and how many of them are judged."""
+    """Return a line with the numbers of decisions, of races and of judged ones."""
     beyond = f", {report.beyond} beyond the tables and the limit" if report.beyond else ""
     judged = f"{len(report.judgements)} judged{beyond}"
     return f"{many(report.decisions, 'decision')}, {report.races} of them races, {judged}"
 
 
 def total_line(total: Total) -> str:
-    """A player's sums in one line, and the ratings on a second."""
+    """Format a player's totals as one line, and the ratings as a second."""
     kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
     some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
@@ -152,7 +154,10 @@ def total_line(total: Total) -> str:
 
 
 def race_line(total: Total) -> str:
-    """A player's ratings of the race alone, counts of what was wrong, and luck, on a line of their own."""
+    """Format a player's race ratings, numbers of wrong decisions and luck, with a leading line break.
+
+    Empty without any.
+    """
     parts = []
     if total.race_pr is not None:
         parts.append(f"PR {total.race_pr:.2f} (XG, {many(total.xg_decisions, 'decision')})")
@@ -168,7 +173,7 @@ def race_line(total: Total) -> str:
 
 
 def where(one: Judgement) -> str:
-    """Game, record and player of a decision."""
+    """Format the game, move, record, player and dice of a decision."""
     state = one.decision.state
     dice = f" {state.dice[0]}{state.dice[1]}" if state.dice else ""
     name = printable(state.names[one.decision.player])
@@ -177,7 +182,7 @@ def where(one: Judgement) -> str:
 
 
 def score(one: Judgement) -> str:
-    """The cube and the score of a decision as the side on roll sees them."""
+    """Format the score and the cube of a decision as the side on roll sees them."""
     state = one.decision.state
     parts = [f"cube {state.cube_value} {state.owner}"]
     if state.away is not None:
@@ -187,19 +192,19 @@ def score(one: Judgement) -> str:
 
 
 def worst_lines(report: Report, most: int = WORST) -> Iterator[str]:
-    """The worst errors with drawn boards."""
+    """Yield the lines of the worst errors with drawn boards."""
     several = len(report.matches) > 1
     for place, (one_match, one) in enumerate(report.worst(most), 1):
         name = f"{printable(one_match.file)}, " if several else ""
         yield f"{place}. {name}{where(one)}, {score(one)}"
         yield draw(one.decision.state.position)
         yield f"   {line(one)}"
-        yield from (f"   {words}" for words in behind(one))
+        yield from (f"   {words}" for words in explanation_lines(one))
         yield ""
 
 
 def match_lines(report: MatchReport) -> Iterator[str]:
-    """A match: what it is, each decision, what does not fit, and the sums."""
+    """Yield the lines of a match: heading, each decision, problems, and totals."""
     yield title(report)
     yield basis(report)
     yield coverage(report)
@@ -217,7 +222,7 @@ def match_lines(report: MatchReport) -> Iterator[str]:
 
 
 def text(report: Report, *, most: int = WORST) -> str:
-    """The whole report: each match with all its decisions, the sums over all, and the worst errors."""
+    """Format the whole report: each match with all its decisions, the totals of all, and the worst errors."""
     out: list[str] = []
     for one in report.matches:
         out += [printable(one.file)] if len(report.matches) > 1 else []
@@ -226,7 +231,7 @@ def text(report: Report, *, most: int = WORST) -> str:
 
 
 def overview(report: Report, *, most: int = WORST) -> str:
-    """The report in short: a line for each match, the sums of those who decided most, and the worst errors."""
+    """Format a short report: one line for each match, the totals of the most active players, and the worst errors."""
     out = []
     for one in report.matches:
         errors = sum(judged.error for judged in one.judgements)

@@ -8,7 +8,7 @@ import pytest
 
 from bgfmt.cli import run
 from bgfmt.errors import UnknownFormatError
-from bgfmt.extras.matches import elsewhere, read
+from bgfmt.extras.matches import read, unsupported
 from tests.conftest import FIXTURES
 
 #: short texts of each form, made up; gnubg 1.07 imports the one of FIBS
@@ -41,4 +41,4 @@ def test_commands_say_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_matches_that_are_read_have_none_of_these_forms() -> None:
     files = [path for path in (FIXTURES / "matches").iterdir() if path.suffix in (".mat", ".gam", ".sgf")]
     assert len(files) > 20
-    assert not [path for path in files if elsewhere.named(path.read_bytes())]
+    assert not [path for path in files if unsupported.name_format(path.read_bytes())]

@@ -1,4 +1,4 @@
-"""Forms of recorded matches that are named and not read: what they are, and which program reads them."""
+"""File formats of matches that bgfmt recognises but does not read, and the program that reads each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ FORMS: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 )
 
 
-def named(data: bytes) -> str | None:
-    """Return what a file is, and who reads it, where it has one of these forms."""
+def name_format(data: bytes) -> str | None:
+    """Return the name of the unsupported format of these bytes and which program reads it.
+
+    None if it is none of these.
+    """
     head = data[:HEAD].replace(b"\r\n", b"\n")
     if b"\0" in head:
         return None
