@@ -22,7 +22,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt.storage import open_source
-from bgfmt.storage.blocks import FileSums, sums_of
+from bgfmt.storage.blocks import FileChecksums, compute_checksums
 from bgfmt.verifier.checks import load_published
 
 ROOT = Path(__file__).parents[1]
@@ -79,17 +79,17 @@ def main(what: str, *names: str) -> None:
     sys.exit(wrong > 0)
 
 
-def made(command: str, suffix: str) -> FileSums:
+def made(command: str, suffix: str) -> FileChecksums:
     """The sums of a table made now, in a folder of its own that is gone afterwards."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("DIGESTS_FOLDER")) as folder:
         path = Path(folder, f"table{suffix}")
         words = [sys.executable, "-m", "bgfmt", "solve", *command.split(), "-o", str(path)]
         subprocess.run([*words, "--quiet"], check=True, stdout=subprocess.DEVNULL)
         with open_source(path) as source:
-            return sums_of(source)
+            return compute_checksums(source)
 
 
-def append(command: str, suffix: str, found: FileSums, took: float) -> None:
+def append(command: str, suffix: str, found: FileChecksums, took: float) -> None:
     """An entry more."""
     head = {".bd": "gnubg-", ".npz": "PK", ".bgm": "bgfmt", ".xml": "<?xml"}[suffix]
     fields: dict[str, Any] = {

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 import bgfmt
 from bgfmt import met, solver
 from bgfmt.analysis.at_score import stored
-from bgfmt.extras.races.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors, estimate_many
 from bgfmt.analysis.ondemand import columns_for, match_answer
+from bgfmt.extras.races.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors, estimate_many
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score

@@ -69,4 +69,6 @@ def __dir__() -> list[str]:
 
 def _extra_names() -> dict[str, str]:
     registry = import_module("bgfmt.tables.registry")
-    return {name: point.value for name, point in registry.entry_points("bgfmt.names").items() if "." not in name}
+    return {
+        name: point.value for name, point in registry.entry_points("bgfmt.names").items() if "." not in name
+    }

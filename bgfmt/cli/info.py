@@ -18,7 +18,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import BgfmtError
-from bgfmt.storage.blocks import digests_of
+from bgfmt.storage.blocks import compute_digests
 
 
 @section("Files")
@@ -88,7 +88,7 @@ def _facts(file: str, described: str | None, part: int | None, digest: bool) -> 
     with _seekable(file) as opened, bgfmt.open(opened, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
-            facts |= digests_of(db.source, ("md5", "sha256"))
+            facts |= compute_digests(db.source, ("md5", "sha256"))
         return str(db), facts
 
 

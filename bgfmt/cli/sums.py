@@ -12,7 +12,7 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import say
 from bgfmt.errors import FormatError
 from bgfmt.storage import check_output, create, open_source
-from bgfmt.storage.blocks import BLOCK, SUM, differing, root_of, sums_of
+from bgfmt.storage.blocks import BLOCK, CHECKSUM_BYTES, compute_checksums, compute_root, find_damaged_blocks
 from bgfmt.verifier.checks import load_published
 
 DIGEST = "(?:[0-9a-fA-F]{64}|[0-9a-fA-F]{32})"  # SHA-256 or MD5
@@ -51,7 +51,7 @@ def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int
     if blocks is not None:
         check_output(blocks, force=force)
     with open_source(file, guard=True) as source:
-        found = sums_of(source)
+        found = compute_checksums(source)
     if not found.size:
         raise FormatError(f"{file}: the file is empty")
     say(f"{file}: {found.size:,} bytes")
@@ -98,7 +98,7 @@ def _parse_digests(data: bytes) -> list[tuple[str, str]]:
 def _check_digests(file: str, digests: list[tuple[str, str]], against: str) -> int:
     """Check a file by the digests of its name, and by those without a name; the exit code."""
     with open_source(file, guard=True) as source:
-        whole = sums_of(source)
+        whole = compute_checksums(source)
     own = os.path.basename(file)
     meant = {digest for digest, name in digests if not name or os.path.basename(name) == own}
     if not meant.isdisjoint((whole.md5, whole.sha256)):
@@ -116,10 +116,10 @@ def _check_digests(file: str, digests: list[tuple[str, str]], against: str) -> i
 
 def _check_blocks(file: str, known: bytes, against: str) -> int:
     """Check a file, whole or a part, by the checksums of its blocks; the exit code."""
-    root = root_of(known)
-    total = len(known) // SUM
+    root = compute_root(known)
+    total = len(known) // CHECKSUM_BYTES
     with open_source(file, guard=True) as source:
-        wrong = differing(source, known)
+        wrong = find_damaged_blocks(source, known)
         there = min(total, -(-source.size // BLOCK))
         if source.size > total * BLOCK:
             raise FormatError(f"{file}: longer than the {total} blocks of {against}")

@@ -37,7 +37,7 @@ def save(
     tables = [table] if isinstance(table, Table) else list(table)
     if not tables:
         raise CapabilityError("no table was given")
-    target = target_of(path, format, tables[0])
+    target = choose_target(path, format, tables[0])
     for one in tables:
         target.check(one, options)
     reason = target.concatenation_refusal(tables)
@@ -78,7 +78,7 @@ def convert(
         sizes = {"points": points, "chequers": chequers}
         described = described or _description(file, format, sizes)
         db = read_source(file, format=format, part=part or 0, **described)
-        target = target_of(destination, to, db.table, own=db.format)
+        target = choose_target(destination, to, db.table, own=db.format)
         plain = target is db.format and not options and db.table.cut(points, chequers) is db.table
         table, lost = prepare(db.table, target, points=points, chequers=chequers, options=options)
         if target is not db.format or table is not db.table:
@@ -148,7 +148,7 @@ def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
     return {name: tuple(rows.shape) for name, rows in table.arrays().items()}
 
 
-def target_of(
+def choose_target(
     path: PathLike, name: str | None, table: Table, *, own: Format[Any] | None = None, what: str = ""
 ) -> Format[Any]:
     """The format to write: as named, the source's own where the suffix fits it, else by the suffix.
@@ -184,14 +184,14 @@ def target_of(
     raise FormatNeededError(f"{os.fspath(path)}: {reason}")
 
 
-def whole_target(
+def choose_lossless_target(
     path: PathLike, name: str | None, blank: Table, what: str, options: Mapping[str, Any]
 ) -> Format[Any]:
     """The format for a table about to be solved, options checked; `what` is what messages call the table.
 
     CapabilityError where the format could not hold all of the table.
     """
-    target = target_of(path, name, blank, what=what)
+    target = choose_target(path, name, blank, what=what)
     target.check(blank, options)
     lost = target.losses(blank, options)
     if lost:

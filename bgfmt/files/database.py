@@ -30,9 +30,9 @@ from bgfmt.game.board import Position, Side
 from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
 from bgfmt.tables import Answer, Table
 
-MANY = 64  # letters of more than one byte that no table begins with by chance
-LOOKED = 1 << 22  # bytes in which line feeds are counted
-FEEDS = 32  # that tell of carriage returns
+MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the file was re-encoded as text
+SCANNED_BYTES = 1 << 22  # in which line feeds are counted
+MIN_LINE_FEEDS = 32  # fewer prove nothing about lost carriage returns
 RETURNS_LOST = "a transfer as text, which took carriage returns away; copy the file as binary"
 #: how files begin that are taken for databases, and what to do about them
 NO_DATABASES = {
@@ -213,19 +213,21 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
     try:
         db = _read(source, format, part, described)
     except FormatError as error:
-        reason = foreign(source.buffer[: min(source.size, 1 << 16)])
+        reason = describe_foreign(source.buffer[: min(source.size, 1 << 16)])
         if reason is None:
-            if isinstance(error, TruncatedError) and returns_lost(source, error.expected_size - source.size):
-                error.cause = RETURNS_LOST
+            if isinstance(error, TruncatedError):
+                missing = error.expected_size - source.size
+                if lost_carriage_returns(source, missing):
+                    error.cause = RETURNS_LOST
             raise
         raise UnknownFormatError(f"{source.name}: {reason}") from None
-    reason = foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
+    reason = describe_foreign(source.buffer[: min(source.size, 1 << 16)]) if db.rest else None
     if reason is not None:
         raise UnknownFormatError(f"{source.name}: {reason}")
     return db
 
 
-def foreign(head: Any) -> str | None:
+def describe_foreign(head: Any) -> str | None:
     """What a file of unknown form is by its beginning, where files are often taken for it, or damaged by it."""
     head = bytes(head)
     text = head[:512].lstrip().lower()
@@ -239,24 +241,26 @@ def foreign(head: Any) -> str | None:
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
     letters = head.decode("utf-8", "ignore")  # but one that the end cuts
-    if b"\0" in head and len(letters) + MANY < len(head) < len(letters.encode()) + 4:
+    if b"\0" in head and len(letters) + MIN_REENCODED_CHARACTERS < len(head) < len(letters.encode()) + 4:
         return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
 
 
-def returns_lost(source: Source, missing: int) -> bool:
+def lost_carriage_returns(source: Source, missing: int) -> bool:
     """Whether a file that lacks bytes has lost carriage returns: hardly one is left, or none before a line feed.
 
     missing : how many bytes it lacks; more than it has where an index that has itself moved promised them.
     """
-    some = bytes(source.buffer[: min(source.size, LOOKED)])
+    some = bytes(source.buffer[: min(source.size, SCANNED_BYTES)])
     # those that are left had two carriage returns
     feeds = some.count(b"\n")
     pairs = some.count(b"\r\n")
-    if feeds < FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
+    if feeds < MIN_LINE_FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
         return False
     most = 1 + feeds // 8 if b"\r" in some else 2 * feeds
-    return 0 < missing * len(some) <= most * source.size or (missing > source.size and feeds >= 64 * FEEDS)
+    return 0 < missing * len(some) <= most * source.size or (
+        missing > source.size and feeds >= 64 * MIN_LINE_FEEDS
+    )
 
 
 def _read(source: Source, format: str | None, part: int, described: dict[str, Any]) -> Database:
@@ -266,10 +270,10 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
         pass
     except UnknownFormatError:  # what has no header is found out by its content
         with contextlib.suppress(CapabilityError):
-            source = source.whole()
-    chosen, described = settle(source, format, described)
+            source = source.read_whole()
+    chosen, described = choose_format(source, format, described)
     if not chosen.by_range:
-        source = source.whole()
+        source = source.read_whole()
     first = chosen.read(source, **described)
     if described and first.extent.end != source.size:
         text = f"described so, the table takes {first.extent.size:,} bytes; the file has {source.size:,}"
@@ -303,7 +307,7 @@ BLOCKS = 64  # of a table, that are held against theory
 WORDS = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 
 
-def settle(
+def choose_format(
     source: Source, name: str | None, described: Mapping[str, Any]
 ) -> tuple[Format[Any], dict[str, Any]]:
     """The format to read a source with, and the description that a file without header needs (empty for others).
@@ -322,7 +326,7 @@ def settle(
             candidates = formats.guesses(source)
             if not candidates:
                 raise
-        return _only(source, candidates)
+        return _select_candidate(source, candidates)
     plain, _, text = name.partition(":")
     chosen = formats.get(plain)
     pairs = (item.partition("=") for item in filter(None, text.split(",")))
@@ -332,7 +336,7 @@ def settle(
     guesses = chosen.guess(source)
     candidates = [(chosen, guess) for guess in guesses if given.items() <= guess.items()]
     if candidates:
-        return _only(source, candidates)
+        return _select_candidate(source, candidates)
     if not given:
         text = f"has no {plain} header, and its size and content fit no {plain} file without one"
         raise FormatError(f"{source.name}: {text}")
@@ -342,7 +346,7 @@ def settle(
     return chosen, given
 
 
-def _only(
+def _select_candidate(
     source: Source, candidates: list[tuple[Format[Any], dict[str, Any]]]
 ) -> tuple[Format[Any], dict[str, Any]]:
     """The one candidate whose numbers make sense; UnknownFormatError where none or more than one does."""

@@ -140,7 +140,7 @@ def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
         for name in names:
             x = a.unpack(name, np.asarray(arrays_a[name][start:stop]))
             y = b.unpack(name, np.asarray(arrays_b[name][start:stop]))
-            gap = _gaps(a, b, name, x, y, out)
+            gap = _differences(a, b, name, x, y, out)
             differ = gap != 0
             out.by_column[name] = out.by_column.get(name, 0) + int(differ.sum())
             numbers = numbers + gap.size
@@ -170,7 +170,7 @@ def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
         out.counts[f"{ordered[SIZES][0]} or more"] = sum(count for _, count in ordered[SIZES:])
 
 
-def _gaps(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
+def _differences(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
     """Absolute differences: of integers where both store them, else of the numbers they stand for."""
     if x.dtype.kind in "iu" and y.dtype.kind in "iu":
         return np.abs(x.astype(np.int64) - y.astype(np.int64))

@@ -24,7 +24,7 @@ from bgfmt.solver.machine import check_disk
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
-from bgfmt.storage.mapped import MappedRoom
+from bgfmt.storage.mapped import MappedScratch
 
 SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
 
@@ -174,7 +174,7 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
             how["out"] = next(iter(arrays.values()))
             solver.solve(**how)
     elif planned.scratch:  # the arrays lie on the disk
-        with MappedRoom(path.resolve().parent, planned.memory - SLACK_BYTES) as room:
+        with MappedScratch(path.resolve().parent, planned.memory - SLACK_BYTES) as room:
             how["room"] = room
             file.write(solver.solve(**how))
     else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from bgfmt import jit
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
-from bgfmt.files.convert import whole_target
+from bgfmt.files.convert import choose_lossless_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, placeholder_rows
 from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, chunk_bytes, parse_description
@@ -32,7 +32,7 @@ from bgfmt.solver.registry import Solver
 from bgfmt.solver.stored import WORK_BYTES, Made, Making, TileGrid, grid_of, plays_bytes, room, solve_layers
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
 from bgfmt.storage import PathLike, check_output, create, open_source
-from bgfmt.storage.chunks import ROOT, SUM, ChunkStore, chunks_of, is_address
+from bgfmt.storage.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_address
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
@@ -114,7 +114,7 @@ def fill_store(
     layers : solve by layers where the store is new and memory allows, by tiles otherwise.
     """
     require("a solve through a store", ("google_crc32c", "large"), *jit.modules())
-    known = _known(solver, path, resume, force)
+    known = _read_description(solver, path, resume, force)
     count = thread_count(threads)
     if device is not None:
         count = device_named(device).tiles_at_once(count)
@@ -148,7 +148,10 @@ def fill_store(
             known = StoreDescription(solver.kind, *sizes)
             ChunkStore(path).places.write(ROOT, [known.group_json()])
         filling = Filling(path, known, grid, progress, file, solver.stakes)
-        with contextlib.nullcontext() if file is None else file.opened(filling, thread_count(threads)):
+        writing = (
+            contextlib.nullcontext() if file is None else file.write_meanwhile(filling, thread_count(threads))
+        )
+        with writing:
             filling.run(team, layers, device or "", resume)
             opened.close()  # workers end while the file is finished
     return filling.report
@@ -168,14 +171,14 @@ def remove(path: str) -> None:
     places.remove_one(ROOT)
 
 
-def _known(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescription | None:
+def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescription | None:
     """Return the description of the store to go on with, None for a new one.
 
     A store that is there is to be replaced with `force` and without `resume`. Without both it is a ScratchError, and
     that of another solve too.
     """
     try:
-        text = ChunkStore(path).meta(ROOT)
+        text = ChunkStore(path).read_metadata(ROOT)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.lexists(path):
             ours = LEFT if resume or force else BEGUN
@@ -214,7 +217,7 @@ class Filling:
     stakes: Stakes
     pairs: int = 0
     reported: int = 0
-    whole: Callable[[int, int], None] = lambda first, past: None
+    rows_ready: Callable[[int, int], None] = lambda first, past: None
 
     def __post_init__(self) -> None:
         self.store, self.report = ChunkStore(self.path), StoreReport(self.grid)
@@ -229,23 +232,25 @@ class Filling:
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
             self.pairs = grid.n**2
             self.report.sum = self.facts.sum
-            self.whole(0, grid.n)
+            self.rows_ready(0, grid.n)
             return
-        store.put(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
+        store.write_chunk(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
         store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers_json()])
         rows = 0
         steps = solve_layers(making, workers) if layers else self._tiles(making, workers)
         for self.pairs, past in steps:
             if past > rows:
-                self.whole(rows, past)
+                self.rows_ready(rows, past)
                 rows = past
-            self.tell()
+            self.report_progress()
         needed, present = chunk_bytes(store, self.facts)
         if needed != present:
             raise SolverError(f"{self.path}: chunks of the store are gone; going on makes them again")
         total = hashlib.sha256()
         for place in chunks_of(self.facts.shape[:2], self.facts.chunk_shape[:2]):
-            total.update(store.parts(MAIN, (*place, 0), [grid.chunk_bytes - SUM], SUM))
+            total.update(
+                store.read_parts(MAIN, (*place, 0), [grid.chunk_bytes - CHECKSUM_BYTES], CHECKSUM_BYTES)
+            )
         store.places.sweep()
         self.facts = replace(self.facts, state="whole", sum=total.hexdigest())
         self.report.sum = self.facts.sum
@@ -263,13 +268,13 @@ class Filling:
                 past = max(past, self.grid.group(group)[1])
             yield pairs, past
 
-    def written(self, done: int, total: int) -> None:
+    def report_written(self, done: int, total: int) -> None:
         """Report bytes of a file that is made of the whole store."""
         assert self.file is not None
         self.file.rows = self.grid.n * done // total
-        self.tell()
+        self.report_progress()
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         """Report progress: the pairs that are made, and rows of the file as a part of as many."""
         if self.progress is None:
             return
@@ -296,7 +301,7 @@ class OutputFile:
         self.options = options
         arrays = {name: placeholder_rows(*shape) for name, shape in solver.arrays().items()}
         self.blank: Table = solver.table(arrays)
-        self.target: Format[Any] = whole_target(path, format, self.blank, solver.what, options)
+        self.target: Format[Any] = choose_lossless_target(path, format, self.blank, solver.what, options)
         self.takes_body = self.target.takes_body(self.blank, options)
         self.share = MERGED if self.takes_body else PACKED
         self.rows = 0  # that are written
@@ -316,29 +321,29 @@ class OutputFile:
             yield sink, arrays
 
     @contextlib.contextmanager
-    def opened(self, filling: Filling, threads: int) -> Iterator[None]:
+    def write_meanwhile(self, filling: Filling, threads: int) -> Iterator[None]:
         """While the block fills the store, write rows that are whole there. The file appears when it ends well."""
         if not self.takes_body:
             yield
             with open_source(filling.path) as source:
-                self.write(read_source(source).table, filling.written)
+                self.write(read_source(source).table, filling.report_written)
             return
         with self.body() as (sink, arrays), ThreadPoolExecutor(threads) as pool:
             merge = Merge(filling, arrays[MAIN], sink, self)
             jobs: set[Future[int]] = set()
 
-            def whole(first: int, past: int) -> None:
+            def submit(first: int, past: int) -> None:
                 for job in [job for job in jobs if job.done()]:
                     jobs.remove(job)
                     self.rows += job.result()
-                jobs.update(pool.submit(merge.put, *part) for part in merge.parts(first, past))
+                jobs.update(pool.submit(merge.write_rows, *part) for part in merge.parts(first, past))
 
-            filling.whole = whole
+            filling.rows_ready = submit
             try:
                 yield
                 for job in as_completed(jobs):
                     self.rows += job.result()
-                    filling.tell()
+                    filling.report_progress()
                 if self.rows != len(self.blank.arrays()[MAIN]):
                     raise SolverError(f"{filling.path}: rows of the table were left out")
             finally:
@@ -368,21 +373,21 @@ class Merge:
             yield first, last
             first = last
 
-    def put(self, first: int, past: int) -> int:
+    def write_rows(self, first: int, past: int) -> int:
         """The rows of places first..past-1, to the disk at once, as that takes long at the end; how many they are."""
         n = self.facts.n
         c = self.facts.chunk
         order = self.order
         a, low = divmod(first, c)
         placed = room("placed", (past - first, n), self.record.type)
-        space = room("chunk", (c * c * self.record.itemsize + SUM + 1,), np.uint8)
+        space = room("chunk", (c * c * self.record.itemsize + CHECKSUM_BYTES + 1,), np.uint8)
         for b in range(-(-n // c)):
-            square, _ = self.store.get(MAIN, (a, b, 0), self.record, (c, c), space)
+            square, _ = self.store.read_chunk(MAIN, (a, b, 0), self.record, (c, c), space)
             placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
         line = room("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):
             line[order] = row
-            if not self.sink.put(self.out[number], line):
+            if not self.sink.write_reserved(self.out[number], line):
                 text = f"the row of position {number:,} is not what was written: something changed it"
                 raise SolverError(f"{self.file.path}: {text}")
         self.sink.settle()

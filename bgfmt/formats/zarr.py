@@ -31,7 +31,7 @@ from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, Ru
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.storage.chunks import MOST_META, ROOT, SUM, ChunkStore, chunks_of
+from bgfmt.storage.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
 from bgfmt.tables import KINDS, PlacedPairs, Table
 from bgfmt.tables.two_sided import StoredEquities
 
@@ -90,7 +90,7 @@ def parse_description(text: bytes, name: str) -> StoreDescription:
         if not right:
             raise HeaderError(name, field, 0, expected, repr(value)[:60])
 
-    need(len(text) <= MOST_META, "description", f"{MOST_META:,} bytes at most", len(text))
+    need(len(text) <= MAX_METADATA_BYTES, "description", f"{MAX_METADATA_BYTES:,} bytes at most", len(text))
     try:
         spec = json.loads(text)["attributes"]["bgfmt"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -118,7 +118,7 @@ def parse_description(text: bytes, name: str) -> StoreDescription:
 
 def chunk_bytes(store: ChunkStore, spec: StoreDescription) -> tuple[int, int]:
     """Return (total size of all chunks, size of the chunks that exist), in bytes."""
-    each = prod(spec.chunk_shape) * 2 + SUM
+    each = prod(spec.chunk_shape) * 2 + CHECKSUM_BYTES
     keys = {store.key(MAIN, (*at, 0)) for at in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     sizes = store.places.sizes(MAIN)
     return each * len(keys), sum(min(each, sizes.get(key, 0)) for key in keys)
@@ -195,7 +195,7 @@ class Zarr(Format[StoredEquities]):
         store: ChunkStore = source.store  # type: ignore[attr-defined]
         yield from _check_descriptions(store, spec)
         try:
-            places, _ = store.get(NUMBERS, (0,), "<i8", (spec.n,))
+            places, _ = store.read_chunk(NUMBERS, (0,), "<i8", (spec.n,))
             if not np.array_equal(places, board.in_pips(spec.points, spec.chequers)):
                 yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
@@ -220,11 +220,11 @@ def audit_row(source: Source, row: int) -> tuple[int, list[Fault], bytes]:
         key = store.key(MAIN, (row, b, 0))
         size = prod(spec.chunk_shape) * 2
         try:
-            values, total = store.get(MAIN, (row, b, 0), "<u2", spec.chunk_shape)
+            values, total = store.read_chunk(MAIN, (row, b, 0), "<u2", spec.chunk_shape)
         except BgfmtError as error:
-            faults.append(Fault(0, size + SUM, key, "a chunk that adds up", str(error)))
+            faults.append(Fault(0, size + CHECKSUM_BYTES, key, "a chunk that adds up", str(error)))
             continue
-        sums += total.to_bytes(SUM, "little")
+        sums += total.to_bytes(CHECKSUM_BYTES, "little")
         rows, columns = (min(spec.chunk, spec.n - at * spec.chunk) for at in (row, b))
         if values[rows:].any() or values[:, columns:].any():
             faults.append(Fault(0, size, key, "zeros beyond the table's edge", "other numbers"))
@@ -240,7 +240,7 @@ def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[F
     }
     pieces = store.places.sizes("")
     for key, own in descriptions.items():
-        text = store.meta(key) if key in pieces else b""
+        text = store.read_metadata(key) if key in pieces else b""
         if text != own:
             at = next((k for k, (a, b) in enumerate(zip(own, text, strict=False)) if a != b), len(text))
             expected = own[at : at + 20]
@@ -248,7 +248,7 @@ def _check_descriptions(store: ChunkStore, spec: StoreDescription) -> Iterator[F
             yield Fault(at, max(1, len(text) - at), key, repr(expected), repr(other))
     if spec.recipe not in known_recipes():
         yield Fault(0, len(spec.recipe), ROOT, "a recipe that bgfmt knows", repr(spec.recipe)[:60])
-    for key, kind in store.places.strangers()[:MAX_STRANGERS]:
+    for key, kind in store.places.list_foreign()[:MAX_STRANGERS]:
         yield Fault(0, 1, repr(key)[:60], "no such piece", kind)
     chunks = {store.key(MAIN, (*place, 0)) for place in chunks_of(spec.shape[:2], spec.chunk_shape[:2])}
     for key in sorted(pieces.keys() - chunks - descriptions.keys() - {store.key(NUMBERS, (0,))})[
@@ -274,7 +274,7 @@ class _Chunks:
             if (a, b) in self._recent:
                 self._recent.move_to_end((a, b))
                 return self._recent[a, b]
-        values, _ = self.store.get(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
+        values, _ = self.store.read_chunk(MAIN, (a, b, 0), "<u2", self.description.chunk_shape)
         with self._lock:
             self._checked.add((a, b))
             self._recent[a, b] = values
@@ -302,5 +302,5 @@ class _Chunks:
     def _parts(self, a: int, b: int, records: Array, length: int) -> Array:
         """Read runs of `length` records of a chunk that was checked, (m, length, columns) uint16."""
         size = self.description.columns * 2
-        data = self.store.parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
+        data = self.store.read_parts(MAIN, (a, b, 0), [int(k) * size for k in records], length * size)
         return np.frombuffer(data, "<u2").reshape(len(records), length, self.description.columns)

@@ -20,7 +20,7 @@ from bgfmt.solver.machine import Plan, available_memory, check_memory, in_mapped
 from bgfmt.solver.recipe import Recipe, choose_recipe
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers, threads_or
-from bgfmt.storage.mapped import MappedRoom
+from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import KINDS, Table
 from bgfmt.tables.registry import Registry
 
@@ -41,7 +41,7 @@ class How(TypedDict, total=False):
     workers: Workers | None
     progress: Progress | None
     out: Any
-    room: MappedRoom | None
+    room: MappedScratch | None
 
 
 class Solver(ABC):
@@ -126,7 +126,7 @@ class Solver(ABC):
         workers: Workers | None = None,
         progress: Progress | None = None,
         out: Any = None,
-        room: MappedRoom | None = None,
+        room: MappedScratch | None = None,
     ) -> Any:
         """Make the table in memory, as `How` says; SolverError for another `out` or `room`, and too little memory."""
         planned = self.plan(threads)
@@ -141,7 +141,7 @@ class Solver(ABC):
             check_memory(planned.memory + ((out is None) - counted) * planned.output, planned.what)
         with threads_or(workers, threads) as team:
             arrays = self.made(team, progress, zeros_on_lines if room is None else room.zeros, out)
-        return self.table(arrays if room is None else {**arrays, "release": room.let_go})
+        return self.table(arrays if room is None else {**arrays, "release": room.drop_pages})
 
     def in_memory(self, planned: Plan, memory: int | None) -> Plan:
         """The plan of a solve that takes `memory` bytes at most; CapabilityError where that cannot be chosen."""

@@ -307,7 +307,7 @@ class Making:
     def make_tile(self, tile: Tile) -> Made:
         """As `make`; OSError where this machine does not see the store that was begun."""
         try:
-            ChunkStore(self.path).meta(ROOT)
+            ChunkStore(self.path).read_metadata(ROOT)
         except FileNotFoundError:
             raise OSError(f"{socket.gethostname()}, a worker's machine, does not see {self.path}") from None
         return self.make(tile)
@@ -320,7 +320,7 @@ class Making:
             return all(store.size(self.array, (*at, 0)) == grid.chunk_bytes for at in chunks)
         try:
             for at in chunks:
-                store.get(self.array, (*at, 0), "<u2", (grid.chunk, grid.chunk * grid.columns))
+                store.read_chunk(self.array, (*at, 0), "<u2", (grid.chunk, grid.chunk * grid.columns))
         except FormatError:
             return False
         return True
@@ -386,7 +386,7 @@ class Making:
         for row, column in grid.chunks_of(strip):
             rows = (row * c - low, min(high, (row + 1) * c) - low)
             last = min(strip.high, (column + 1) * c)
-            found, _ = store.get(self.array, (row, column, 0), "<u2", (c, c * k), space)
+            found, _ = store.read_chunk(self.array, (row, column, 0), "<u2", (c, c * k), space)
             yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
 
     def _write(self, store: ChunkStore, strip: Strip, made: Array) -> None:
@@ -402,7 +402,7 @@ class Making:
             if part.shape != (c, c * k):
                 whole[...] = 0
             whole[: part.shape[0], : part.shape[1]] = part
-            store.put(self.array, (row, column, 0), whole)
+            store.write_chunk(self.array, (row, column, 0), whole)
 
 
 def plays_bytes(points: int, chequers: int) -> int:
@@ -486,7 +486,7 @@ class Chunked:
             if self._left[at]:
                 return
             del self._left[at], self._chunks[at]
-        self.store.put(self.making.array, (*at, 0), chunk)
+        self.store.write_chunk(self.making.array, (*at, 0), chunk)
 
 
 def solve_layers(making: Making, workers: Workers) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Where bytes come from and go: sources, sinks, and files that appear whole or not at all."""
+"""Sources and sinks of bytes, and atomic creation of files."""
 
 # `__all__` is made of what is imported here, which mypy and ruff do not see
 # mypy: implicit-reexport

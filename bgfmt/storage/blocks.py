@@ -1,9 +1,10 @@
-"""Sums of a file and of its blocks, so that each part of a download can be checked by itself.
+"""Checksums of a file and of its blocks, so that each part of a download can be checked by itself.
 
-A file is cut into blocks of 1 MiB, the last one shorter. The sum of a block is the SHA-256 of a zero byte and its
-bytes; two neighbours make the SHA-256 of a one byte and both, level by level, an odd last one going up as it is,
-until one is left: the root (the tree of RFC 6962). A list of sums that has the root is right, and by the list
-each block is checked alone. A list is a file of 32 bytes a block.
+A file is cut into blocks of 1 MiB, the last one shorter. The checksum of a block is the SHA-256 of a zero byte
+followed by its bytes; two neighbours are combined to the SHA-256 of a one byte and both, level by level, an odd
+last one being passed up unchanged, until one is left: the root (the Merkle tree of RFC 6962). A list of
+checksums with the right root is right, and each block can be checked by the list alone. A list is a file of 32
+bytes per block.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from bgfmt.storage.source import Source
 
 BLOCK = 1 << 20
 CHUNK = 8 << 20
-SUM = 32  # bytes
+CHECKSUM_BYTES = 32  # of a SHA-256
 
 
 @dataclass(frozen=True)
-class FileSums:
-    """Hexadecimal sums of a whole file, and the sums of its blocks, one behind the other."""
+class FileChecksums:
+    """Hexadecimal checksums of a whole file, and the concatenated 32-byte checksums of its blocks."""
 
     size: int
     md5: str
@@ -31,12 +32,12 @@ class FileSums:
 
     @property
     def root(self) -> str:
-        """The root of the blocks, hexadecimal."""
-        return root_of(self.blocks)
+        """The root of the tree of block checksums, hexadecimal."""
+        return compute_root(self.blocks)
 
 
-def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) -> FileSums:
-    """All sums of a source, read once."""
+def compute_checksums(source: Source, progress: Callable[[int, int], None] | None = None) -> FileChecksums:
+    """Compute all checksums of a source in one pass; `progress` is called with (bytes done, bytes in all)."""
     md5 = hashlib.md5(usedforsecurity=False)
     sha256 = hashlib.sha256()
     blocks = bytearray()
@@ -44,15 +45,15 @@ def sums_of(source: Source, progress: Callable[[int, int], None] | None = None) 
         piece = source.buffer[start : start + BLOCK]
         md5.update(piece)
         sha256.update(piece)
-        blocks += block_sum(piece)
+        blocks += hash_block(piece)
         source.release()
         if progress is not None:
             progress(min(start + BLOCK, source.size), source.size)
-    return FileSums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
+    return FileChecksums(source.size, md5.hexdigest(), sha256.hexdigest(), bytes(blocks))
 
 
-def digests_of(source: Source, kinds: Iterable[str]) -> dict[str, str]:
-    """Hexadecimal digests of a whole file by kind, read once."""
+def compute_digests(source: Source, kinds: Iterable[str]) -> dict[str, str]:
+    """Compute hexadecimal digests of a whole file in one pass, by name of the hash algorithm as hashlib has it."""
     hashes = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
     for start in range(0, source.size, CHUNK):
         piece = source.buffer[start : start + CHUNK]
@@ -62,35 +63,39 @@ def digests_of(source: Source, kinds: Iterable[str]) -> dict[str, str]:
     return {kind: digest.hexdigest() for kind, digest in hashes.items()}
 
 
-def block_sum(piece: bytes | memoryview) -> bytes:
-    """The sum of one block."""
+def hash_block(piece: bytes | memoryview) -> bytes:
+    """Return the 32-byte checksum of one block."""
     return hashlib.sha256(b"\0" + bytes(piece)).digest()
 
 
-def root_of(blocks: bytes) -> str:
-    """The root of the sums of blocks, hexadecimal; FormatError where they are no list of sums.
+def compute_root(blocks: bytes) -> str:
+    """Compute the root of concatenated block checksums, hexadecimal; FormatError if their length is invalid.
 
-    >>> root_of(block_sum(b"a") + block_sum(b"b") + block_sum(b"c"))[:16]
+    >>> compute_root(hash_block(b"a") + hash_block(b"b") + hash_block(b"c"))[:16]
     '36642e73c2540ab1'
     """
-    if not blocks or len(blocks) % SUM:
-        raise FormatError(f"a list of sums has {SUM} bytes a block, not {len(blocks)} bytes")
-    level = [blocks[at : at + SUM] for at in range(0, len(blocks), SUM)]
+    if not blocks or len(blocks) % CHECKSUM_BYTES:
+        raise FormatError(f"a list of sums has {CHECKSUM_BYTES} bytes a block, not {len(blocks)} bytes")
+    level = [blocks[at : at + CHECKSUM_BYTES] for at in range(0, len(blocks), CHECKSUM_BYTES)]
     while len(level) > 1:
         pairs = [b"".join(level[k : k + 2]) for k in range(0, len(level), 2)]
-        level = [hashlib.sha256(b"\1" + pair).digest() if len(pair) > SUM else pair for pair in pairs]
+        level = [
+            hashlib.sha256(b"\1" + pair).digest() if len(pair) > CHECKSUM_BYTES else pair for pair in pairs
+        ]
     return level[0].hex()
 
 
-def differing(source: Source, blocks: bytes) -> list[int]:
-    """Numbers of the blocks of a source, or of the first part of it, that are not as their sums say.
+def find_damaged_blocks(source: Source, blocks: bytes) -> list[int]:
+    """Return the numbers of blocks whose checksum differs from the list `blocks`.
 
-    Blocks that lie beyond its end are not looked at; a block that is cut off differs.
+    The source may be the first part of a download: blocks beyond its end are ignored, a truncated block
+    differs.
     """
-    many = min(len(blocks) // SUM, -(-source.size // BLOCK))
+    many = min(len(blocks) // CHECKSUM_BYTES, -(-source.size // BLOCK))
     wrong = []
     for k in range(many):
-        if block_sum(source.buffer[k * BLOCK : (k + 1) * BLOCK]) != blocks[k * SUM : (k + 1) * SUM]:
+        expected = blocks[k * CHECKSUM_BYTES : (k + 1) * CHECKSUM_BYTES]
+        if hash_block(source.buffer[k * BLOCK : (k + 1) * BLOCK]) != expected:
             wrong.append(k)
         source.release()
     return wrong

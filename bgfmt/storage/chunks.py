@@ -1,8 +1,9 @@
-"""A folder, or anything that fsspec reaches, of small named pieces with checksums: the bytes of a zarr v3 store.
+"""Chunk storage in a folder, or anything that fsspec reaches: small named objects with checksums, as in a zarr v3
+store.
 
-A chunk is an array's bytes, little-endian in C order, and behind them their CRC-32C, as zarr's codecs `bytes` and
-`crc32c` have it. A piece appears under its name whole or not at all. fsspec is imported only for an address such as
-``s3://bucket/name``; a plain path is read and written with the system's own calls.
+A chunk is an array's bytes, little-endian in C order, followed by their CRC-32C, as zarr's codecs `bytes` and
+`crc32c` have it. An object appears under its name whole or not at all. fsspec is imported only for an address
+such as ``s3://bucket/name``; a plain path is read and written with the system's own calls.
 """
 
 from __future__ import annotations
@@ -25,13 +26,15 @@ from bgfmt.storage.system import PathLike
 Array = NDArray[Any]
 Place = tuple[int, ...]  # of a chunk in the grid of its array
 ROOT = "zarr.json"
-SUM = 4
-MOST_META = 1 << 16
-BEGUN = re.compile(r".+\.\d+-[0-9a-f]{8}\.part")  # a piece while it is written
+CHECKSUM_BYTES = 4
+MAX_METADATA_BYTES = 1 << 16
+UNFINISHED_NAME = re.compile(r".+\.\d+-[0-9a-f]{8}\.part")  # a piece while it is written
 
 
 class Folder:
-    """Where pieces lie, by key, parts joined with ``/``: files of a folder. FileNotFoundError where there is none."""
+    """Objects as files of a folder, by key, whose parts are joined with ``/``. FileNotFoundError for a missing
+    one.
+    """
 
     def __init__(self, path: PathLike) -> None:
         self.path = os.fspath(path)
@@ -39,18 +42,18 @@ class Folder:
     def _name(self, key: str) -> str:
         return os.path.join(self.path, *key.split("/"))
 
-    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
-        """`size` bytes of a piece from each start."""
+    def read_parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+        """Read `size` bytes of an object from each of the offsets `starts`."""
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
             return [system.read_at(file.fileno(), size, start) for start in starts]
 
-    def fill(self, key: str, out: memoryview) -> int:
-        """Read the first bytes of a piece into `out`; how many they are."""
+    def read_into(self, key: str, out: memoryview) -> int:
+        """Read the first bytes of an object into `out`; return how many were read."""
         with open(open_regular(self._name(key)), "rb", buffering=0) as file:
             return system.read_into(file.fileno(), out, 0)
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
-        """A piece, in place of an older one, whole or not at all."""
+        """Write an object atomically, replacing an older one; its content is the concatenated `parts`."""
         name = self._name(key)
         beside = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.part"
         try:
@@ -67,20 +70,22 @@ class Folder:
             raise
 
     def size(self, key: str) -> int:
-        """Bytes of a piece, -1 where there is none."""
+        """Return the size of an object in bytes, -1 if it does not exist."""
         try:
             return os.stat(self._name(key)).st_size
         except FileNotFoundError:
             return -1
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """Size of every piece whose key begins with ``prefix/``."""
+        """Return the size in bytes of every object whose key begins with ``prefix/``, by key."""
         pieces = (p for p in Path(self.path, prefix).rglob("*") if p.suffix != ".part")
         files = (p for p in pieces if p.is_file() and not p.is_symlink())
         return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
-    def strangers(self) -> list[tuple[str, str]]:
-        """Return (key, what it is) of what no writer of pieces leaves: links, pipes, devices, other `.part` files."""
+    def list_foreign(self) -> list[tuple[str, str]]:
+        """Return (key, description) of files that no writer of objects leaves: links, pipes, devices, other
+        `.part` files.
+        """
         found = []
         for path in sorted(Path(self.path).rglob("*")):
             key = path.relative_to(self.path).as_posix()
@@ -88,12 +93,12 @@ class Folder:
                 found.append((key, f"a symbolic link to {os.readlink(path)}"))
             elif not path.is_dir() and not path.is_file():
                 found.append((key, "no regular file"))
-            elif path.suffix == ".part" and not BEGUN.fullmatch(path.name):
+            elif path.suffix == ".part" and not UNFINISHED_NAME.fullmatch(path.name):
                 found.append((key, "no piece begun by a writer"))
         return found
 
     def remove_one(self, key: str) -> None:
-        """Remove a piece and what a killed writer left half written of it, and the folder where nothing is left."""
+        """Remove an object and its unfinished copies of killed writers, then the folder if it is empty."""
         with contextlib.suppress(OSError):
             for name in os.listdir(self.path):
                 if name == key or (name.startswith(f"{key}.") and name.endswith(".part")):
@@ -101,14 +106,14 @@ class Folder:
             os.rmdir(self.path)
 
     def remove(self, prefix: str) -> None:
-        """Remove all pieces below a prefix, and what a killed writer left half written there."""
+        """Remove all objects below a prefix, unfinished ones included."""
         for folder, _, names in os.walk(self._name(prefix), topdown=False):
             for name in names:
                 os.unlink(os.path.join(folder, name))
             os.rmdir(folder)
 
     def sweep(self) -> None:
-        """Remove what killed writers of this machine left half written."""
+        """Remove what killed writers of this machine left unfinished."""
         for path in Path(self.path).rglob("*.part"):
             pid = path.name.split(".")[-2].partition("-")[0]
             if pid.isdecimal() and not system.alive(int(pid)):
@@ -116,7 +121,7 @@ class Folder:
 
 
 class Remote(Folder):
-    """What an fsspec address names. Its `write` is as whole as the file system's own."""
+    """Objects at an fsspec address; `write` is as atomic as the file system's own."""
 
     def __init__(self, address: str) -> None:
         fsspec = extra(
@@ -127,20 +132,20 @@ class Remote(Folder):
     def _name(self, key: str) -> str:
         return f"{self.path.rstrip('/')}/{key}" if key else str(self.path)
 
-    def parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
+    def read_parts(self, key: str, starts: list[int], size: int) -> list[bytes]:
         name = self._name(key)
         return [bytes(self.files.cat_file(name, start=start, end=start + size)) for start in starts]
 
-    def fill(self, key: str, out: memoryview) -> int:
-        (data,) = self.parts(key, [0], len(out))
+    def read_into(self, key: str, out: memoryview) -> int:
+        (data,) = self.read_parts(key, [0], len(out))
         out[: len(data)] = data
         return len(data)
 
     def sweep(self) -> None:
-        """Nothing: such a piece appears whole."""
+        """Keep everything: objects of such a store appear whole."""
 
-    def strangers(self) -> list[tuple[str, str]]:
-        """Return nothing: an object store has neither links nor pieces that were begun."""
+    def list_foreign(self) -> list[tuple[str, str]]:
+        """Return an empty list: an object store has neither links nor unfinished objects."""
         return []
 
     def write(self, key: str, parts: list[bytes | memoryview]) -> None:
@@ -169,13 +174,13 @@ class Remote(Folder):
 
 
 def is_address(path: object) -> bool:
-    """Whether it is an address that fsspec may know, rather than a file's path or a web address."""
+    """Return whether this is an address for fsspec, rather than a path of a file or a web address."""
     name = path if isinstance(path, str) else ""
     return "://" in name and not name.lower().startswith(("http://", "https://"))
 
 
 class ChunkStore:
-    """Chunks of arrays by array name and place in its grid. Counts the bytes `read` and `written`."""
+    """Chunks of arrays, by array name and index in the grid of chunks. Counts the bytes `read` and `written`."""
 
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
@@ -183,49 +188,57 @@ class ChunkStore:
         self.read = self.written = 0
 
     def key(self, array: str, place: Place) -> str:
-        """The key of a chunk, as zarr's default encoding with a dot has it."""
+        """Return the key of a chunk, in zarr's default encoding with a dot as separator."""
         return f"{array}/{'.'.join(['c', *map(str, place)])}"
 
-    def put(self, array: str, place: Place, values: Array) -> int:
-        """Store a chunk; returns its checksum."""
+    def write_chunk(self, array: str, place: Place, values: Array) -> int:
+        """Store a chunk; return its checksum."""
         data = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
         total = crc32c(data)
-        self.places.write(self.key(array, place), [data.data, total.to_bytes(SUM, "little")])
-        self.written += len(data) + SUM
+        self.places.write(self.key(array, place), [data.data, total.to_bytes(CHECKSUM_BYTES, "little")])
+        self.written += len(data) + CHECKSUM_BYTES
         return total
 
-    def get(
+    def read_chunk(
         self, array: str, place: Place, dtype: Any, shape: tuple[int, ...], room: Array | None = None
     ) -> tuple[Array, int]:
-        """A chunk and its checksum; CorruptError or TruncatedError where it is not what was stored.
+        """Read a chunk and verify its CRC-32C; return the array and the checksum.
 
-        It lies in `room`, of as many uint8 as the stored chunk has and one more, or in memory of its own.
+        Parameters
+        ----------
+        array, place : name of the array, and index of the chunk in its grid
+        dtype, shape : of the chunk
+        room : uint8 buffer for the data, one byte longer than the stored chunk; by default a new one
+
+        Raises
+        ------
+        CorruptError, TruncatedError : if the chunk is not what was stored
         """
         key = self.key(array, place)
         name = f"{self.name}/{key}"
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        data = np.empty(size + SUM + 1, np.uint8) if room is None else room
+        data = np.empty(size + CHECKSUM_BYTES + 1, np.uint8) if room is None else room
         try:
-            there = self.places.fill(key, data.data)
+            there = self.places.read_into(key, data.data)
         except FileNotFoundError:
-            raise TruncatedError(name, size + SUM, 0, "chunk") from None
+            raise TruncatedError(name, size + CHECKSUM_BYTES, 0, "chunk") from None
         self.read += there
-        if there < size + SUM:
-            raise TruncatedError(name, size + SUM, there, "chunk")
-        if there > size + SUM:
-            raise CorruptError(name, size + SUM, "the end of the chunk", "more bytes")
+        if there < size + CHECKSUM_BYTES:
+            raise TruncatedError(name, size + CHECKSUM_BYTES, there, "chunk")
+        if there > size + CHECKSUM_BYTES:
+            raise CorruptError(name, size + CHECKSUM_BYTES, "the end of the chunk", "more bytes")
         values = data[:size]
-        said = int.from_bytes(data[size : size + SUM].tobytes(), "little")
+        said = int.from_bytes(data[size : size + CHECKSUM_BYTES].tobytes(), "little")
         found = crc32c(values)
         if said != found:
             raise CorruptError(name, size, f"the CRC-32C of the chunk, {found:08x}", f"{said:08x}")
         return values.view(dtype).reshape(shape), said
 
-    def parts(self, array: str, place: Place, starts: list[int], size: int) -> bytes:
-        """`size` bytes from each start of a chunk that was checked before; TruncatedError where they are gone."""
+    def read_parts(self, array: str, place: Place, starts: list[int], size: int) -> bytes:
+        """Read `size` bytes from each offset of a chunk, without checksum; TruncatedError if they are missing."""
         key = self.key(array, place)
         try:
-            data = b"".join(self.places.parts(key, starts, size))
+            data = b"".join(self.places.read_parts(key, starts, size))
         except FileNotFoundError:
             data = b""
         self.read += len(data)
@@ -234,41 +247,41 @@ class ChunkStore:
         return data
 
     def size(self, array: str, place: Place) -> int:
-        """Bytes of a chunk, -1 where there is none."""
+        """Return the size of a stored chunk in bytes, -1 if it does not exist."""
         return self.places.size(self.key(array, place))
 
-    def meta(self, key: str) -> bytes:
-        """A small piece; FileNotFoundError where there is none."""
-        return self.places.parts(key, [0], MOST_META + 1)[0]
+    def read_metadata(self, key: str) -> bytes:
+        """Read a small object such as `zarr.json`; FileNotFoundError if it does not exist."""
+        return self.places.read_parts(key, [0], MAX_METADATA_BYTES + 1)[0]
 
 
 class StoreSource(MemorySource):
-    """The description of a store as a source of bytes, and in `store` the chunks that it describes."""
+    """The description (`zarr.json`) of a store as a source; `store` holds the chunks that it describes."""
 
     def __init__(self, path: PathLike) -> None:
         self.store = ChunkStore(path)
-        super().__init__(self.store.meta(ROOT), os.fspath(path))
+        super().__init__(self.store.read_metadata(ROOT), os.fspath(path))
         self.path = None if is_address(path) else Path(path)
 
 
 def is_store(path: object) -> bool:
-    """Whether a path is that of a store: a folder with zarr's description in it, or an fsspec address."""
+    """Return whether a path is a store: a folder with a `zarr.json`, or an fsspec address."""
     if is_address(path):
         return True
     return isinstance(path, (str, os.PathLike)) and os.path.isfile(os.path.join(path, ROOT))
 
 
 def has_arrays(path: PathLike) -> bool:
-    """Return whether a folder holds arrays of a store, whatever describes them."""
+    """Return whether a folder has sub-folders with the `zarr.json` of an array, with or without one of its own."""
     return next(Path(path).glob(f"*/{ROOT}"), None) is not None
 
 
 def crc32c(data: Array) -> int:
-    """CRC-32C of uint8 values."""
+    """Return the CRC-32C of uint8 values."""
     crc = extra("google_crc32c", "stores of chunks need google-crc32c", install_hint("large"))
     return int(crc.value(data))
 
 
 def chunks_of(shape: tuple[int, ...], chunk: tuple[int, ...]) -> Iterator[Place]:
-    """The places of all chunks of an array."""
+    """Iterate over the grid indices of all chunks of an array of this shape."""
     return np.ndindex(*(-(-size // step) for size, step in zip(shape, chunk, strict=True)))

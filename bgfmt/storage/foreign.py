@@ -1,4 +1,4 @@
-"""Text and JSON of other programs: read from regular files alone, with errors of one kind for whatever is wrong."""
+"""Read text and JSON of other programs: from regular files only, with one kind of error for anything invalid."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LONG_INTEGER = 18  # digits of a JSON integer, beyond which it is read as a floa
 
 
 def open_text(path: PathLike, *, encoding: str = "utf-8", errors: str = "replace") -> TextIOWrapper:
-    """Open a regular file as text with its line ends; OSError at once for a FIFO, a device or a folder."""
+    """Open a regular file as text without newline translation; OSError at once for a FIFO, a device or a folder."""
     return open(open_regular(path), encoding=encoding, errors=errors, newline="")
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return the value of JSON text; ValueError for what is none, also for values nested too deeply.
+    """Return the value of JSON text; ValueError for invalid JSON, including values nested too deeply.
 
     Integers of more than 18 digits become floats, possibly infinite, so that every number fits into a float.
     """
@@ -31,7 +31,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def load_json_rows(lines: Iterable[str]) -> Iterator[Any]:
-    """Yield the values of lines of JSON, without those of lines that are none."""
+    """Yield the values of lines of JSON; lines that are not JSON are skipped."""
     for line in lines:
         with contextlib.suppress(ValueError):
             yield load_json(line)

@@ -1,4 +1,4 @@
-"""Arrays larger than memory: in mapped files without a name, of which a bounded part stays with this process."""
+"""Arrays larger than memory: in mapped temporary files, of which a bounded part stays in this process's memory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = NDArray[Any]
 EVERY = 0.02  # seconds between two looks at how much memory is taken
 
 
-class MappedRoom:
-    """Room for arrays in a folder. Each is gone with its last use, and all are when it is closed. A context manager.
+class MappedScratch:
+    """Allocates arrays in temporary files of a folder. Each is freed with its last use. A context manager.
 
-    Whenever the process takes more than `memory` bytes, the arrays' pages are let go: they stay in the system's
-    cache or go to the disk, whichever the system chooses, and come back when they are used. Where the system does
-    not say how much a process takes, nothing is let go.
+    Whenever the process takes more than `memory` bytes, the arrays' pages are dropped: they stay in the
+    system's cache or are written to the disk, as the system decides, and are read again on use. If the system
+    does not report how much memory a process takes, nothing is dropped.
     """
 
     def __init__(self, folder: PathLike, memory: int) -> None:
@@ -37,21 +37,24 @@ class MappedRoom:
         self._watcher.start()
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """A zeroed array; OSError where the disk has no room for it."""
+        """Create a zeroed array in a new temporary file; OSError if the disk has too little space for it."""
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        with tempfile.TemporaryFile(dir=self.folder, prefix=".bgfmt-") as file, system.said_of(self.folder):
+        with (
+            tempfile.TemporaryFile(dir=self.folder, prefix=".bgfmt-") as file,
+            system.report_errors_as(self.folder),
+        ):
             system.reserve(file.fileno(), size)
             mapped = mmap.mmap(file.fileno(), size)
         self._maps.add(mapped)
         values: Array = np.frombuffer(mapped, dtype).reshape(shape)
         return values
 
-    def let_go(self) -> None:
-        """Let all pages go now."""
+    def drop_pages(self) -> None:
+        """Drop all pages of all arrays from this process's memory now."""
         for mapped in tuple(self._maps):
-            system.let_go(mapped)
+            system.drop_pages(mapped)
 
-    def __enter__(self) -> MappedRoom:
+    def __enter__(self) -> MappedScratch:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -61,13 +64,13 @@ class MappedRoom:
 
     def _watch(self) -> None:
         while not self._ended.wait(EVERY):
-            taken = taken_memory()
+            taken = resident_bytes()
             if taken is not None and taken > self.memory:
-                self.let_go()
+                self.drop_pages()
 
 
-def taken_memory() -> int | None:
-    """Bytes of memory that this process takes now, None where the system does not say."""
+def resident_bytes() -> int | None:
+    """Return how much memory this process takes now, in bytes, or None if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,4 +1,4 @@
-"""New files, and new folders of files, that appear under their names whole, or not at all."""
+"""Create files, and folders of files, that appear under their names whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bgfmt.storage.system import PathLike
 
 
 def check_output(path: PathLike, *, force: bool = False) -> None:
-    """Say before any work, rather than after, why a new file cannot appear under this name.
+    """Raise an error early if a new file cannot be created under this name.
 
-    CapabilityError for ``-``; OutputExistsError for a file that is there, unless `force`; OSError for anything else
-    that is there (only regular files are replaced), for a name that is too long and for a folder that is missing or
-    not to be written to.
+    CapabilityError for ``-``; OutputExistsError for an existing file, unless `force`; OSError for anything else
+    that exists there (only regular files are replaced), for a name that is too long and for a folder that is
+    missing or not writable.
     """
     name = os.fspath(path)
     if name == "-":
@@ -49,17 +49,18 @@ def check_output(path: PathLike, *, force: bool = False) -> None:
 
 @contextlib.contextmanager
 def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
-    """Open a new file for writing; it appears under `path` when the block ends well, and never otherwise.
+    """Open a new file for writing; it appears under `path` when the block ends without error, and otherwise never.
 
-    What was written is read again before, and held against sums that were taken on the way (`bgfmt.storage.sink`).
-    Where the system can, the file has no name until then, so that even a killed process leaves nothing behind;
-    where it cannot, what a killed process left is removed by the next one that makes the same file. Without
-    `force` an existing file is refused, at the start and at the end; with it only a regular file is replaced.
+    Before publishing, the file is read again and compared with checksums taken while writing
+    (`bgfmt.storage.sink`). If the system supports it, the file has no name until then, so that even a killed
+    process leaves nothing behind; otherwise the leftovers of a killed process are removed by the next one that
+    creates the same file. Without `force` an existing file is refused, at the start and at the end; with it
+    only a regular file is replaced.
     """
     check_output(path, force=force)
     name = os.fspath(path)
     target = Path(name).resolve()
-    with system.said_of(name):
+    with system.report_errors_as(name):
         draft = Draft(target)
     if force:
         _keep_mode(draft.fd, target)
@@ -69,7 +70,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
             yield sink
         finally:
             sink.flush()
-        with system.said_of(name):
+        with system.report_errors_as(name):
             if os.fstat(draft.fd).st_size != sink.written:
                 os.ftruncate(draft.fd, sink.written)
             sink.sums.check(draft.fd, name)
@@ -79,7 +80,7 @@ def create(path: PathLike, *, force: bool = False) -> Iterator[FileSink]:
 
 
 def _keep_mode(made: int | Path, replaced: Path) -> None:
-    """Give what is made the permissions of what it will replace, so that what was private stays so."""
+    """Copy the permissions of the file or folder that will be replaced, so that a private one stays private."""
     with contextlib.suppress(OSError):  # there is nothing to replace
         mode = stat.S_IMODE(os.stat(replaced).st_mode)
         if isinstance(made, Path) or os.chmod in os.supports_fd:
@@ -87,7 +88,9 @@ def _keep_mode(made: int | Path, replaced: Path) -> None:
 
 
 class Draft:
-    """A locked new file in its target's folder, nameless where the system can; `publish` gives it its name."""
+    """A locked new file in its target's folder, without a name if the system supports that; `publish` gives it its
+    name.
+    """
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -107,7 +110,9 @@ class Draft:
         system.lock(self.fd)
 
     def publish(self, *, force: bool, name: str) -> None:
-        """Bring the file to the disk and under its target's name. A name taken meanwhile is kept unless `force`."""
+        """Write the file to the disk and give it its target's name; OutputExistsError if that exists by now,
+        unless `force`.
+        """
         os.fsync(self.fd)
         if force:
             if self.beside is None:
@@ -126,7 +131,7 @@ class Draft:
         system.sync_folder(self.folder)
 
     def discard(self) -> None:
-        """Close, and remove what has not been published."""
+        """Close the file, and remove it if it was not published."""
         self._close()
         if self.beside is not None:
             self.beside.unlink(missing_ok=True)
@@ -139,7 +144,7 @@ class Draft:
             os.close(fd)
 
     def _link(self, to: Path) -> None:
-        """Give the file a name, its only one or one more; FileExistsError where it is taken."""
+        """Give the file a name, its only one or a further one; FileExistsError if it is taken."""
         if self.beside is None:  # only with a folder's descriptor does `os.link` follow the link in /proc
             handle = os.open(self.folder, os.O_RDONLY)
             try:
@@ -164,7 +169,7 @@ class Draft:
         self.beside = None
 
     def _sweep(self) -> None:
-        """Remove drafts of the same target whose process is gone: those whose lock can be had."""
+        """Remove drafts of the same target whose process has ended: those that can be locked."""
         for entry in os.scandir(self.folder):
             if not entry.name.startswith(_prefix(self.target)) or not entry.is_file(follow_symlinks=False):
                 continue
@@ -201,21 +206,22 @@ _HERE = -100
 
 @contextlib.contextmanager
 def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
-    """An empty hidden folder beside `path`, which gets this name when the block ends well, and never otherwise.
+    """Make an empty hidden folder beside `path`, which gets this name when the block ends without error, else
+    never.
 
-    With `force` it takes the place of a folder that is there. Call `settle` before looking at what is there.
+    With `force` it replaces an existing folder. Call `recover_folder` before looking at what exists.
     """
     target = Path(path).resolve()
     hidden = _hidden(target, PARTS)
     locked = -1
     try:
-        with system.said_of(path):
+        with system.report_errors_as(path):
             hidden.mkdir()
             locked = _locked(hidden)[0]
             if force:
                 _keep_mode(hidden, target)
         yield hidden
-        with system.said_of(path):
+        with system.report_errors_as(path):
             _publish(hidden, target, force)
     finally:
         if locked >= 0:
@@ -223,9 +229,11 @@ def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
         shutil.rmtree(hidden, ignore_errors=True)
 
 
-def settle(path: PathLike) -> None:
-    """Clear up after processes that were killed while they made this folder: the old one has its name again where
-    the new one did not get it, and what is hidden is removed."""
+def recover_folder(path: PathLike) -> None:
+    """Restore a folder after processes that were killed while they made it.
+
+    The old folder gets its name back if the new one did not get it; hidden leftovers are removed.
+    """
     target = Path(path).resolve()
     prefix = _prefix(target)
     with contextlib.suppress(OSError):
@@ -248,7 +256,7 @@ def settle(path: PathLike) -> None:
 
 
 def _locked(folder: Path) -> tuple[int, bool]:
-    """(descriptor of a folder, or -1; whether nobody else holds its lock)."""
+    """Lock a folder. Return (descriptor, or -1 if it cannot be opened; whether no other process holds the lock)."""
     try:
         fd = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
     except OSError:  # it is gone, or the system opens no folders
@@ -257,8 +265,7 @@ def _locked(folder: Path) -> tuple[int, bool]:
 
 
 def _publish(hidden: Path, target: Path, force: bool) -> None:
-    """Give the finished folder its name. Where the system cannot exchange two names, the old folder is set aside
-    first."""
+    """Give the finished folder its name. If the system cannot exchange two names, the old folder is renamed first."""
     replaced = force and target.is_dir()
     if replaced and exchange(hidden, target):
         system.sync_folder(target.parent)
@@ -280,7 +287,7 @@ def _publish(hidden: Path, target: Path, force: bool) -> None:
 
 
 def exchange(a: Path, b: Path) -> bool:
-    """Exchange the names of two folders in one step; False where the system or the file system cannot."""
+    """Exchange the names of two folders atomically; return False if the system or the file system cannot."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):

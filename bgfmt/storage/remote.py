@@ -43,16 +43,17 @@ WHOLE_BYTES = 64 << 20
 TIMEOUT = 30.0
 RETRIES = 2
 PAGE_BYTES = 64 << 10
-FINER = 16 << 10  # of compressed tables, where a record is three short pieces of the file
+BGTS_PAGE_BYTES = 16 << 10  # for compressed tables, where a record is three short pieces of the file
 CACHE_BYTES = 16 << 20
-GAP_PAGES = 1  # missing pages with no more than this many others between them are asked for together
-LONGEST = 4 << 20  # bytes of one request
-REQUESTS = 8  # requests under way
-WALK = 1 << 20  # bytes from which a reading is a walk through the file, which no page is kept of
-KEPT_FACTS = "facts.json"
-VARIABLE = "BGFMT_CACHE"
-TRUSTED = 3600.0  # seconds for which a file is taken not to have been replaced; every answer says so, too
-MOST_KEPT = 4 << 30  # bytes of all kept pages; beyond it the oldest files go
+GAP_PAGES = 1  # missing pages with at most this many present ones between them share a request
+MAX_REQUEST_BYTES = 4 << 20
+MAX_REQUESTS = 8  # at the same time
+UNCACHED_READ_BYTES = 1 << 20  # reads of this size or more bypass the page cache
+FACTS_NAME = "facts.json"
+CACHE_VARIABLE = "BGFMT_CACHE"
+#: for so long a file on the server counts as unchanged without a request; each response is checked as well
+FRESH_SECONDS = 3600.0
+MAX_DISK_CACHE_BYTES = 4 << 30  # of all cached pages; beyond it the oldest files are removed
 
 
 def open_url(
@@ -66,37 +67,43 @@ def open_url(
     headers: Mapping[str, str] | None = None,
     cache: PathLike | None = None,
 ) -> Source:
-    """The source of an http or https address.
+    """Open an http or https address as a source.
 
-    page_bytes : size of a page, a power of two from 4096; by default 65536, of an address that ends in .bgts 16384.
-    cache_pages : how many are kept, by default 16 MiB of them.
-    whole_bytes : a file of at most this size is read whole where that is needed: from a server without ranges, or
-        for a format that is not read by range.
-    timeout : seconds for one request, its answer included. retries : further tries after a network failure, 429 or
-        5xx, none once `timeout` seconds have gone by.
-    cache : a folder in which pages are kept for other processes and later ones; by default that of the environment
-        variable BGFMT_CACHE, else none.
+    Parameters
+    ----------
+    page_bytes : size of a page, a power of two from 4096; by default 65536, for addresses that end in .bgts 16384
+    cache_pages : how many pages are kept in memory, by default 16 MiB of them
+    whole_bytes : a file of at most this size is read whole if necessary: from a server without ranges, or for
+    a format that is not read by range
+    timeout : seconds for one request, its response included
+    retries : further attempts after a network failure, 429 or 5xx; none once `timeout` seconds have passed
+    headers : further request headers
+    cache : a folder in which pages are kept for other and later processes; by default that of the environment
+    variable BGFMT_CACHE, else none
 
-    NetworkError, RangeNotSupportedError; MissingExtraError without urllib3.
+    Raises
+    ------
+    NetworkError, RangeNotSupportedError
+    MissingExtraError : without urllib3
     """
     web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
     if page_bytes is None:
-        page_bytes = FINER if urlsplit(web.name).path.endswith(".bgts") else PAGE_BYTES
+        page_bytes = BGTS_PAGE_BYTES if urlsplit(web.name).path.endswith(".bgts") else PAGE_BYTES
     if page_bytes < 4096 or page_bytes & (page_bytes - 1):
         raise CapabilityError(f"page_bytes is a power of two from 4096, not {page_bytes}")
     cache_pages = CACHE_BYTES // page_bytes if cache_pages is None else cache_pages
-    folder = os.environ.get(VARIABLE) if cache is None else cache
+    folder = os.environ.get(CACHE_VARIABLE) if cache is None else cache
     kept = KeptPages(folder, web.name, page_bytes) if folder else None
     try:
-        if kept is not None and kept.fresh():
+        if kept is not None and kept.is_fresh():
             web.size = kept.size
             web.seen = kept.mark
             return RemoteSource(web, b"", page_bytes, cache_pages, kept)
-        first, whole = web.first(page_bytes)
+        first, whole = web.fetch_first(page_bytes)
         if whole is not None:
             return WholeRemote(whole, web)
         if kept is not None:
-            kept.settle(web.size, web.seen or "")
+            kept.update(web.size, web.seen or "")
             kept.write(0, first)
         return RemoteSource(web, first, page_bytes, cache_pages, kept)
     except BaseException:
@@ -105,9 +112,11 @@ def open_url(
 
 
 class RemoteSource(RangeSource):
-    """A file on a web server by pages: each kept, the least recently used let go, neighbours fetched together.
+    """A file on a web server, read in pages: cached (least recently used), neighbouring ones fetched in one
+    request.
 
-    Arrays of more than a page become rows on demand. first : the first page, or nothing. kept : pages on the disk.
+    Arrays of more than a page become rows on demand. first : the first page, or nothing. kept : pages cached on
+    disk.
     """
 
     far = True
@@ -118,18 +127,18 @@ class RemoteSource(RangeSource):
         super().__init__(web.name, web.size, self._through_pages)
         self._web = web
         self.page_bytes = page_bytes
-        self.at_once = page_bytes
+        self.max_eager_bytes = page_bytes
         self.cache_pages = max(2, cache_pages)
         self._pages = OrderedDict({0: first} if first else {})
         self._kept = kept
         self._lock = RLock()
-        self._pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="bgfmt-fetch")
+        self._pool = ThreadPoolExecutor(MAX_REQUESTS, thread_name_prefix="bgfmt-fetch")
 
     def facts(self) -> dict[str, Any]:
         return self._web.facts()
 
-    def whole(self) -> Source:
-        """All of it in memory; CapabilityError for a file too large for that."""
+    def read_whole(self) -> Source:
+        """Read the whole file into memory; CapabilityError if it has more than `whole_bytes` bytes."""
         if self.size > self._web.whole_bytes:
             raise CapabilityError(
                 f"{self.name}: this format is read whole, and {self.size:,} bytes are more than the "
@@ -151,7 +160,7 @@ class RemoteSource(RangeSource):
         size = min(size, self.size - offset)
         if size <= 0:
             return b""
-        if size >= WALK:
+        if size >= UNCACHED_READ_BYTES:
             return self._fetch([(offset, size)])[0]
         first = offset // self.page_bytes
         last = (offset + size - 1) // self.page_bytes
@@ -159,17 +168,17 @@ class RemoteSource(RangeSource):
         at = offset - first * self.page_bytes
         return b"".join(pages[page] for page in range(first, last + 1))[at : at + size]
 
-    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
+    def prefetch(self, parts: Sequence[tuple[int, int]]) -> None:
         wanted = [
             range(start // self.page_bytes, (min(start + size, self.size) - 1) // self.page_bytes + 1)
             for start, size in parts
-            if size < WALK
+            if size < UNCACHED_READ_BYTES
         ]
         most = max(1, self.cache_pages // 2)  # more than that would push one another out
         self.pages(sorted({page for pages in wanted for page in pages})[:most])
 
     def pages(self, numbers: Iterable[int]) -> dict[int, bytes]:
-        """These pages, those that are missing fetched together."""
+        """Return pages by number; missing ones are fetched, neighbours in one request."""
         with self._lock:
             numbers = sorted(numbers)
             if self._kept is not None:
@@ -196,25 +205,25 @@ class RemoteSource(RangeSource):
             return found
 
     def _fetch(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of ranges (offset, size), long ones in pieces, several requests at once."""
+        """Fetch ranges (offset, size), long ones in pieces, with several requests at the same time."""
         if self._read is None:
             raise ClosedError(f"{self.name} is closed")
         pieces = [
-            (at, min(LONGEST, offset + size - at))
+            (at, min(MAX_REQUEST_BYTES, offset + size - at))
             for offset, size in ranges
-            for at in range(offset, offset + size, LONGEST)
+            for at in range(offset, offset + size, MAX_REQUEST_BYTES)
         ]
         run = map if len(pieces) < 2 else self._pool.map
         done = iter(run(lambda piece: self._web.fetch(*piece), pieces))
         try:
-            return [b"".join(next(done) for _ in range(0, size, LONGEST)) for _, size in ranges]
+            return [b"".join(next(done) for _ in range(0, size, MAX_REQUEST_BYTES)) for _, size in ranges]
         except SourceChangedError:
             if self._kept is not None:
                 self._kept.forget()
             raise
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """As of every source that is asked for ranges; the pages of many records are fetched together."""
+        """Return records by number, as `RangeSource.pick`; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
         # records of two pages each, which are still kept when they are read
@@ -228,12 +237,13 @@ class RemoteSource(RangeSource):
 
 
 class KeptPages:
-    """The pages of one address in a folder for later processes; what cannot be read or written counts as absent.
+    """The pages of one address cached on disk for later processes; what cannot be read or written counts as
+    absent.
 
-    A folder of its own has `facts.json`, which says the file's size and what tells a replaced one, and a file for
-    each page. What it holds may be removed at any time.
+    Each address has its own folder with `facts.json`, which holds the file's size and version mark, and a file
+    for each page. Anything in it may be removed at any time.
 
-    size, mark : of the file, and what tells a replaced one, as they were when somebody looked.
+    size, mark : size of the file and its version mark (`version_mark`), as of the last request.
     """
 
     def __init__(self, folder: PathLike, url: str, page_bytes: int) -> None:
@@ -245,18 +255,18 @@ class KeptPages:
         self.size = 0
         self.mark = ""
 
-    def fresh(self) -> bool:
-        """Whether size and mark are known, and were looked at not long ago."""
+    def is_fresh(self) -> bool:
+        """Load size and mark; return whether they are known and were checked within `FRESH_SECONDS`."""
         with suppress(OSError, ValueError, KeyError, TypeError):
-            path = self.folder / KEPT_FACTS
+            path = self.folder / FACTS_NAME
             facts = json.loads(path.read_bytes())
             self.size = int(facts["size"])
             self.mark = str(facts["mark"])
-            return 0 <= time.time() - path.stat().st_mtime < TRUSTED
+            return 0 <= time.time() - path.stat().st_mtime < FRESH_SECONDS
         return False
 
-    def settle(self, size: int, mark: str) -> None:
-        """Say what the file is now; pages of another are let go."""
+    def update(self, size: int, mark: str) -> None:
+        """Store the file's current size and mark; if they changed, the pages are removed."""
         known = (self.size, self.mark)
         if known != (size, mark):
             self.forget()
@@ -264,15 +274,15 @@ class KeptPages:
         self.mark = mark
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._files.write(KEPT_FACTS, [json.dumps({"size": size, "mark": mark}).encode()])
-        self._bound()
+            self._files.write(FACTS_NAME, [json.dumps({"size": size, "mark": mark}).encode()])
+        self._evict_oldest()
 
     def forget(self) -> None:
-        """Let all pages go."""
+        """Remove all pages."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def read(self, page: int) -> bytes | None:
-        """A page, None where it is not there."""
+        """Return a page, or None if it is not cached."""
         with suppress(OSError):
             data = (self.folder / str(page)).read_bytes()
             if len(data) == min(self.page_bytes, self.size - page * self.page_bytes):
@@ -280,22 +290,24 @@ class KeptPages:
         return None
 
     def write(self, page: int, data: bytes) -> None:
-        """Keep a page."""
+        """Store a page."""
         with suppress(OSError):
             self._files.write(str(page), [data])
 
-    def _bound(self) -> None:
-        """Where there are more bytes than `MOST_KEPT`, let the oldest go until three quarters of that are left."""
+    def _evict_oldest(self) -> None:
+        """Remove the oldest pages of all addresses if they exceed `MAX_DISK_CACHE_BYTES`, until 3/4 of that are
+        left.
+        """
         found: list[tuple[float, int, Path]] = []
         with suppress(OSError):
             for file in self.root.glob("*/[0-9]*"):
                 status = file.stat()
                 found.append((status.st_mtime, status.st_size, file))
         left = sum(size for _, size, _ in found)
-        if left <= MOST_KEPT:
+        if left <= MAX_DISK_CACHE_BYTES:
             return
         for _, size, file in sorted(found):
-            if left <= MOST_KEPT * 3 // 4:
+            if left <= MAX_DISK_CACHE_BYTES * 3 // 4:
                 return
             with suppress(OSError):
                 file.unlink()
@@ -303,7 +315,7 @@ class KeptPages:
 
 
 class WholeRemote(MemorySource):
-    """A file of a web server that was read whole."""
+    """A file of a web server that was read whole into memory."""
 
     def __init__(self, data: bytes, web: Web) -> None:
         super().__init__(data, web.name)
@@ -318,7 +330,7 @@ class WholeRemote(MemorySource):
 
 
 class _Again(Exception):
-    """A failure worth another try, after as many seconds as the server asks for."""
+    """A failure after which another attempt makes sense, after the delay in seconds that the server asked for."""
 
     def __init__(self, error: NetworkError, delay: float = 0.0) -> None:
         super().__init__(str(error))
@@ -326,8 +338,8 @@ class _Again(Exception):
         self.delay = delay
 
 
-def tried(ask: Callable[..., T]) -> Callable[..., T]:
-    """A question to a server that is tried again after failures of the network."""
+def retry(ask: Callable[..., T]) -> Callable[..., T]:
+    """Wrap a request to a server so that it is repeated after network failures, up to `web.retries` times."""
 
     def asking(web: Web, *numbers: int) -> T:
         begun = time.monotonic()
@@ -345,9 +357,9 @@ def tried(ask: Callable[..., T]) -> Callable[..., T]:
 
 
 def _within(web: Web, ask: Callable[[], T]) -> T:
-    """Return what a request gives; after `timeout` seconds in all a failure worth another try.
+    """Return the result of a request, or raise `_Again` if it takes more than `timeout` seconds in all.
 
-    The timeouts of sockets start again with every byte, so that a slow server would never be given up.
+    The timeouts of sockets start again with every byte, so a slow server would never be given up otherwise.
     """
     found: Future[T] = Future()
 
@@ -366,7 +378,7 @@ def _within(web: Web, ask: Callable[[], T]) -> T:
 
 
 class Web:
-    """Byte ranges of one address, its `name`, over connections that stay open."""
+    """Requests for byte ranges of one address, its `name`, over persistent connections."""
 
     def __init__(
         self, url: str, *, timeout: float, retries: int, headers: Mapping[str, str], whole_bytes: int
@@ -379,12 +391,12 @@ class Web:
         self.seen: str | None = None  # what tells a replaced file
         self._lock = Lock()
         self._urllib3 = extra("urllib3", "reading over the network needs urllib3", install_hint("remote"))
-        self.name, own = shorn(url, self._urllib3)
+        self.name, own = strip_credentials(url, self._urllib3)
         self._headers = {"Accept-Encoding": "identity", "User-Agent": "bgfmt", **own, **headers}
         self._pool = self._manager()
 
     def facts(self) -> dict[str, Any]:
-        """Requests made and bytes fetched since the file was opened."""
+        """Return the number of requests and of bytes fetched since the file was opened."""
         return {"requests": self.requests, "bytes_fetched": self.bytes_fetched}
 
     def close(self) -> None:
@@ -392,32 +404,32 @@ class Web:
         self._pool.clear()
 
     def _manager(self) -> Any:
-        """Connections, through the proxy that the environment names."""
+        """Return a connection pool, through the proxy that the environment names."""
         from urllib.request import getproxies, proxy_bypass
 
         parts = urlsplit(self.name)
         proxy = getproxies().get(parts.scheme)
-        options = {"maxsize": REQUESTS, "block": True}
+        options = {"maxsize": MAX_REQUESTS, "block": True}
         if proxy and not proxy_bypass(parts.hostname or ""):
             return self._urllib3.ProxyManager(proxy if "://" in proxy else f"http://{proxy}", **options)
         return self._urllib3.PoolManager(**options)
 
     # -- what is asked -----------------------------------------------------------------------------------
 
-    @tried
-    def first(self, size: int) -> tuple[bytes, bytes | None]:
-        """The first page, and the whole file where the server knows no ranges."""
+    @retry
+    def fetch_first(self, size: int) -> tuple[bytes, bytes | None]:
+        """Fetch the first page; return (page, None), or (b"", whole file) from a server without byte ranges."""
         response = self._get(0, size)
         try:
             if response.status == 200:
-                return b"", self._whole(response)
+                return b"", self._read_whole_body(response)
             if response.status == 416:
                 return b"", b""
-            _, _, total = self._sent(response)
+            _, _, total = self._parse_content_range(response)
             if total is None:
                 raise NetworkError(f"{self.name}: the server does not say how large the file is", 206)
             self.size = total
-            self.seen = mark(response)
+            self.seen = version_mark(response)
             return self._body(response, 0, min(size, total)), None
         except BaseException:
             response.close()  # some of its body may not be read
@@ -425,13 +437,13 @@ class Web:
         finally:
             response.release_conn()
 
-    @tried
+    @retry
     def fetch(self, offset: int, size: int) -> bytes:
-        """Exactly this range."""
+        """Fetch exactly this range; SourceChangedError if the file was replaced since it was opened."""
         response = self._get(offset, size)
         try:
-            same = response.status == 206 and mark(response) == self.seen
-            if not same or self._sent(response)[2] not in (None, self.size):
+            same = response.status == 206 and version_mark(response) == self.seen
+            if not same or self._parse_content_range(response)[2] not in (None, self.size):
                 text = "the file was replaced while it was read; open it again"
                 raise SourceChangedError(f"{self.name}: {text}")
             return self._body(response, offset, size)
@@ -454,7 +466,7 @@ class Web:
                 "GET", self.name, headers=headers, preload_content=False, retries=retries, timeout=timeout
             )
         except self._urllib3.exceptions.HTTPError as error:
-            raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
+            raise _Again(NetworkError(f"{self.name}: {describe_error(error)}")) from None
         if response.status in (200, 206, 416):
             return response
         response.close()  # its body is not read
@@ -466,8 +478,8 @@ class Web:
             raise _Again(failed, delay or 0.0)
         raise failed
 
-    def _sent(self, response: Any) -> tuple[int, int, int | None]:
-        """First and last byte and size, as a 206 says them."""
+    def _parse_content_range(self, response: Any) -> tuple[int, int, int | None]:
+        """Return first byte, last byte and total size (None if unknown) from the Content-Range of a 206 response."""
         text = response.headers.get("Content-Range", "")
         match = re.fullmatch(r"bytes (\d{1,19})-(\d{1,19})/(\d{1,19}|\*)", text.strip(), re.IGNORECASE)
         if match is None:
@@ -476,8 +488,8 @@ class Web:
         return int(first), int(last), None if size == "*" else int(size)
 
     def _body(self, response: Any, offset: int, size: int) -> bytes:
-        """The body, which is to be exactly these bytes."""
-        first, last, _ = self._sent(response)
+        """Return the body, which must be exactly these bytes."""
+        first, last, _ = self._parse_content_range(response)
         if (first, last) != (offset, offset + size - 1):
             asked = f"asked for {size:,} bytes at {offset:,}, the server sent bytes {first} to {last}"
             raise NetworkError(f"{self.name}: {asked}", response.status)
@@ -488,12 +500,12 @@ class Web:
         return data
 
     def _read(self, response: Any, least: int, most: int) -> bytes:
-        """Up to `most` bytes of the body, which is to have `least`."""
+        """Read up to `most` bytes of the body, which must have at least `least`."""
         try:
             data: bytes = response.read(most, decode_content=False)
         except (self._urllib3.exceptions.HTTPError, OSError) as error:
             response.close()
-            raise _Again(NetworkError(f"{self.name}: {reason(error)}")) from None
+            raise _Again(NetworkError(f"{self.name}: {describe_error(error)}")) from None
         with self._lock:
             self.bytes_fetched += len(data)
         if len(data) < least:
@@ -501,8 +513,8 @@ class Web:
             raise _Again(NetworkError(f"{self.name}: {text}"))
         return data
 
-    def _whole(self, response: Any) -> bytes:
-        """The file from a server without ranges, unless it is too large for that."""
+    def _read_whole_body(self, response: Any) -> bytes:
+        """Return the whole file from a server without ranges; RangeNotSupportedError if it is too large for that."""
         length = response.headers.get("Content-Length", "")
         size = int(length) if length.isdecimal() and len(length) < 20 else None
         if size is None or size <= self.whole_bytes:
@@ -517,8 +529,8 @@ class Web:
         )
 
 
-def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
-    """The address without user and password, and the header that carries them."""
+def strip_credentials(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
+    """Return the address without user name and password, and the request header that carries them."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -535,16 +547,16 @@ def shorn(url: str, urllib3: Any) -> tuple[str, dict[str, str]]:
     return clean, dict(urllib3.make_headers(basic_auth=user))
 
 
-def mark(response: Any) -> str:
-    """What tells a replaced file: ETag, else Last-Modified, else the size."""
+def version_mark(response: Any) -> str:
+    """Return what identifies the version of a file: its ETag, else Last-Modified, else its size."""
     tag = response.headers.get("ETag") or response.headers.get("Last-Modified")
     if tag is None:
         tag = response.headers.get("Content-Range", "").rpartition("/")[2]
     return str(tag).removeprefix("W/")
 
 
-def reason(error: BaseException) -> str:
-    """An error of the network in a few words."""
+def describe_error(error: BaseException) -> str:
+    """Describe a network error in a few words."""
     inner: Any = getattr(error, "reason", None) or error
     inner = getattr(inner, "reason", None) or inner
     if isinstance(inner, OSError) and inner.errno is not None:

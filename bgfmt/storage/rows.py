@@ -1,7 +1,7 @@
-"""Rows in a file beside the output, each with a checksum, from which a run that ended goes on.
+"""Rows of text in a checkpoint file, each with a checksum, from which an interrupted run resumes.
 
-The first line says what the rows are of. Every other line is a row and, behind a blank, the CRC-32 of the row's bytes
-in eight hexadecimal digits. A last line that is not whole is what a kill leaves, and is cut off.
+The first line says what the rows are of. Every other line is a row, a space, and the CRC-32 of the row's bytes
+in eight hexadecimal digits. An incomplete last line is what a killed process leaves, and is cut off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SEALED = 9  # characters of a blank and a checksum
 
 
 def seal(row: str) -> str:
-    """Return a row with its checksum, as a line has it.
+    """Return a row followed by its checksum, as written in a line.
 
     >>> seal("[1, 2]")
     '[1, 2] 61c9e7ff'
@@ -28,10 +28,10 @@ def seal(row: str) -> str:
 
 
 def read_rows(path: PathLike, head: str) -> list[str]:
-    """Return the rows of a file, without their checksums and without a torn last line.
+    """Read the rows of a file, without their checksums and without an incomplete last line.
 
-    ScratchError where the first line is another (``"foreign"``), or a row before the last is not what was written
-    (``"damaged"``); FileNotFoundError.
+    ScratchError if the first line differs from `head` (``"foreign"``), or a row before the last has a wrong
+    checksum (``"damaged"``); FileNotFoundError.
     """
     name = os.fspath(path)
     with open(open_regular(path), encoding="utf-8", errors="replace", newline="\n") as file:
@@ -52,14 +52,12 @@ def read_rows(path: PathLike, head: str) -> list[str]:
 
 
 class RowFile:
-    """A file of rows, and those that it had when it was opened. A context manager.
+    """A checkpoint file of rows, open for appending, and in `rows` those it has. A context manager.
 
     Parameters
     ----------
-    path, head :
-        The file and its first line.
-    anew :
-        Whether to drop the rows of an ended run. Without it, errors are those of `read_rows`.
+    path, head : the file and its first line
+    anew : drop the rows of an interrupted run; otherwise they are read, with the errors of `read_rows`
     """
 
     def __init__(self, path: PathLike, head: str, *, anew: bool = False) -> None:
@@ -72,7 +70,7 @@ class RowFile:
         self._file: TextIO = open(self.path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
 
     def add(self, row: str) -> None:
-        """Append a row and hand it to the system."""
+        """Add a row at the end and flush it to the system."""
         self.rows.append(row)
         self._file.write(seal(row) + "\n")
         self._file.flush()

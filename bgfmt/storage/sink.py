@@ -1,4 +1,4 @@
-"""Where bytes go: a new file, memory, or a comparison with bytes that are there already."""
+"""Sinks, which bytes are written to: a new file, memory, or a comparison with existing bytes."""
 
 from __future__ import annotations
 
@@ -19,53 +19,55 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Data = bytes | bytearray | memoryview | NDArray[Any]
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 def size_of(data: Data) -> int:
-    """Bytes of what is handed to a sink."""
+    """Return the size in bytes of data for a sink."""
     return data.nbytes if isinstance(data, (np.ndarray, memoryview)) else len(data)
 
 
 class Sink(Protocol):
-    """A place that grows front to back; `written` is its size so far, `name` what messages call it."""
+    """An output that grows from front to back; `written` is its size so far, `name` its name in messages."""
 
     name: str
     written: int
 
     def write(self, data: Data) -> None:
-        """Append bytes, or an array's bytes in C order as they stand."""
+        """Write bytes, or an array's bytes in C order, at the end."""
         self.write_at(self.written, data)
         self.written += size_of(data)
 
     def write_at(self, offset: int, data: Data) -> None:
-        """Write bytes at an offset below `written`, such as into room left by `skip`."""
+        """Write bytes at an offset below `written`, such as into space left by `skip`."""
         ...
 
     def skip(self, size: int) -> None:
-        """Leave room for `size` bytes that `write_at` fills later."""
+        """Skip `size` bytes: space at the end that `write_at` fills later."""
         self.written += size
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
-        """Append `size` bytes and return them as a writable array, for results made out of order."""
+        """Add `size` bytes at the end and return them as a writable array, for results computed out of order."""
         ...
 
-    def put(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """Give a stretch of a reserved array its values, of the same size; whether they are read again there."""
+    def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
+        """Copy `values` into `part`, a slice of a reserved array of the same size; return whether it now holds
+        them.
+        """
         part[...] = values
         return True
 
     def settle(self) -> None:
-        """Bring to the disk what was put."""
+        """Write to the disk what `write_reserved` stored."""
         return
 
     def flush(self) -> None:
-        """Wait until everything is where it goes; raises what went wrong on the way."""
+        """Wait until everything is written; raises the error of any write that failed meanwhile."""
         ...
 
 
-def view_of(data: Data) -> memoryview:
-    """The bytes of anything a sink takes, without copying where they lie together."""
+def view_bytes(data: Data) -> memoryview:
+    """Return the bytes of anything a sink takes, without copying if they are contiguous."""
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).reshape(-1).view(np.uint8).data
     return memoryview(data).cast("B")
@@ -74,8 +76,9 @@ def view_of(data: Data) -> memoryview:
 class FileSink(Sink):
     """A file being written.
 
-    What is written is brought to the disk while the next pieces are made. System errors carry `name`, not that of the
-    hidden file. `sums` are of all that is written, without what is reserved: the caller that fills it checks it.
+    Written data are synced to the disk in the background. System errors carry `name`, not that of the hidden
+    file. `sums` are checksums of all that is written, but not of reserved space: the caller that fills it
+    checks it.
     """
 
     _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
@@ -84,16 +87,16 @@ class FileSink(Sink):
         self.fd = fd
         self.name = name
         self.written = 0
-        self.sums = Sums()
+        self.sums = WrittenChecksums()
         self._unsynced = 0
         self._disk: ThreadPoolExecutor | None = None
         self._synced: Future[None] | None = None
         self._map: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def write_at(self, offset: int, data: Data) -> None:
-        view = view_of(data)
+        view = view_bytes(data)
         self.sums.add(offset, view)
-        with system.said_of(self.name):
+        with system.report_errors_as(self.name):
             system.write_at(self.fd, view, offset)
         self._unsynced += len(view)
         if self._unsynced >= self._SYNC_EVERY:
@@ -105,25 +108,29 @@ class FileSink(Sink):
             self._unsynced = 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
-        """As `Sink.reserve`, mapped; the disk's room is taken now, so that a full disk is an OSError here."""
+        """Add `size` bytes and return them as a mapped array; disk space is allocated now, so a full disk is an
+        OSError here.
+        """
         start = self.written
-        with system.said_of(self.name):
+        with system.report_errors_as(self.name):
             system.reserve(self.fd, start + size)
             self._map = np.frombuffer(mmap.mmap(self.fd, start + size), np.uint8)
         self.written += size
         return self._map[start:]
 
-    def put(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """As `Sink.put`, written: faster than page by page through the map, and takes none of its memory."""
+    def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
+        """Write `values` to the file and read them back; faster than page by page through the map, and takes no
+        mapped memory.
+        """
         at = int(part.ctypes.data - self._map.ctypes.data)
         found = np.empty_like(part)
-        with system.said_of(self.name):
-            system.write_at(self.fd, view_of(values), at)
-            system.read_into(self.fd, view_of(found), at)
+        with system.report_errors_as(self.name):
+            system.write_at(self.fd, view_bytes(values), at)
+            system.read_into(self.fd, view_bytes(found), at)
         return np.array_equal(found, values)
 
     def settle(self) -> None:
-        with system.said_of(self.name):
+        with system.report_errors_as(self.name):
             system.sync_data(self.fd)
 
     def flush(self) -> None:
@@ -132,7 +139,7 @@ class FileSink(Sink):
 
 
 class Tail(io.RawIOBase):
-    """A sink as the unseekable file that zipfile writes."""
+    """A sink as the unseekable file that `zipfile.ZipFile` writes to."""
 
     def __init__(self, sink: Any) -> None:
         self._sink = sink
@@ -146,7 +153,7 @@ class Tail(io.RawIOBase):
 
 
 class _Held(Sink):
-    """A sink whose reserved arrays are its own until `flush` writes them."""
+    """A sink that keeps its reserved arrays in memory until `flush` writes them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -166,7 +173,7 @@ class _Held(Sink):
 
 
 class MemorySink(_Held):
-    """Bytes in memory, those in `data` first; `data` are all of them."""
+    """Bytes in memory; `data`, if given, are the first ones."""
 
     def __init__(self, data: bytes = b"", name: str = "<memory>") -> None:
         super().__init__(name)
@@ -175,12 +182,12 @@ class MemorySink(_Held):
 
     @property
     def data(self) -> bytearray:
-        """The bytes so far, reserved arrays as they are filled now."""
+        """All bytes so far, reserved arrays with their current content."""
         self.flush()
         return self._data
 
     def write_at(self, offset: int, data: Data) -> None:
-        view = view_of(data)
+        view = view_bytes(data)
         self._room(offset + len(view))
         self._data[offset : offset + len(view)] = view
 
@@ -193,10 +200,10 @@ class MemorySink(_Held):
 
 
 class ComparingSink(_Held):
-    """Holds what is written against bytes that are there already.
+    """Compares what is written with existing bytes.
 
-    What is skipped and never written counts as equal. At most `MOST_RUNS` differences are kept apart; the rest
-    count as one.
+    What is skipped and never written counts as equal. At most `MAX_RUNS` differences are recorded; further ones
+    are dropped.
     """
 
     def __init__(self, stored: bytes | memoryview, name: str = "<compared>") -> None:
@@ -205,22 +212,24 @@ class ComparingSink(_Held):
         self._found: dict[int, tuple[bytes, bytes]] = {}
 
     def write_at(self, offset: int, data: Data) -> None:
-        mine = np.frombuffer(view_of(data), np.uint8)
+        mine = np.frombuffer(view_bytes(data), np.uint8)
         there = self.stored[offset : offset + len(mine)]
         same = mine[: len(there)]
         if not np.array_equal(there, same):
             differ = np.flatnonzero(there != same)
             for run in np.split(differ, np.flatnonzero(np.diff(differ) > 1) + 1):
-                if len(self._found) >= MOST_RUNS:
+                if len(self._found) >= MAX_RUNS:
                     break
                 a = int(run[0])
                 b = int(run[-1]) + 1
                 self._found[offset + a] = (same[a:b].tobytes(), there[a:b].tobytes())
-        if len(there) < len(mine) and len(self._found) < MOST_RUNS:
+        if len(there) < len(mine) and len(self._found) < MAX_RUNS:
             self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")
 
     def runs(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """(offset, expected, found) of each stretch that differs, in order; a longer or shorter end last."""
+        """Iterate over the differences in order of offset: (offset, expected, found); a longer or shorter end
+        comes last.
+        """
         self.flush()
         found = dict(self._found)
         if len(self.stored) > self.written:
@@ -234,19 +243,19 @@ class ComparingSink(_Held):
 CHECK_STEP = 8 << 20
 
 
-class Sums:
-    """CRC-32 of each piece of a file that is written."""
+class WrittenChecksums:
+    """CRC-32 of each piece written to a file, compared with the file before it gets its name."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, int, int]] = []  # start, end, sum
 
     def add(self, offset: int, view: memoryview) -> None:
-        """Bytes that are being written there."""
+        """Add the checksum of bytes written at an offset."""
         if len(view):
             self._pieces.append((offset, offset + len(view), zlib.crc32(view)))
 
-    def intact(self) -> list[tuple[int, int, int]]:
-        """(start, end, sum) in order, without those that something was written over later."""
+    def intact_pieces(self) -> list[tuple[int, int, int]]:
+        """Return (start, end, CRC-32) in order, without pieces that were overwritten later."""
         pieces = sorted(self._pieces)
         reach = accumulate((end for _, end, _ in pieces), max, initial=0)
         begins = [*(start for start, _, _ in pieces[1:]), pieces[-1][1]] if pieces else []
@@ -254,8 +263,8 @@ class Sums:
         return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
-        """OSError where the file does not hold what was written."""
-        for start, end, made in self.intact():
+        """Read the file again; OSError if it does not hold what was written."""
+        for start, end, made in self.intact_pieces():
             found = 0
             for at in range(start, end, CHECK_STEP):
                 found = zlib.crc32(system.read_at(fd, min(CHECK_STEP, end - at), at), found)

@@ -1,8 +1,8 @@
-"""Where bytes come from: what every source promises, and sources that are mapped, in memory or asked for ranges.
+"""Sources of bytes: the interface, and sources that are mapped, in memory or read by range.
 
-`Source` is what formats ask for; every class here and every guest's keeps it. Sizes are checked before any value
-is read, since touching a map beyond its file ends the process. A map is also lost when someone else cuts the file
-short, so a server opens its files with `guard`, which reads instead of mapping.
+Formats read from a `Source`; every class here, and those of plugins, implement it. Sizes are checked before any
+value is read, since access to a map beyond the end of its file kills the process. The same happens if another
+process truncates the file, so a server opens its files with `guard`, which reads instead of mapping.
 
 `mmap.mmap` with `np.frombuffer`, not `np.memmap`: closing a memmap's map under a live view crashes the
 interpreter, while `mmap.close()` refuses.
@@ -50,7 +50,7 @@ Progress = Callable[[int, int], None]
 
 
 def require_regular(status: os.stat_result, name: str) -> None:
-    """OSError unless the status is that of a regular file."""
+    """Raise an OSError unless the status is that of a regular file."""
     if stat.S_ISDIR(status.st_mode):
         text = "is a folder, not a regular file (FOLDER/* names its files)"
         raise IsADirectoryError(errno.EISDIR, text, name)
@@ -60,7 +60,9 @@ def require_regular(status: os.stat_result, name: str) -> None:
 
 
 def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
-    """Descriptor of an existing regular file. Anything else is refused at once: a FIFO does not make us wait."""
+    """Open an existing regular file; return its descriptor. Anything else is refused at once: a FIFO does not
+    block.
+    """
     name = os.fspath(path)
     require_regular(os.stat(name), name)
     for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
@@ -84,9 +86,9 @@ class Window(Protocol):
 class Source(Protocol):
     """Bytes to read, by offset. A context manager.
 
-    name : what messages call it; path : its file, if it is one; size : bytes it has. A class that derives from this
-    one gives `buffer`, `array` and `close`; the other methods follow from them. far : whether bytes that were not
-    read before cost a request to a server.
+    name : its name in messages; path : its file, if it is one; size : its size in bytes. A class that derives
+    from this one implements `buffer`, `array` and `close`; the other methods follow from them. far : whether
+    reading new bytes costs a request to a server.
     """
 
     far: bool = False
@@ -96,7 +98,7 @@ class Source(Protocol):
 
     @staticmethod
     def from_bytes(data: Piece, name: str = "<bytes>") -> Source:
-        """`MemorySource(data, name)`."""
+        """Return `MemorySource(data, name)`."""
         return MemorySource(data, name)
 
     @property
@@ -105,43 +107,51 @@ class Source(Protocol):
         ...
 
     def array(self, dtype: Any, shape: tuple[int, ...], offset: int, what: str = "table") -> NDArray[Any]:
-        """Read-only array at an offset: a view, or a copy, or (large, and nothing mapped) `LazyRows`."""
+        """Return a read-only array at an offset: a view, a copy, or (if large and not mapped) a `LazyRows`.
+
+        what : what the bytes are, in the message of a TruncatedError.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of the bytes. Arrays already handed out keep theirs, lazy ones excepted."""
+        """Close the source. Arrays already returned stay valid, except lazy ones."""
         ...
 
     def release(self) -> None:
-        """Let mapped pages go from this process (they stay in the system's cache), to keep memory bounded."""
+        """Drop mapped pages from this process's memory, to keep it bounded; they stay in the system's cache."""
         return
 
-    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
-        """(start, size) of bytes that will be asked for: a disk reads them ahead, a server is asked at once."""
+    def prefetch(self, parts: Sequence[tuple[int, int]]) -> None:
+        """Read parts (start, size) ahead in the background: a disk loads them, a server is asked for them at once."""
         return
 
     def facts(self) -> dict[str, Any]:
-        """What reading has cost, for `info`; nothing where it costs nothing."""
+        """Return what reading has cost so far (requests, bytes), for `info`; empty if it costs nothing."""
         return {}
 
-    def whole(self) -> Source:
-        """The same bytes at hand, for formats that are not read by range; CapabilityError where that is too much."""
+    def read_whole(self) -> Source:
+        """Return a source of the same bytes in memory, for formats not read by range; CapabilityError if there are
+        too many.
+        """
         return self
 
     def local(self, progress: Progress | None = None) -> Source:
-        """The same bytes to be read in any order; those of a web server are brought to a file without a name.
+        """Return a source of the same bytes for random access; those of a web server are downloaded to a temporary
+        file.
 
-        progress : called with (bytes brought, bytes in all).
+        progress : called with (bytes copied, bytes in all).
         """
         return self
 
     def need(self, size: int, what: str = "file") -> None:
-        """TruncatedError unless there are at least `size` bytes."""
+        """Raise a TruncatedError unless there are at least `size` bytes; `what` names them in the message."""
         if size > self.size:
             raise TruncatedError(self.name, size, self.size, what)
 
     def header(self, layout: Construct, size: int, offset: int = 0) -> Container[Any]:
-        """Parse `size` header bytes by a construct layout; HeaderError names the field that does not fit."""
+        """Parse `size` header bytes at `offset` by a construct layout; HeaderError names the field that is
+        invalid.
+        """
         from construct import ConstructError  # here, for the most common formats have no such layout
 
         data = self.bytes(offset, size, "header")
@@ -163,13 +173,13 @@ class Source(Protocol):
         self.close()
 
     def bytes(self, offset: int, size: int, what: str = "file") -> bytes:
-        """Copy of `size` bytes at `offset`; TruncatedError when the file ends before."""
+        """Return a copy of `size` bytes at `offset`; TruncatedError if the file ends before."""
         self.need(offset + size, what)
         return bytes(self.buffer[offset : offset + size])
 
 
 class MemorySource(Source):
-    """Bytes already in memory, or mapped, as one memoryview."""
+    """Bytes in memory, or mapped, as one memoryview."""
 
     def __init__(self, data: Any, name: str = "<bytes>", path: Path | None = None) -> None:
         self._buffer: memoryview | None = memoryview(data).toreadonly()
@@ -196,7 +206,9 @@ class MemorySource(Source):
 
 
 class MappedSource(MemorySource):
-    """A regular file, mapped: nothing is read until it is used. With `fd`, that file, which `path` only names."""
+    """A mapped regular file: nothing is read until it is used. If `fd` is given it is mapped, and `path` only
+    names it.
+    """
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
         at = open_regular(path) if fd is None else fd
@@ -211,9 +223,9 @@ class MappedSource(MemorySource):
 
     def release(self) -> None:
         if self._map is not None and self._buffer is not None:
-            system.let_go(self._map)
+            system.drop_pages(self._map)
 
-    def soon(self, parts: Sequence[tuple[int, int]]) -> None:
+    def prefetch(self, parts: Sequence[tuple[int, int]]) -> None:
         if self._map is not None and self._buffer is not None:
             for start, size in parts:
                 system.will_need(self._map, start, min(size, self.size - start))
@@ -233,7 +245,7 @@ _handler: Any = None  # kept, since the system calls it
 
 
 def _note_map(source: MappedSource) -> None:
-    """Remember a mapped file; the first one of a command installs the handler."""
+    """Record a mapped file; the first one of a command installs the handler of SIGBUS."""
     global _handler  # noqa: PLW0603
     _mapped.add(source)
     if errors.end_lost is None or _handler is not None or not hasattr(signal, "SIGBUS"):
@@ -245,7 +257,7 @@ def _note_map(source: MappedSource) -> None:
 
 
 def _lose(_: int) -> None:
-    """End the process, with the name of the mapped file that is shorter than it was, if there is one."""
+    """End the process with a message that names the mapped file that was truncated, if there is one."""
     assert errors.end_lost is not None
     for source in list(_mapped):
         try:
@@ -258,7 +270,7 @@ def _lose(_: int) -> None:
 
 
 class SourceFile(io.RawIOBase):
-    """The bytes of a source from `offset` on, as a file that can seek and be read."""
+    """The bytes of a source from `offset` on, as a seekable file object for reading."""
 
     def __init__(self, source: Source, offset: int) -> None:
         self._source = source
@@ -288,10 +300,10 @@ COPY_STEP = 8 << 20
 
 
 class LocalCopy(MappedSource):
-    """A copy of a source on the disk for temporary files, which is gone once this is closed."""
+    """A copy of a source in a temporary file, which is deleted when this is closed."""
 
     def __init__(self, source: Source, progress: Progress | None = None) -> None:
-        with system.said_of(tempfile.gettempdir()), tempfile.TemporaryFile(prefix="bgfmt-") as file:
+        with system.report_errors_as(tempfile.gettempdir()), tempfile.TemporaryFile(prefix="bgfmt-") as file:
             system.reserve(file.fileno(), source.size)
             for start in range(0, source.size, COPY_STEP):
                 end = min(start + COPY_STEP, source.size)
@@ -304,7 +316,7 @@ class LocalCopy(MappedSource):
 
 # ---- sources that are asked for ranges of bytes
 
-NEAR = 1 << 12  # records that lie this close are read together
+MERGE_GAP_BYTES = 1 << 12  # records this close together are read at once
 #: of addresses on the network, see `bgfmt.storage.remote.open_url`
 REMOTE_OPTIONS = frozenset(
     {"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}
@@ -312,16 +324,18 @@ REMOTE_OPTIONS = frozenset(
 
 
 def is_url(path: Any) -> bool:
-    """Whether a path is an address of a web server."""
+    """Return whether a path is an http or https address."""
     return isinstance(path, str) and re.match(r"https?://", path, re.IGNORECASE) is not None
 
 
 def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
-    """A regular file to read: mapped, or with `guard` read by the piece, so that no one else can end this process.
+    """Open a file, folder or address as a source of bytes.
 
-    An http or https address is read by range, with `options` as `bgfmt.storage.remote` has them; an open binary file
-    that can seek is read where it is; a store of chunks gives its description. OSError for what is no regular file
-    (a folder, a device, a FIFO), at once.
+    A regular file is mapped, or with `guard` read with `pread`, so that another process that truncates it
+    cannot kill this one. An http or https address is read by range, with `options` of
+    `bgfmt.storage.remote.open_url`; an open seekable binary file is read as it is; of a store of chunks the
+    source is its description. OSError at once for anything that is not a regular file (a folder, a device, a
+    FIFO).
     """
     if is_url(path):
         from bgfmt.storage import remote
@@ -344,12 +358,12 @@ def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: An
 
 
 class RangeSource(Source):
-    """Bytes that come by asking for a range: `read(offset, size)` returns them, fewer only at the end.
+    """A source read by range: `read(offset, size)` returns those bytes, fewer only at the end of the source.
 
-    The seam for byte ranges over a network; `GuardedSource` is another.
+    Base class for byte ranges over a network, and for `GuardedSource`.
     """
 
-    at_once = 16 << 20  # bytes up to which an array is read whole; a larger one becomes rows on demand
+    max_eager_bytes = 16 << 20  # larger arrays become rows on demand
 
     def __init__(
         self, name: str, size: int, read: Callable[[int, int], bytes], path: Path | None = None
@@ -373,7 +387,7 @@ class RangeSource(Source):
         return memoryview(self.read(start, max(0, stop - start)))[::step]
 
     def read(self, offset: int, size: int, what: str = "file") -> bytes:
-        """`size` bytes from an offset; TruncatedError where the source has become shorter than it was."""
+        """Read `size` bytes from an offset; TruncatedError if the source has become shorter than it was."""
         if self._read is None:
             raise ClosedError(f"{self.name} is closed")
         data = self._read(offset, size)
@@ -397,13 +411,15 @@ class RangeSource(Source):
             return self.pick(offset, record, us * shape[1] + them).view(kind)
 
         rows = LazyRows(shape, kind, fetch, pick, pairs)
-        return np.asarray(rows) if whole <= self.at_once else cast(NDArray[Any], rows)
+        return np.asarray(rows) if whole <= self.max_eager_bytes else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Records of `width` bytes from `offset` on by number, (N, width), in the order asked."""
+        """Return records of `width` bytes, stored from `offset` on, by number: uint8 of shape (N, width), in the
+        order given.
+        """
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
-        near = max(1, NEAR // width)
+        near = max(1, MERGE_GAP_BYTES // width)
         for group in np.split(order, np.flatnonzero(np.diff(numbers[order]) > near) + 1):
             if len(group):
                 first = int(numbers[group[0]])
@@ -417,7 +433,9 @@ class RangeSource(Source):
 
 
 class GuardedSource(RangeSource):
-    """A regular file read by `pread`: where someone cuts it short that is a TruncatedError, not the process's end."""
+    """A regular file read with `pread`: if another process truncates it, a TruncatedError is raised instead of
+    SIGBUS.
+    """
 
     def __init__(self, path: PathLike) -> None:
         self._fd = fd = open_regular(path)
@@ -435,7 +453,7 @@ class GuardedSource(RangeSource):
 
 
 class ReadableSource(RangeSource):
-    """The bytes of an open binary file that can seek. It is not closed here: who opened it closes it."""
+    """The bytes of an open seekable binary file. It is not closed here but by the caller who opened it."""
 
     def __init__(self, file: BinaryIO) -> None:
         if not (hasattr(file, "read") and hasattr(file, "seek")):

@@ -33,13 +33,15 @@ def write_at(fd: int, data: memoryview, offset: int) -> None:
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """Up to `size` bytes from an offset; fewer only where the file ends."""
+    """Read up to `size` bytes from an offset; fewer only at the end of the file."""
     out = bytearray(size)
     return bytes(memoryview(out)[: read_into(fd, memoryview(out), offset)])
 
 
 def read_into(fd: int, out: memoryview, offset: int) -> int:
-    """Fill `out` from an offset, without a copy where the system can; bytes read, fewer only where the file ends."""
+    """Fill `out` from an offset, without a copy if the system can; return the bytes read, fewer only at the end of
+    file.
+    """
     done = 0
     while done < len(out):
         rest = out[done : done + (1 << 30)]
@@ -58,12 +60,12 @@ def read_into(fd: int, out: memoryview, offset: int) -> int:
 
 
 def sync_data(fd: int) -> None:
-    """Bring the file's data to the disk."""
+    """Write the file's data to the disk (fdatasync)."""
     getattr(os, "fdatasync", os.fsync)(fd)
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring a folder's names to the disk, where the system can."""
+    """Write a folder's entries to the disk (fsync), if the system can."""
     with contextlib.suppress(OSError):  # some file systems cannot sync a folder, and Windows cannot open one
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -73,9 +75,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def reserve(fd: int, size: int) -> None:
-    """Make the file at least `size` bytes long with room for all of it, or OSError: ENOSPC comes now, not later.
+    """Make the file at least `size` bytes long and allocate the space; OSError (ENOSPC) if the disk is full.
 
-    A mapped write to a file without room would end the process (SIGBUS).
+    A mapped write to a file without allocated space would kill the process (SIGBUS).
     """
     if hasattr(os, "posix_fallocate"):
         try:
@@ -89,21 +91,24 @@ def reserve(fd: int, size: int) -> None:
         write_at(fd, zeros[: size - at], at)
 
 
-def let_go(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
-    """Take pages of a map out of this process; they stay in the system's cache. Nothing where it cannot be asked."""
+def drop_pages(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
+    """Drop pages of a map from this process's memory (MADV_DONTNEED), if the system can; they stay in its cache."""
     if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED, start, len(mapped) - start if size is None else size)
 
 
 def will_need(mapped: mmap.mmap, start: int, size: int) -> None:
-    """Have a stretch of a map read from the disk ahead, where that can be asked."""
+    """Read a part of a map from the disk ahead (MADV_WILLNEED), if the system can."""
     if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_WILLNEED"):
         begin = start // mmap.PAGESIZE * mmap.PAGESIZE
         mapped.madvise(mmap.MADV_WILLNEED, begin, start + size - begin)
 
 
 def lock(fd: int) -> bool | None:
-    """Lock a file for this process until it is closed: True, False where another holds it, None where that fails."""
+    """Lock a file for this process until it is closed.
+
+    Returns True, False if another process holds the lock, or None if the file cannot be locked.
+    """
     try:
         import fcntl
     except ImportError:
@@ -132,7 +137,7 @@ def _lock_msvcrt(fd: int) -> bool | None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process of that number runs here; True where that cannot be asked."""
+    """Return whether a process of that number runs here; True if that cannot be determined."""
     if os.name == "nt" or pid <= 0:  # there, os.kill ends processes
         return True
     try:
@@ -145,7 +150,7 @@ def alive(pid: int) -> bool:
 
 
 def allow_files(number: int) -> int:
-    """Let this process have `number` open files, as far as the system allows; how many it may have now."""
+    """Raise the limit of open files of this process to `number`, as far as permitted; return the limit."""
     try:
         import resource
     except ImportError:
@@ -160,15 +165,15 @@ def allow_files(number: int) -> int:
 
 
 def cores() -> int:
-    """Cores this process may run on."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 @contextlib.contextmanager
-def said_of(path: PathLike) -> Iterator[None]:
-    """System errors inside are told of `path`, the name the user knows, whatever hidden file they happened to."""
+def report_errors_as(path: PathLike) -> Iterator[None]:
+    """Make system errors inside the block name `path`, which the user knows, instead of a hidden file."""
     try:
         yield
     except OSError as error:

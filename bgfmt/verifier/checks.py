@@ -16,7 +16,7 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, read_source
 from bgfmt.formats.base import RunParts
 from bgfmt.storage import Source
-from bgfmt.storage.blocks import digests_of
+from bgfmt.storage.blocks import compute_digests
 from bgfmt.tables import Table
 from bgfmt.tables.rows import random_access
 from bgfmt.verifier.findings import Cause, Finding, LikelyCause, Outcome, Rule
@@ -82,7 +82,7 @@ def check_digest(source: Source) -> Iterator[Finding]:
     alike = [entry for entry in alike if entry["size"] in (0, source.size)]
     if not alike:
         return
-    digests = digests_of(source, {entry["kind"] for entry in alike})
+    digests = compute_digests(source, {entry["kind"] for entry in alike})
     for entry in alike:
         if digests[entry["kind"]] == entry["sum"]:
             text = f"{entry['name']} ({entry['kind']} published by: {entry['published_by']})"

@@ -17,7 +17,7 @@ import numpy as np
 
 from bgfmt import formats
 from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError, shown
-from bgfmt.files.database import foreign, read_source
+from bgfmt.files.database import describe_foreign, read_source
 from bgfmt.formats import Format, Salvage
 from bgfmt.solver.machine import thread_count
 from bgfmt.storage import MemorySink, PathLike, Source, create, open_source
@@ -107,7 +107,7 @@ def repair(path: PathLike, out: PathLike, force: bool = False, progress: Progres
             if pieces and not formats.resembles(rest):
                 notes.append(f"left out at the end, of no table: {plural(len(rest), 'byte')}")
                 break
-            if cause := foreign(rest[: 1 << 16]):
+            if cause := describe_foreign(rest[: 1 << 16]):
                 raise UnknownFormatError(f"{name}: {cause}")
             kind = VerificationError if pieces or best or reason else UnknownFormatError
             reason = reason or "it is not a table that can be recomputed"

@@ -287,7 +287,7 @@ def test_folders(golden: Path, tmp_path: Path, way: str) -> None:
         else:
             assert way == "two renames"
             seen.add("none")
-            publish.settle(work / "made")
+            publish.recover_folder(work / "made")
             assert crash.listing(work / "made") == old
         again = bgfmt(*arguments)
         assert again.returncode == 0, again.stderr

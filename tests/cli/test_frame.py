@@ -83,7 +83,7 @@ def test_a_table_cut_short_while_questions_come(
             yield "#1\n"
 
     monkeypatch.setattr(sys, "stdin", Asking())
-    monkeypatch.setattr(RangeSource, "at_once", 0)  # as of a large table
+    monkeypatch.setattr(RangeSource, "max_eager_bytes", 0)  # as of a large table
     assert run(["lookup", str(path), "-"]) == 1
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows[0]["position_number"] == 700

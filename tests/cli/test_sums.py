@@ -11,7 +11,7 @@ import pytest
 import bgfmt
 from bgfmt.cli import run
 from bgfmt.storage import open_source
-from bgfmt.storage.blocks import BLOCK, sums_of
+from bgfmt.storage.blocks import BLOCK, compute_checksums
 from bgfmt.verifier.checks import load_published
 
 
@@ -109,7 +109,7 @@ def test_published_sums_are_those_of_what_is_made(tmp_path: Path, capsys: pytest
         path = tmp_path / f"made{suffix}"
         assert run(["solve", *command.split(), "-o", str(path), "--quiet", "--force"]) == 0
         with open_source(path) as source:
-            found = sums_of(source)
+            found = compute_checksums(source)
         entry = own[command]
         assert (entry["size"], entry["sum"], entry["md5"], entry["root"]) == (
             found.size, found.sha256, found.md5, found.root,

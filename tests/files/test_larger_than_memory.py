@@ -12,7 +12,7 @@ import pytest
 import bgfmt
 from bgfmt import solver
 from bgfmt.errors import SolverError
-from bgfmt.storage.mapped import MappedRoom, taken_memory
+from bgfmt.storage.mapped import MappedScratch, resident_bytes
 
 MEASURED = r"""
 import re, sys
@@ -37,7 +37,7 @@ def measured(*arguments: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("gammon", "recipe"), [(True, "gnubg"), (False, "gnubg"), (True, "bgsage")])
 def test_a_one_sided_table_in_mapped_files(tmp_path: Path, gammon: bool, recipe: str) -> None:
-    with MappedRoom(tmp_path, 1) as room:  # always over it: pages go all the time
+    with MappedScratch(tmp_path, 1) as room:  # always over it: pages go all the time
         made = solver.one_sided(5, gammon=gammon, recipe=recipe, room=room)
         wanted = solver.one_sided(5, gammon=gammon, recipe=recipe)
         for name, rows in wanted.arrays().items():
@@ -50,13 +50,13 @@ def test_a_one_sided_table_in_mapped_files(tmp_path: Path, gammon: bool, recipe:
 def test_mapped_arrays_go_with_their_last_use(tmp_path: Path) -> None:
     """So that the disk holds those of the search no longer when the file is written."""
     mapped = lambda: Path("/proc/self/maps").read_text().count(str(tmp_path))  # noqa: E731
-    with MappedRoom(tmp_path, 10**9) as room:
+    with MappedScratch(tmp_path, 10**9) as room:
         one, two = room.zeros((9,), np.uint16), room.zeros((9, 2), np.int64)
         assert mapped() == 2
         del one
         assert mapped() == 1
         two[...] = 1
-        room.let_go()
+        room.drop_pages()
         assert two.sum() == 18
         table = solver.one_sided(3, chequers=3, room=room)
         assert mapped() == 2
@@ -64,7 +64,9 @@ def test_mapped_arrays_go_with_their_last_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
+@pytest.mark.skipif(
+    resident_bytes() is None, reason="this system does not say how much memory a process takes"
+)
 def test_a_one_sided_solve_takes_the_memory_it_is_given(tmp_path: Path) -> None:
     """10 points take 0.7 GB of arrays where they are held."""
     size = ["solve", "one-sided", "10", "--no-compress", "--no-gammon", "--quiet"]
@@ -83,7 +85,9 @@ def test_too_little_memory_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(taken_memory() is None, reason="this system does not say how much memory a process takes")
+@pytest.mark.skipif(
+    resident_bytes() is None, reason="this system does not say how much memory a process takes"
+)
 def test_a_tile_takes_the_memory_that_is_said(tmp_path: Path) -> None:
     from bgfmt.files.solve import solve_stored
     from bgfmt.files.stores import plan_stored

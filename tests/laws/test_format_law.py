@@ -84,7 +84,7 @@ def test_a_source_of_ranges_gives_the_same(sample: Sample, monkeypatch: pytest.M
         asked.append(size)
         return sample.data[offset : offset + size]
 
-    monkeypatch.setattr("bgfmt.storage.source.RangeSource.at_once", 64)
+    monkeypatch.setattr("bgfmt.storage.source.RangeSource.max_eager_bytes", 64)
     source = RangeSource("ranges", len(sample.data), fetch)
     table, extent = sample.format.read(source, **sample.described)
     layout = layout_of(sample, sample.read().table)

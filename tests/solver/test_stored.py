@@ -51,7 +51,7 @@ def test_any_grid_gives_the_same_numbers(
     store = ChunkStore(path)
     found = np.zeros((grid.n, grid.n, columns), np.uint16)
     for a, b in np.ndindex(grid.chunks, grid.chunks):
-        part, _ = store.get("equities", (a, b, 0), "<u2", (chunk, chunk, columns))
+        part, _ = store.read_chunk("equities", (a, b, 0), "<u2", (chunk, chunk, columns))
         to = found[a * chunk : (a + 1) * chunk, b * chunk : (b + 1) * chunk]
         to[...] = part[: to.shape[0], : to.shape[1]]
     order = solver.layers.pip_order(*size).numbers

@@ -468,7 +468,7 @@ def test_pages_are_kept_on_the_disk(packed: Path, tmp_path: Path, monkeypatch: p
         with bgfmt.open(server.url) as far:
             far.lookup_many([3, 400], [5, 100])
         assert server.asked[before:] == ["GET bytes=0-16383"]
-        monkeypatch.setattr(remote, "MOST_KEPT", 65536 * 3)
+        monkeypatch.setattr(remote, "MAX_DISK_CACHE_BYTES", 65536 * 3)
         os.utime(next(cache.glob("*/facts.json")), (0, 0))
         with bgfmt.open(server.url):
             assert sum(file.stat().st_size for file in cache.glob("*/[0-9]*")) <= 65536 * 3

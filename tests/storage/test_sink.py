@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from bgfmt.storage import ComparingSink, MemorySink, Sink, create
-from bgfmt.storage.sink import MOST_RUNS
+from bgfmt.storage.sink import MAX_RUNS
 
 
 def _write(sink: Sink) -> None:
@@ -57,4 +57,4 @@ def test_comparing_names_what_differs() -> None:
     assert runs(bytes(broken)) == found
     assert runs(bytes(broken) + b"more") == [*found, (end, b"", b"more")]
     assert runs(bytes(broken[:-3])) == [*found, (end - 3, b"ail", b"")]
-    assert len(runs(bytes(end))) <= MOST_RUNS
+    assert len(runs(bytes(end))) <= MAX_RUNS

@@ -70,7 +70,7 @@ def test_every_source_keeps_the_laws(kind: str, tmp_path: Path, monkeypatch: pyt
         assert source.bytes(998, 7) == DATA[998:1005]
         whole = np.frombuffer(DATA, "<u2").reshape(-1, 4, 2)
         assert np.array_equal(source.array("<u2", whole.shape, 0), whole)
-        monkeypatch.setattr("bgfmt.storage.source.RangeSource.at_once", 100)
+        monkeypatch.setattr("bgfmt.storage.source.RangeSource.max_eager_bytes", 100)
         rows = source.array("<u2", whole.shape, 0)
         assert rows.shape == whole.shape
         numbers = np.array([300, 2, 2, 319, 0, 17])
@@ -105,7 +105,7 @@ def test_a_guarded_database_answers_alike(
     name: str, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even of large files, of which nothing is read before it is asked for; until they are cut short."""
-    monkeypatch.setattr("bgfmt.storage.source.RangeSource.at_once", 1000)
+    monkeypatch.setattr("bgfmt.storage.source.RangeSource.max_eager_bytes", 1000)
     path = tmp_path / name
     path.write_bytes((golden / "gnubg" / name).read_bytes())
     with bgfmt.open(path) as mapped, bgfmt.open(path, guard=True) as guarded:

@@ -88,7 +88,7 @@ def test_what_was_written_is_read_again_before_it_has_its_name(tmp_path: Path) -
         sink.flush()
         sink.write_at(10, b"later")
         sink.write_at(50, b"later still")
-        assert sink.sums.intact() == []
+        assert sink.sums.intact_pieces() == []
     assert (tmp_path / "a").read_bytes()[10:15] == b"later"
 
 

@@ -19,7 +19,7 @@ from typing import Protocol
 from bgfmt.errors import FormatError, UnknownFormatError, shown
 from bgfmt.extras.matches import unsupported
 from bgfmt.extras.matches.model import MAX_RECORDS, Game, Match, Record, Result, Rules, check_results
-from bgfmt.files.database import foreign
+from bgfmt.files.database import describe_foreign
 from bgfmt.game.drawing import printable
 from bgfmt.tables.registry import Registry
 
@@ -53,7 +53,7 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
     found = next((one for one in map(_READERS.get, READERS) if one is not None and one.recognise(data)), None)
     if found is not None:
         return found
-    if reason := foreign(data[: 1 << 16]):
+    if reason := describe_foreign(data[: 1 << 16]):
         raise UnknownFormatError(f"{name}: {reason}", READERS)
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
     what = f"it begins with {shown(data[:8])}" if data else "the file is empty"

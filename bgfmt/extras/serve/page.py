@@ -27,7 +27,7 @@ from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names
 from bgfmt.storage import is_url, system
-from bgfmt.storage.publish import new_folder, settle
+from bgfmt.storage.publish import new_folder, recover_folder
 from bgfmt.tables import OneSided, TwoSided
 
 FOLDER = Path(__file__).resolve().parent / "web"
@@ -133,7 +133,7 @@ class Link:
 def check(out: str | os.PathLike[str], force: bool) -> Path:
     """The folder to write; OutputExistsError or CapabilityError where it cannot be."""
     target = Path(out)
-    settle(target)
+    recover_folder(target)
     if os.path.lexists(target) and not force:
         raise OutputExistsError(f"{target}: exists already")
     if os.path.lexists(target) and not target.is_dir():
@@ -173,7 +173,7 @@ def write(
             raise CapabilityError(f"two tables are called {twice[0]!r}")
         for one in holdings:
             _check_readable(one)
-        with new_folder(target, force=True) as made, system.said_of(target):
+        with new_folder(target, force=True) as made, system.report_errors_as(target):
             _fill(made, holdings, links, title, part, progress)
             if met:
                 (made / "met").mkdir()
@@ -257,7 +257,7 @@ def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dic
     """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
     size = source.stat().st_size
     parts = list[dict[str, Any]]()
-    with open(source, "rb") as file, system.said_of(folder):
+    with open(source, "rb") as file, system.report_errors_as(folder):
         for k, start in enumerate(range(0, size, most - GRAIN)):
             part = folder / f"{name}.{k:03}"
             left = min(most, size - start)

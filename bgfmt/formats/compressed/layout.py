@@ -246,7 +246,7 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     if source.far and shape.groups <= FEW_STRIPS:
         begins = np.frombuffer(source.bytes(offset + shape.strips_at, 8 * shape.groups, "directory"), "<u8")
         heads = [(offset + begin, HEAD) for begin in begins.tolist()]
-        source.soon([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
+        source.prefetch([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
     data = read_sealed(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
     table = np.frombuffer(data, "<u2", 16 * 65).reshape(16, 65).astype(np.int64)
     classes = Classes(table[:, 0].copy(), table[:, 1:].copy())

@@ -81,7 +81,7 @@ class Reader:
         with self._lock:
             missing = [g for g in strips if not self._heads[g]]
             begins = [self.offset + self.directory.strips[g] for g in missing]
-            self.source.soon([(begin, layout.HEAD) for begin in begins])
+            self.source.prefetch([(begin, layout.HEAD) for begin in begins])
             for g, begin in zip(missing, begins, strict=True):
                 self._read_head(g, begin)
                 self._heads[g] = True
@@ -121,7 +121,7 @@ class Reader:
         rows = int(self._widths[g])
         at = int(self._index[g])
         many = rows * groups + 1
-        self.source.soon([(at, 8 * many + 4)])
+        self.source.prefetch([(at, 8 * many + 4)])
         data = read_sealed(self.source, at, 8 * many + 4, "index")
         index = np.frombuffer(data, "<u8", many).astype(np.int64) + self.offset
         first = int(self._first[g])
@@ -150,7 +150,7 @@ class Reader:
         new = ~(self._entries[ours, j] | self._known[g])
         parts = [(a, 16) for a in at[new].tolist()]
         unread = ~self._beside_checked[g, theirs]
-        self.source.soon(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
+        self.source.prefetch(parts + list(zip(beside[unread].tolist(), sizes[unread].tolist(), strict=True)))
         for start, row, tile, k in np.stack([at, ours, tiles, j], axis=1)[new].tolist():
             pair = np.frombuffer(self.source.bytes(start, 16), "<u8").astype(np.int64) + self.offset
             strip = tile // groups
@@ -322,7 +322,7 @@ class Reader:
         if by_entry or len(us) <= FEW:
             for begins, stops, right in parts:
                 sizes = (stops - begins)[~right].tolist()
-                self.source.soon(list(zip(begins[~right].tolist(), sizes, strict=True)))
+                self.source.prefetch(list(zip(begins[~right].tolist(), sizes, strict=True)))
         (data, at), (side, side_at) = (self._checked(*part) for part in parts)
         if not (known.all() and beside_known.all()):
             self._rows_checked[ours, j] = self._beside_checked[g, theirs] = True

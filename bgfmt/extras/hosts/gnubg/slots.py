@@ -206,7 +206,7 @@ def _bring(item: Path, here: Path) -> None:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
         if item.is_dir():
-            publish.settle(here)
+            publish.recover_folder(here)
             with publish.new_folder(here, force=False) as made:
                 shutil.copytree(item, made, dirs_exist_ok=True)
         else:
