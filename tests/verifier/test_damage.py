@@ -201,10 +201,10 @@ def test_a_third_partys_arithmetic_differs_unless_a_tolerance_is_named(
 def test_true_division_in_normal_files(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from bgfmt.verifier.recurrence.one_sided import remade_moments
+    from bgfmt.verifier.recurrence.one_sided import build_moments
 
     table = solver.one_sided(4, normal=True)
-    moments = remade_moments(4, 15, divide=True)
+    moments = build_moments(4, 15, divide=True)
     path = tmp_path / "nd.bd"
     bgfmt.save(replace(table, moments=moments), path, format="gnubg-nd")
     report = bgfmt.verify(path)

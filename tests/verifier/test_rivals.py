@@ -37,19 +37,19 @@ def test_every_recipe_is_one_entry() -> None:
 @pytest.mark.slow
 def test_gnubg_of_2001_is_made_again_to_the_byte() -> None:
     """The rules that the verifier holds such files against give the file whose sum GNU Backgammon published."""
-    rows = one_sided.remade(6, 15, one_sided.RowRule(divisor=2359)).bearoff
-    chances = floats.remade(6, 6, 1, "f8", chances=True)
+    rows = one_sided.build_table(6, 15, one_sided.RowRule(divisor=2359)).bearoff
+    chances = floats.build_table(6, 6, 1, "f8", chances=True)
     data = rows.astype("<u2").tobytes() + np.trunc(chances * 65535.5).astype("<u2").tobytes()
     assert hashlib.md5(data, usedforsecurity=False).hexdigest() == MD5_2001
 
 
 @pytest.mark.slow
 def test_tables_of_gnubg_of_2001(tmp_path: Path) -> None:
-    rows = one_sided.remade(5, 15, one_sided.RowRule(divisor=2359)).bearoff
+    rows = one_sided.build_table(5, 15, one_sided.RowRule(divisor=2359)).bearoff
     path = tmp_path / "x.bd"
     bgfmt.save(OneSided(points=5, chequers=15, bearoff=rows), path, format="gnubg-os")
     proved(path, "gnubg-2001")
-    chances = floats.remade(6, 4, 1, "f8", chances=True)
+    chances = floats.build_table(6, 4, 1, "f8", chances=True)
     table = TwoSided(points=6, chequers=4, equities=np.trunc(chances * 65535.5).astype(np.uint16))
     bgfmt.save(table, path, format="gnubg-ts", force=True)
     proved(path, "gnubg-2001")
@@ -146,11 +146,11 @@ def test_a_float_build_of_makebearoff_is_named_and_not_proved(tmp_path: Path) ->
 @pytest.mark.parametrize(("width", "name"), [("f4", "float32"), ("f8", "float64")])
 def test_distributions_and_equities_kept_in_floats(tmp_path: Path, width: str, name: str) -> None:
     path = tmp_path / "x.bd"
-    rows = one_sided.remade_in_floats(5, 15, width)
+    rows = one_sided.build_float_table(5, 15, width)
     bgfmt.save(OneSided(points=5, chequers=15, bearoff=rows), path, format="gnubg-os")
     assert bgfmt.verify(path).recipe in ("float32", "float64")  # rounded, the two may be one table
     for divide in (True, False):
-        made = (floats.remade(6, 4, 4, width, divide=divide).astype(np.float64) + 1) * 32767.5
+        made = (floats.build_table(6, 4, 4, width, divide=divide).astype(np.float64) + 1) * 32767.5
         stored = np.floor(made + 0.5).astype(np.uint16)
         bgfmt.save(TwoSided(points=6, chequers=4, equities=stored), path, format="gnubg-ts", force=True)
         assert bgfmt.verify(path).recipe in ("float32", "float64")
@@ -170,11 +170,11 @@ def test_small_tables_of_rivals_that_differ_in_a_few_entries(tmp_path: Path) -> 
     data[at : at + 2] = (11433).to_bytes(2, "little")
     path.write_bytes(data)
     assert bgfmt.verify(path).status == "damaged"
-    rows = one_sided.remade_in_floats(1, 15, "f8")
+    rows = one_sided.build_float_table(1, 15, "f8")
     bgfmt.save(OneSided(points=1, chequers=15, bearoff=rows), path, format="gnubg-os", force=True)
     assert bgfmt.verify(path).recipe in ("float32", "float64")
     for points, chequers in ((1, 2), (2, 2), (3, 3)):
-        made = (floats.remade(points, chequers, 4, "f8").astype(np.float64) + 1) * 32767.5
+        made = (floats.build_table(points, chequers, 4, "f8").astype(np.float64) + 1) * 32767.5
         table = TwoSided(points=points, chequers=chequers, equities=np.trunc(made).astype(np.uint16))
         bgfmt.save(table, path, format="gnubg-ts", force=True)
         assert bgfmt.verify(path).recipe in ("gnubg", "gnubg-2002", "float64-truncated")
@@ -240,7 +240,7 @@ def test_exact_tables_are_repaired(tmp_path: Path) -> None:
 def test_moments_agree_with_those_of_the_tables(golden: Path) -> None:
     table = bgfmt.load(golden / "gnubg" / "os_p04.bd")
     made = next(way.make() for way in table.coarser() if way.kind.kind == "normal-distribution")
-    rows = one_sided.rows_of(table)
+    rows = one_sided.decode_rows(table)
     assert one_sided.moments_of(rows).tobytes() == np.asarray(made.moments).tobytes()
 
 

@@ -64,7 +64,7 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
     )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
-        right = floats.remade(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
+        right = floats.build_table(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
 

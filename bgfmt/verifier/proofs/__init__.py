@@ -1,8 +1,8 @@
-"""What the verifier knows of each kind of table: one `Proof` a kind, which comes by the entry points `bgfmt.proofs`.
+"""What the verifier knows of each kind of table: one `Proof` for each, registered as entry point `bgfmt.proofs`.
 
-A proof names the recipes that tables of its kind may follow, says which one every entry follows, or which entries do
-not, and knows how a damaged table is put right, solved again and measured. The name of its entry point is the name of
-the kind.
+A proof names the recipes that tables of its kind may follow, finds the one that every entry follows, or else the
+entries that do not follow, and can recompute a damaged table, solve it again and measure its errors. The name of its
+entry point is the name of the kind.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ PROOFS: Registry[type[Proof[Any]]] = Registry("bgfmt.proofs")
 
 @dataclass(frozen=True)
 class KnownRecipe:
-    """A rule with a name that tables of a kind may follow.
+    """A named recipe (arithmetic and rounding of one program) that tables of a kind may follow.
 
-    title : whose rule it is, in words. source : what the rule was taken from. plain : the usual rule of its kind, of
-    which a report says no more than the name. stated : other names under which files state it.
+    Attributes
+    ----------
+    name, title : short name, and a description.
+    source : what the recipe was taken from.
+    is_default : True for a usual recipe of its kind; reports print only its name.
+    aliases : other names under which files state it.
     """
 
     name: str
@@ -55,17 +59,23 @@ EXACT = KnownRecipe(
 
 
 def no_offset(entry: int, column: str = "", item: int = 0) -> int | None:
-    """The byte offset of a number that lies in no file."""
+    """Return None, the byte offset of an entry that lies in no file."""
     return None
 
 
 @dataclass(frozen=True)
 class Request:
-    """How a table is to be proved.
+    """How to check a table.
 
-    threads : to use. progress : called with (done, total). locate : (entry, column, item) -> byte offset in the file.
-    sample : how many entries to look at, chosen by `seed`; None for all. spread : the workers of a cluster that help.
-    tolerance : the difference that the user lets pass; every entry is then held against it.
+    Attributes
+    ----------
+    threads : number of threads.
+    progress : called with (done, total).
+    locate : (entry, column, item) -> byte offset in the file, or None.
+    sample : number of entries to check, chosen by `seed`; None for all.
+    seed : any integer.
+    spread : the workers of a cluster that help, or None.
+    tolerance : the largest difference that the user accepts; every entry is then compared with it.
     """
 
     threads: int = 1
@@ -80,9 +90,15 @@ class Request:
         self, table: Table, number: int, stored: Array, right: Array | None, field: str = "",
         at: tuple[str, int] | None = None, meaning: str = "",
     ) -> Finding:  # fmt: skip
-        """The finding that an entry holds other numbers than follow; at : its array and item, where a file has it.
+        """Return the finding that an entry holds other numbers than follow from the others.
 
-        meaning : the equities that stored integers stand for, in words.
+        Parameters
+        ----------
+        table, number : the table and the entry's number.
+        stored, right : its stored and right numbers; `right` is None if unknown.
+        field : name of the column concerned.
+        at : name of the entry's array and the item in it, for its byte offset; None if it lies in no file.
+        meaning : the equities that stored integers stand for, as text.
         """
         asked = table.unrank(number)
         return Finding(
@@ -92,11 +108,11 @@ class Request:
         )  # fmt: skip
 
     def rng(self) -> np.random.Generator:
-        """The generator of this sample; any whole number is a seed."""
+        """Return a new random generator for the seed, so that the same sample is drawn each time."""
         return np.random.default_rng(self.seed % SEED_MODULUS)
 
     def sample_numbers(self, count: int) -> Array | None:
-        """The sampled numbers below `count`, sorted; None where every number is looked at."""
+        """Return the sampled numbers below `count`, sorted; None if every number is to be checked."""
         if self.sample is None:
             return None
         if self.sample >= count:
@@ -105,39 +121,39 @@ class Request:
 
 
 class Proof(Generic[T]):
-    """What is known of a kind of table; this class itself stands for kinds of which no rule is known.
+    """The checks of one kind of table; this base class stands for kinds of which no recipe is known.
 
-    solver : the name of the solver of such tables, where it is not that of the kind.
+    recipes : recipes that such tables may follow. solver : name of their solver, if it is not that of the kind.
     """
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = ()
     solver: ClassVar[str] = ""
 
     def prove(self, table: T, request: Request) -> Outcome | None:
-        """Hold the table against the rules of its kind; None where no rule is known."""
+        """Check the table against the recipes of its kind; return None if no recipe is known."""
         return None
 
     def check_statements(self, table: T) -> Iterator[Finding]:
-        """What is to be said of facts that the table states, and that no number of it depends on."""
+        """Yield findings about facts that the table states and on which none of its numbers depends."""
         yield from ()
 
     def supports_parts(self, table: T) -> bool:
-        """Whether the workers of a cluster can prove it in parts."""
+        """Return True if the workers of a cluster can check the table in parts."""
         return False
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        """The likely cause of damage, from patterns in the rounded numbers, which lie at bytes `start` to `end`."""
+        """Return the likely cause of damage, judged by the integers at bytes `start` to `end` of the file."""
         return None
 
     def recompute(self, table: T, threads: int) -> tuple[Table, int]:
-        """(the table with every wrong entry computed again, how many entries that changed).
+        """Return the table with every wrong entry computed again, and the number of entries that changed.
 
-        Raises VerificationError where that cannot be done.
+        Raises VerificationError if the table cannot be recomputed.
         """
         raise VerificationError(f"a {table.kind} table cannot be recomputed")
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table | None:
-        """The same table made by the solver; None where no solver makes tables of that recipe."""
+        """Solve the same table by a recipe; return None if no solver supports it."""
         name = self.solver or table.kind
         called = (recipe, *self.recipe(recipe).aliases)
         follows = getattr(SOLVERS.get(name), "recipes", ())
@@ -149,11 +165,17 @@ class Proof(Generic[T]):
         return made
 
     def options(self, table: T) -> dict[str, Any]:
-        """What the solver has to be told beside the size and the recipe; SolverError where it cannot be told."""
+        """Return the solver's options apart from size and recipe.
+
+        Raises SolverError if the table does not determine them.
+        """
         return {}
 
     def regenerate(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Finding:
-        """Compare the table with the solver's, number by number; SolverError where the solver refuses."""
+        """Compare the table with one that the solver computes, number by number; return the finding or note.
+
+        Raises SolverError if the solver refuses, for example for lack of memory.
+        """
         solved = self.solve(table, recipe, threads, progress)
         if solved is None:
             return Finding(Rule.NOT_REMADE, found=f"no solver makes {table.kind} tables of recipe {recipe}")
@@ -167,37 +189,41 @@ class Proof(Generic[T]):
         return Finding(Rule.SAME_REMADE, field=recipe)
 
     def measure(self, table: T, threads: int) -> dict[str, Any]:
-        """How far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
+        """Measure how far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
         from bgfmt.verifier import truth
 
         return truth.measure_errors(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:
+        """Return the recipe of that name."""
         return next(known for known in self.recipes if known.name == name)
 
 
 def guess_other_size(db: Database) -> LikelyCause | None:
-    """The likely cause where a header says less than the file holds: what its size fits."""
+    """Return a likely cause if more data follows the table, and the file's size fits other tables; else None."""
     fits = db.format.tables_of_size(db.source) if db.rest or db.others else []
     return LikelyCause(Cause.OTHER_SIZE, f"its size fits {' or '.join(fits)}") if fits else None
 
 
-def guess_order_or_shift(fits: Callable[[int, str], bool]) -> LikelyCause | None:
-    """The likely cause where numbers fit in the other byte order, or shifted; fits : (bytes shifted, order)."""
-    if fits(0, ">"):
+def guess_order_or_shift(obeys: Callable[[int, str], bool]) -> LikelyCause | None:
+    """Return a likely cause if the numbers obey the rules in the other byte order, or shifted; else None.
+
+    obeys : called with (bytes shifted, up to 64 either way; byte order "<" or ">"), returns whether they do.
+    """
+    if obeys(0, ">"):
         return LikelyCause(Cause.BYTE_ORDER)
     nearest = (shift for size in range(1, 65) for shift in (size, -size))
-    shift = next((shift for shift in nearest if fits(shift, "<")), None)
+    shift = next((shift for shift in nearest if obeys(shift, "<")), None)
     return None if shift is None else LikelyCause(Cause.SHIFTED, f"{shift:+d}")
 
 
 def proof_of(table: Table) -> Proof[Any]:
-    """What is known of tables of this kind."""
+    """Return the proof of the table's kind; for unknown kinds the base class, which proves nothing."""
     return PROOFS.get(table.kind, Proof)()
 
 
 def prove(table: Table, request: Request) -> Outcome | None:
-    """Hold a table against the rules of its kind; None for kinds that no rule is known of."""
+    """Check a table against the recipes of its kind; return None for kinds without a known recipe."""
     outcome = proof_of(table).prove(table, request)
     if outcome is None or request.sample is None:
         return outcome
@@ -210,7 +236,16 @@ def prove(table: Table, request: Request) -> Outcome | None:
 def float_outcome(
     table: Table, checked: int, recipe: str, failing: int, largest: float, findings: list[Finding], last_bits: float
 ) -> Outcome:  # fmt: skip
-    """The outcome of a pass; last_bits : by which another order of additions, or other rounding, differs."""
+    """Build the outcome of checking a table of floats, in which numbers match to the last bit or not at all.
+
+    Parameters
+    ----------
+    table, checked : the table, and the number of entries checked.
+    recipe : the recipe, if no entry fails.
+    failing, largest, findings : number of failing entries, their greatest difference, and findings about them.
+    last_bits : greatest difference that another order of additions, or other rounding, explains; if many entries
+        differ by no more, the difference is called systematic.
+    """
     if not failing:
         return Outcome(table.entries, checked, recipe)
     systematic = largest <= last_bits and failing > max(20, checked // 50)
@@ -228,9 +263,10 @@ def prove_pairs(
     last_bits: float,
     finding: Callable[[int, Array, Array], Finding] | None = None,
 ) -> Outcome:
-    """Hold every entry of a two-sided table of floats against its own smaller ones.
+    """Check every entry of a two-sided table of floats against the entries of fewer pips that it depends on.
 
-    finding : of an entry's number, stored and right numbers; wanted of the first that are wrong, in order of pips.
+    recipe, last_bits : as in `float_outcome`. finding : called with an entry's number, its stored and its right
+    numbers, for the first failing entries in order of pips; default `Request.entry_finding`.
     """
     finding = finding or partial(request.entry_finding, table)
     rule = FloatRule(table)
@@ -242,13 +278,14 @@ def prove_pairs(
     checked = table.entries if numbers is None else len(numbers)
     some = sort_by_pips(table, found.numbers)[:MAX_FINDINGS]
     findings = [
-        finding(*entry) for entry in zip(some.tolist(), rule.stored(some), rule.at(some), strict=True)
+        finding(*entry)
+        for entry in zip(some.tolist(), rule.read_entries(some), rule.compute_entries(some), strict=True)
     ]
     return float_outcome(table, checked, recipe, found.failing, found.largest, findings, last_bits)
 
 
 def sort_by_pips(table: Table, numbers: Array) -> Array:
-    """Entries us * n + them of a two-sided table, in order of pips."""
+    """Sort entries us * n + them of a two-sided table by the pips of both sides."""
     depth = pips(table.points, table.chequers)
     totals = depth[numbers // table.positions] + depth[numbers % table.positions]
     return numbers[np.lexsort((numbers, totals))]

@@ -1,4 +1,4 @@
-"""Match-score tables: does every number follow, to the last bit, from the table's own smaller ones?"""
+"""Match-score tables: check that every number follows, to the last bit, from the table's own smaller entries."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, prove_pairs
 from bgfmt.verifier.recurrence.plays import Array
 
 LAST_BITS = 1e-6
-EVEN = 1e-12  # by which the chances of both players may fail to make 1 where the players are alike
+MAX_UNEVENNESS = 1e-12  # largest |win + lose - 1| of equal players
 
 
 class MatchScoreProof(Proof[MatchScore]):
-    """The rule of match play, in float32 or float64."""
+    """Checks of match-score tables, with values in float32 or float64."""
 
     solver = "match"
     recipes = (
@@ -41,7 +41,7 @@ class MatchScoreProof(Proof[MatchScore]):
 
     def prove(self, table: MatchScore, request: Request) -> Outcome:
         def finding(number: int, stored: Array, right: Array) -> Finding:
-            """An entry, with the first of its columns that is not what follows."""
+            """Return the finding for the first column whose bits differ."""
             bits = np.dtype(f"i{stored.dtype.itemsize}")
             column = int((stored.view(bits) != right.view(bits)).argmax())
             at = ("balance", column)
@@ -49,16 +49,17 @@ class MatchScoreProof(Proof[MatchScore]):
             return request.entry_finding(table, number, stored[column], right[column], name, at)
 
         outcome = prove_pairs(table, request, "exact" if table.exact else "match", LAST_BITS, finding)
-        given = {} if _shipped(table.score) else {"given": table.score.met}
+        given = {} if _bundled_table(table.score) else {"given": table.score.met}
         return replace(outcome, facts={**outcome.facts, **given})
 
     def check_statements(self, table: MatchScore) -> Iterator[Finding]:
-        """The match equity table that it names, the chances of that table, the player and the columns."""
+        """Check the stated match equity table, its probabilities, the player and the columns."""
         score = table.score
-        known = _shipped(table.score)
+        known = _bundled_table(table.score)
         results = dict(score.results)
         alike = (
-            all(abs(r.win + r.lose - 1) < EVEN for r in results.values()) and score.away[0] == score.away[1]
+            all(abs(r.win + r.lose - 1) < MAX_UNEVENNESS for r in results.values())
+            and score.away[0] == score.away[1]
         )
         facts: list[tuple[str, Any, Any]] = [
             ("columns for players alike", alike, score.alike),
@@ -82,20 +83,23 @@ class MatchScoreProof(Proof[MatchScore]):
                 yield Finding(Rule.LAYOUT, field=name, expected=expected, found=found)
 
     def options(self, table: MatchScore) -> dict[str, Any]:
-        """The match equity table is the one that comes with bgfmt, where it is that one."""
+        """Return the score, match equity table and player.
+
+        Raises SolverError if bgfmt does not have that match equity table.
+        """
         score = table.score
-        same = _shipped(table.score)
+        same = _bundled_table(table.score)
         if same is None or same.digest != score.digest:
             raise SolverError(f"the match equity table {score.met} is none of {', '.join(met.names())}")
         return {"away": score.away, "met": same, "player": score.player}
 
 
-def _shipped(score: ScoreFacts) -> met.Met | None:
-    """The match equity table that comes with bgfmt and has the digest, or the name, that the score states."""
-    same = (one for one in _tables() if one.digest == score.digest)
-    return next(same, next((one for one in _tables() if one.name.lower() == score.met.lower()), None))
+def _bundled_table(score: ScoreFacts) -> met.Met | None:
+    """Return bgfmt's own match equity table of the stated digest, or else of the stated name, or None."""
+    same = (one for one in _bundled_tables() if one.digest == score.digest)
+    return next(same, next((one for one in _bundled_tables() if one.name.lower() == score.met.lower()), None))
 
 
 @cache
-def _tables() -> tuple[met.Met, ...]:
+def _bundled_tables() -> tuple[met.Met, ...]:
     return tuple(met.load(name, extend=True) for name in met.names())

@@ -1,4 +1,4 @@
-"""Tables of one side, distributions, mean rolls and normal ones: which recipe every row follows, or which do not."""
+"""Checks of one-sided tables (distributions, mean rolls, normal): the recipe they follow, or wrong rows."""
 
 from __future__ import annotations
 
@@ -27,30 +27,31 @@ from bgfmt.verifier.recurrence.one_sided import BGSAGE, GNUBG, Distributions, Fo
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=OfRolls)
-SETTLE_MOST = 1_400_000
-ONE = b"\x3f\x80\x00\x00"  # the float32 1, the mean of position 1, in the other byte order
-SMALL = 4000  # positions up to which the table of a rival is made even where few rows fail
-NEAR_UNITS = 400  # by which other programs' rows differ at most
-LOOKED = 2000  # rows by which a rule is tried before the whole table is held against it
-FEWEST = 8  # rows that fail: fewer are damage, whatever else they may look like
-CORNER = 5  # chequers of the corner by which a rival is tried
+MAX_SETTLED_ROWS = 1_400_000  # larger tables are not recomputed to tell wrong rows from inherited errors
+FLOAT32_ONE_SWAPPED = b"\x3f\x80\x00\x00"  # float32 1.0, the mean of position 1, in the other byte order
+SMALL_POSITIONS = 4000  # of tables up to this size, other recipes' tables are built even if few rows fail
+MAX_RIVAL_UNITS = 400  # greatest difference of a row that another program's recipe explains
+TRIAL_ROWS = 2000  # rows on which a rule is tried before the whole table is checked
+MIN_FAILING_ROWS = 8  # fewer failing rows are always reported as damage
+CORNER_CHEQUERS = 5  # chequers of the small table on which another recipe is tried first
 DIVISOR_2001 = 2359
 LAST_BITS = 1e-12
-FITS = 0.15  # part of the first rows that may fail
-FIXED = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}  # fixed rules, and whether they look ahead
-STATED = ("gnubg-2001",)  # rules without a recurrence that a file may state
+MAX_FAILING_SHARE = 0.15  # share of the first rows that may fail
+#: fixed rules, and whether they look ahead
+FIXED_RULES = {"gnubg-heuristic": True, "gnubg-heuristic-2009": False}
+STATED_RULES = ("gnubg-2001",)  # recipes without a recurrence that a file may name
 RULES = {
     "gnubg": GNUBG,
     "bgsage": BGSAGE,
     "gnubg-float": replace(GNUBG, halves=True),
     "bgsage-float": replace(BGSAGE, halves=True),
 }
-#: SHA-256 of both arrays of the one table that follows "bgsage-float": halves that fall either way prove nothing else
-GENERATED = "84ffe8b61a0787f88ae556be575e528dd15abd223ac0e9ba11ea22c342fb254c"
+#: SHA-256 of both arrays of the only table proved under "bgsage-float", whose exact halves are rounded either way
+GENERATED_SHA256 = "84ffe8b61a0787f88ae556be575e528dd15abd223ac0e9ba11ea22c342fb254c"
 
 
 class OneSidedProof(Proof[OneSided]):
-    """gnubg's and bgsage's rules, float64, and the rules of other programs."""
+    """Checks of distributions: recipes of gnubg, bgsage and other programs, and float64."""
 
     recipes = (
         KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", is_default=True),
@@ -95,9 +96,9 @@ class OneSidedProof(Proof[OneSided]):
             return right, int((changed > 0).sum())
         best: tuple[Table, int] | None = None
         for rule in (BGSAGE,) if table.gammon_policy == "race" else (GNUBG, BGSAGE):
-            rows = recurrence.rows_of(table, rule)
+            rows = recurrence.decode_rows(table, rule)
             fails, _ = recurrence.check(rows, threads=threads)
-            wrong = int(_settled(rows, fails).sum())
+            wrong = int(_settle(rows, fails).sum())
             gammon = None if table.gammon is None else rows.gammon_rows()
             if best is None or wrong < best[1]:
                 best = replace(table, bearoff=rows.bearoff, gammon=gammon), wrong
@@ -117,7 +118,7 @@ def _exact(table: OneSided, request: Request) -> Outcome:
     bad = np.flatnonzero(fails)
     kept = []
     some = bad[:MAX_FINDINGS]
-    for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.follow(some), strict=True)):
+    for part, (name, (right, _)) in enumerate(zip(table.arrays(), rows.compute_rows(some), strict=True)):
         for k in np.flatnonzero(fails[some] >> part & 1):
             kept.append(
                 request.entry_finding(table, int(some[k]), rows.arrays[part][0][some[k]], right[k], name)
@@ -131,7 +132,7 @@ def _exact(table: OneSided, request: Request) -> Outcome:
 
 
 def _rounded(table: OneSided, request: Request) -> Outcome:
-    """Every row under each recipe, that of the file's own kind first."""
+    """Check every row of uint16 distributions under each recipe, the most likely recipe first."""
     n = table.positions
     which = request.sample_numbers(n)
     checked = n if which is None else len(which)
@@ -141,10 +142,14 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
     names.sort(
         key=lambda name: (RULES[name].halves, name != table.recipe)
     )  # small tables are the same by several
-    if table.recipe in STATED and which is None and _remade(table, recurrence.rows_of(table), STATED):
+    if (
+        table.recipe in STATED_RULES
+        and which is None
+        and _find_rival(table, recurrence.decode_rows(table), STATED_RULES)
+    ):
         return Outcome(n, n, table.recipe)
-    if table.recipe in FIXED:
-        played = _by_fixed_rule(table, recurrence.rows_of(table), which, request)
+    if table.recipe in FIXED_RULES:
+        played = _by_fixed_rule(table, recurrence.decode_rows(table), which, request)
         if played is not None:
             return played
     rows: dict[bool, Distributions] = {}
@@ -152,51 +157,51 @@ def _rounded(table: OneSided, request: Request) -> Outcome:
     for name in names:
         rule = RULES[name]
         if rule.race not in rows:
-            rows[rule.race] = recurrence.rows_of(table, rule)
+            rows[rule.race] = recurrence.decode_rows(table, rule)
         own = replace(rows[rule.race], rule=rule)
-        few = best is not None and best.failing < max(FEWEST, checked // 100)
+        few = best is not None and best.failing < max(MIN_FAILING_ROWS, checked // 100)
         if few and rule.halves:
             continue  # damage must not pass for somebody's rounding
-        if best is not None and (few or which is None) and not _worth_a_try(own, best, few, request):
+        if best is not None and (few or which is None) and not _may_fit(own, best, few, request):
             continue
         how: dict[str, Any] = {"which": which, "threads": request.threads}
         progress = request.progress if best is None else None
         fails, largest = recurrence.check(own, **how, progress=progress)
         fit = Fit(own, fails, largest)
-        if fit.failing == 0 and rule.halves and (best is not None and not _generated(table)):
+        if fit.failing == 0 and rule.halves and (best is not None and not _is_generated_by_bgsage(table)):
             return Outcome(
                 n, checked, failing=best.failing, largest=float(best.largest.max()), systematic=True,
                 likely=LikelyCause(Cause.HALVES),
             )  # fmt: skip
         if fit.failing == 0:
-            return Outcome(n, checked, name, findings=_surprise(table, name))
+            return Outcome(n, checked, name, findings=_recipe_note(table, name))
         # floats let more pass: they are meant only where they explain nearly all
         if best is None or fit.failing * (5 if rule.halves else 1) < best.failing:
             best = fit
     assert best is not None
-    many = best.failing >= max(FEWEST, checked // 100)
-    if many or n <= SMALL:
+    many = best.failing >= max(MIN_FAILING_ROWS, checked // 100)
+    if many or n <= SMALL_POSITIONS:
         played = _by_fixed_rule(table, best.rows, which, request)
         if played is not None:
             return played
-    if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL):
+    if which is None and len(best.rows.idle_wrong) == 0 and (many or n <= SMALL_POSITIONS):
         sums = best.rows.bearoff.sum(axis=1, dtype=np.int64)
-        rival = _remade(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
+        rival = _find_rival(table, best.rows) if (sums == recurrence.WHOLE).all() else ""
         if rival:
             return Outcome(n, n, rival)
-        if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= NEAR_UNITS:
+        if many and (sums == recurrence.WHOLE).all() and int(best.largest.max()) <= MAX_RIVAL_UNITS:
             largest = best.largest
             likely = LikelyCause(Cause.OTHER_PLAYS)
             return Outcome(
                 n, n, failing=best.failing, largest=float(largest.max()), systematic=True,
                 differences=_counts(largest), likely=likely,
             )  # fmt: skip
-    return _damaged(table, best, checked, request, told_apart=which is None and n <= SETTLE_MOST)
+    return _damaged(table, best, checked, request, told_apart=which is None and n <= MAX_SETTLED_ROWS)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How a table fits the rule of its rows: bits of those that fail, and by how much."""
+    """How the rows of a table fit a rule: for each row the bits of failing arrays, and the largest difference."""
 
     rows: Distributions
     fails: Array
@@ -204,20 +209,20 @@ class Fit:
 
     @property
     def failing(self) -> int:
-        """Rows that do not follow."""
+        """Number of failing rows."""
         return int((self.fails > 0).sum())
 
 
-def _generated(table: OneSided) -> bool:
+def _is_generated_by_bgsage(table: OneSided) -> bool:
     if table.gammon is None:
         return False
     digest = hashlib.sha256(np.ascontiguousarray(table.bearoff, "<u2").tobytes())
     digest.update(np.ascontiguousarray(table.gammon, "<u2").tobytes())
-    return digest.hexdigest() == GENERATED
+    return digest.hexdigest() == GENERATED_SHA256
 
 
-def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
-    """A note where a layout's usual recipe is not the one that its numbers follow."""
+def _recipe_note(table: OneSided, name: str) -> tuple[Finding, ...]:
+    """Return a note if the numbers follow another recipe than is usual for the file's layout."""
     race = RULES[name].race
     if table.gammon is None or (table.gammon_policy == "race") == race:
         return ()
@@ -228,29 +233,35 @@ def _surprise(table: OneSided, name: str) -> tuple[Finding, ...]:
     return (Finding(Rule.MADE_BY, field=name, found=f"{follows}, and the file says otherwise"),)
 
 
-def _worth_a_try(rows: Distributions, best: Fit, few: bool, request: Request) -> bool:
-    """Whether another rule may fit: no row fails under both where few do, and few of a sample where many do."""
+def _may_fit(rows: Distributions, best: Fit, few: bool, request: Request) -> bool:
+    """Return True if another rule may fit the table, judged by a few rows.
+
+    few : True if few rows fail under the best rule; then none of them may fail under the other rule as well.
+    Otherwise at most a tenth of a sample may fail.
+    """
     n = rows.positions
-    which = np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, LOOKED).astype(np.int64))
+    which = (
+        np.flatnonzero(best.fails) if few else np.unique(np.linspace(1, n - 1, TRIAL_ROWS).astype(np.int64))
+    )
     fails, _ = recurrence.check(rows, which=which, threads=request.threads)
     failing = int((fails[which] > 0).sum())
-    return failing == 0 if few else failing * LOOKED <= len(which) * (LOOKED // 10)
+    return failing == 0 if few else failing * TRIAL_ROWS <= len(which) * (TRIAL_ROWS // 10)
 
 
 def _by_fixed_rule(
     table: OneSided, rows: Distributions, which: Array | None, request: Request
 ) -> Outcome | None:
-    """The outcome where all but a few rows are those of gnubg's table in memory."""
+    """Return the outcome if all but a few rows are those of gnubg's table in memory (fixed rules), else None."""
     if table.gammon is not None or table.points != recurrence.FIXED_POINTS:
         return None
     looked = np.arange(table.positions) if which is None else which
-    for name, look_ahead in sorted(FIXED.items(), key=lambda item: item[0] != table.recipe):
-        wanted = recurrence.by_fixed_rule(rows.bearoff, table.chequers, look_ahead=look_ahead)
+    for name, look_ahead in sorted(FIXED_RULES.items(), key=lambda item: item[0] != table.recipe):
+        wanted = recurrence.fixed_rule_rows(rows.bearoff, table.chequers, look_ahead=look_ahead)
         off = np.abs(wanted[looked] - rows.bearoff[looked]).max(axis=1)
         bad = looked[off > 0]
         if len(bad) == 0:
             return Outcome(table.positions, len(looked), name)
-        if len(bad) < max(FEWEST, len(looked) // 100):
+        if len(bad) < max(MIN_FAILING_ROWS, len(looked) // 100):
             right = replace(rows, bearoff=wanted)
             found = tuple(_finding(table, request, int(x), 1, rows, right) for x in bad[:MAX_FINDINGS])
             worst = float(off.max())
@@ -258,20 +269,23 @@ def _by_fixed_rule(
     return None
 
 
-def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -> str:
-    """The name of a rule without a recurrence, one of these if any are given, that gives just this table, or ""."""
-    if table.gammon is not None or table.positions > SETTLE_MOST:
+def _find_rival(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -> str:
+    """Return the name of a recipe without recurrence whose table has exactly these rows; "" if there is none.
+
+    names : consider only these recipes.
+    """
+    if table.gammon is not None or table.positions > MAX_SETTLED_ROWS:
         return ""
     ways: dict[str, Callable[[int, int], Array]] = {
-        "gnubg-2001": lambda p, c: recurrence.remade(p, c, RowRule(divisor=DIVISOR_2001)).bearoff,
-        "float64": lambda p, c: recurrence.remade_in_floats(p, c, "f8"),
-        "float32": lambda p, c: recurrence.remade_in_floats(p, c, "f4"),
+        "gnubg-2001": lambda p, c: recurrence.build_table(p, c, RowRule(divisor=DIVISOR_2001)).bearoff,
+        "float64": lambda p, c: recurrence.build_float_table(p, c, "f8"),
+        "float32": lambda p, c: recurrence.build_float_table(p, c, "f4"),
     }
     for name, way in ways.items():
         if names and name not in names:
             continue
         # a table of fewer chequers is the beginning of one of more
-        corner = way(table.points, min(CORNER, table.chequers))
+        corner = way(table.points, min(CORNER_CHEQUERS, table.chequers))
         if np.array_equal(corner, rows.bearoff[: len(corner)]) and np.array_equal(
             way(table.points, table.chequers), rows.bearoff
         ):
@@ -279,8 +293,8 @@ def _remade(table: OneSided, rows: Distributions, names: tuple[str, ...] = ()) -
     return ""
 
 
-def _settled(rows: Distributions, fails: Array) -> Array:
-    """Put the rows right in place, from the first on that fails; (n,) whether they were wrong."""
+def _settle(rows: Distributions, fails: Array) -> Array:
+    """Correct the rows in place, from the first failing one on; return whether each row was wrong, (n,) bool."""
     first = int((fails > 0).argmax()) if fails.any() else len(fails)
     changed = recurrence.settle(rows, np.arange(first, len(fails)))
     changed[rows.idle_wrong] |= 1
@@ -288,7 +302,7 @@ def _settled(rows: Distributions, fails: Array) -> Array:
 
 
 def _counts(largest: Array) -> dict[str, float]:
-    """How many rows differ by how much."""
+    """Return the number of rows by the size of their difference."""
     return {str(k): int(v) for k, v in enumerate(np.bincount(largest[largest > 0])) if v}
 
 
@@ -302,7 +316,7 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
     told_apart = told_apart and not fit.rows.rule.halves
     if told_apart:
         right = replace(fit.rows, bearoff=fit.rows.bearoff.copy(), gammon=fit.rows.gammon.copy())
-        changed = _settled(right, fails)
+        changed = _settle(right, fails)
         wrong = np.flatnonzero(changed & (fails > 0))
         inherited = np.flatnonzero(changed & (fails == 0))
     return Outcome(
@@ -322,11 +336,11 @@ def _damaged(table: OneSided, fit: Fit, checked: int, request: Request, *, told_
 def _finding(
     table: OneSided, request: Request, x: int, fails: int, rows: Distributions, right: Distributions | None
 ) -> Finding:
-    if not fails & 1 and x < rows.full:
+    if not fails & 1 and x < rows.first_full:
         assert table.gammon is not None
         idle = np.array([recurrence.WHOLE] + [0] * 31)
         return request.entry_finding(table, x, np.asarray(table.gammon[x]), idle, "gammon", ("gammon", 0))
-    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.full)
+    name, at = ("bearoff", x) if fails & 1 else ("gammon", x - rows.first_full)
     stored = getattr(rows, name)[at]
     wanted = None if right is None else getattr(right, name)[at]
     roll = 0 if wanted is None else int((stored != wanted).argmax())
@@ -337,31 +351,35 @@ def _finding(
 
 
 def _layout_cause(source: Source, start: int, end: int, width: int) -> LikelyCause | None:
-    """Uncompressed distributions that add up only when turned round or shifted."""
+    """Return a likely cause if uncompressed distributions add up only in the other byte order, or shifted."""
 
-    def fits(shift: int, order: str) -> bool:
+    def obeys(shift: int, order: str) -> bool:
         at = start + shift
         size = min(end - start, 64 * width) // width * width
         if at < 0 or at + size > source.size or size == 0:
             return False
         rows = np.frombuffer(source.buffer[at : at + size], f"{order}u2").reshape(-1, recurrence.ROLLS)
-        return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - FITS
+        return float((rows.sum(axis=1, dtype=np.int64) == recurrence.WHOLE).mean()) > 1 - MAX_FAILING_SHARE
 
-    return None if fits(0, "<") else guess_order_or_shift(fits)
+    return None if obeys(0, "<") else guess_order_or_shift(obeys)
 
 
 # -- a few floats a position ------------------------------------------------------------------------------------
 
 
 class OfRollsProof(Proof[T]):
-    """Tables of a few floats a position, which follow to the last bit.
+    """Checks of tables with a few floats a position, which must match to the last bit.
 
-    own : how many of the recipes, the first, are rules by which rows follow. near : rolls by which other arithmetic
-    (`cause_of_near`) differs in one step at most. far : rolls by which a rival's table differs. fields : the names of
-    the floats. located : the array in which findings say where they lie.
+    Attributes
+    ----------
+    own_rules : the first so many recipes are rules by which rows follow from each other.
+    near : largest difference, in rolls, that other arithmetic (`cause_of_near`) makes in one step.
+    far : largest difference, in rolls, of another program's table.
+    fields : names of the floats.
+    located : array by which findings determine byte offsets; "" if the file has none.
     """
 
-    own: ClassVar[int] = 1
+    own_rules: ClassVar[int] = 1
     near: ClassVar[float]
     far: ClassVar[float]
     cause_of_near: ClassVar[Cause]
@@ -369,27 +387,27 @@ class OfRollsProof(Proof[T]):
     located: ClassVar[str] = ""
 
     def rows(self, table: T, floats: Array, rule: int) -> FollowingRows:
-        """Floats (n, m) as the rows of a table of this size, by that rule."""
+        """Return floats (n, m) as rows of a table of this size, with the rule of that index."""
         raise NotImplementedError
 
     def rivals(self, table: T) -> Iterator[tuple[str, Array]]:
-        """Other programs' tables of this size, each with its recipe."""
+        """Yield the tables of this size that other recipes give, each with the recipe's name."""
         raise NotImplementedError
 
-    def stored(self, table: T) -> Array:
-        """The floats of all positions, (n,) or (n, m)."""
+    def stored_floats(self, table: T) -> Array:
+        """Return the floats of all positions, (n,) or (n, m), in native byte order."""
         floats = np.asarray(next(iter(table.arrays().values())))
         return np.array(floats, floats.dtype.newbyteorder("="))
 
-    def remade(self, table: T, rule: int) -> Array:
-        """The table from the rule alone."""
-        made = np.zeros_like(self.stored(table))
+    def build_table(self, table: T, rule: int) -> Array:
+        """Compute the whole table by the rule of that index, independently of the stored numbers."""
+        made = np.zeros_like(self.stored_floats(table))
         recurrence.settle(self.rows(table, made.reshape(len(made), -1), rule), np.arange(len(made)))
         return made
 
     def recompute(self, table: T, threads: int) -> tuple[Table, int]:
-        stored = bits_of(self.stored(table))
-        made = [self.remade(table, rule) for rule in range(self.own)]
+        stored = bits_of(self.stored_floats(table))
+        made = [self.build_table(table, rule) for rule in range(self.own_rules)]
         changed = [int((bits_of(right) != stored).any(axis=1).sum()) for right in made]
         best = int(np.argmin(changed))
         right: Any = dict.fromkeys(table.arrays(), made[best])
@@ -398,11 +416,11 @@ class OfRollsProof(Proof[T]):
     def prove(self, table: T, request: Request) -> Outcome:
         n = table.positions
         which = request.sample_numbers(table.positions)
-        stored = self.stored(table)
+        stored = self.stored_floats(table)
         checked = n if which is None else len(which)
         tried = []
         how = {"which": which, "threads": request.threads, "progress": request.progress}
-        for rule in range(self.own):
+        for rule in range(self.own_rules):
             fails, off = recurrence.check(self.rows(table, stored.reshape(n, -1), rule), **how)  # type: ignore[arg-type]
             failing = int((fails > 0).sum())
             if failing == 0:
@@ -412,7 +430,7 @@ class OfRollsProof(Proof[T]):
                 break
         failing, rule, fails, largest = min(tried, key=lambda one: one[:2])
         many = failing > max(20, checked // 100)
-        if (many or n <= SMALL) and which is None and largest <= self.far:
+        if (many or n <= SMALL_POSITIONS) and which is None and largest <= self.far:
             for name, rival in self.rivals(table):
                 if rival.tobytes() == stored.tobytes():
                     return Outcome(n, n, name)
@@ -424,7 +442,7 @@ class OfRollsProof(Proof[T]):
                 differences={"largest": largest},
                 likely=LikelyCause(self.cause_of_near),
             )
-        right = self.remade(table, rule)
+        right = self.build_table(table, rule)
         differ = bits_of(stored) != bits_of(right)
         changed = differ.any(axis=1)
         wrong = np.flatnonzero(changed & fails)
@@ -441,7 +459,7 @@ class OfRollsProof(Proof[T]):
 
 
 class MeanRollsProof(OfRollsProof[MeanRolls]):
-    """Peelle's rule, and the means of other programs' tables."""
+    """Checks of mean rolls: Peelle's rule, and means of other programs' distributions."""
 
     near = 1e-12
     far = 0.1
@@ -466,16 +484,16 @@ class MeanRollsProof(OfRollsProof[MeanRolls]):
     def rivals(self, table: MeanRolls) -> Iterator[tuple[str, Array]]:
         rolls = np.arange(recurrence.ROLLS)
         for name, rule in (("gnubg-means", GNUBG), ("bgsage-means", BGSAGE)):
-            rows = recurrence.remade(table.points, table.chequers, rule).bearoff
+            rows = recurrence.build_table(table.points, table.chequers, rule).bearoff
             yield name, (rows.astype(np.int64) @ rolls) / recurrence.WHOLE
-        normal = recurrence.remade_moments(table.points, table.chequers)
+        normal = recurrence.build_moments(table.points, table.chequers)
         yield "gnubg-normal-means", normal[:, 0].astype(np.float64)
 
 
 class NormalProof(OfRollsProof[NormalOneSided]):
-    """makebearoff's rule for means and deviations, and the moments of other programs' distributions."""
+    """Checks of normal distributions: makebearoff's rule, and moments of other programs' distributions."""
 
-    own = 2
+    own_rules = 2
     near = 1e-3
     far = 0.2
     cause_of_near = Cause.OTHER_ROUNDING
@@ -494,13 +512,15 @@ class NormalProof(OfRollsProof[NormalOneSided]):
         return recurrence.Moments(table.points, table.chequers, floats, rule == 1)
 
     def rivals(self, table: NormalOneSided) -> Iterator[tuple[str, Array]]:
-        gammon = bool(self.stored(table)[:, 2:].any())
+        gammon = bool(self.stored_floats(table)[:, 2:].any())
         for name, rule in (("gnubg-moments", GNUBG), ("bgsage-moments", BGSAGE)):
             yield (
                 name,
-                recurrence.moments_of(recurrence.remade(table.points, table.chequers, rule, gammon=gammon)),
+                recurrence.moments_of(
+                    recurrence.build_table(table.points, table.chequers, rule, gammon=gammon)
+                ),
             )
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
-        turned = end >= start + 20 and db.source.bytes(start + 16, 4) == ONE
+        turned = end >= start + 20 and db.source.bytes(start + 16, 4) == FLOAT32_ONE_SWAPPED
         return guess_other_size(db) or (LikelyCause(Cause.BYTE_ORDER) if turned else None)

@@ -1,4 +1,4 @@
-"""Equities of both sides: which recipe every entry follows, or which entries do not."""
+"""Checks of two-sided equities: the recipe that every entry follows, or the entries that follow none."""
 
 from __future__ import annotations
 
@@ -30,21 +30,23 @@ from bgfmt.verifier.recurrence import two_sided as recurrence
 from bgfmt.verifier.recurrence.plays import Array
 
 T = TypeVar("T", bound=StoredEquities)
-SETTLE_MOST = 400_000_000
-REMADE_MOST = 3003  # positions a side up to which a rival's table is made again
-SMALL = 210  # positions a side up to which that is done even for few entries that fail
-SMALL_UNITS = 16
-CLUSTER = 100  # entries of one row that a sample takes together
+MAX_SETTLED_ENTRIES = (
+    400_000_000  # larger tables are not recomputed to tell wrong entries from inherited errors
+)
+MAX_RIVAL_POSITIONS = 3003  # positions of a side up to which other recipes' tables are built
+SMALL_POSITIONS = 210  # up to this size they are built even if few entries fail
+MAX_SYSTEMATIC_UNITS = 16  # greatest difference that another program's arithmetic explains
+ENTRIES_PER_SAMPLED_ROW = 100  # a sample takes this many entries of each of its rows
 LAST_BITS = 1e-12
-CORNER = 3  # chequers of the corner that is tried
-FITS = 0.15  # part of a corner's entries that may fail
-PUT_RIGHT_MOST = 160_000_000  # entries
-LEAST_READ = 0.5
-SMALLEST = 4  # rows and columns of a part that is not halved further
+CORNER_CHEQUERS = 3  # chequers of the part that is checked for another layout
+MAX_FAILING_SHARE = 0.15  # share of that part's entries that may fail
+MAX_RECOMPUTED_ENTRIES = 160_000_000  # larger tables are not repaired in memory
+MAX_LOST_SHARE = 0.5  # of the entries of a compressed table that cannot be read
+MIN_PART_SIZE = 4  # rows and columns of a part that is not divided further
 
 
 class TwoSidedProof(Proof[StoredEquities]):
-    """gnubg's rule, float64, and the arithmetic of other programs."""
+    """Checks of equities without gammons: gnubg's recipe, float64, and the arithmetic of other programs."""
 
     recipes: ClassVar[tuple[KnownRecipe, ...]] = (
         KnownRecipe("gnubg", "GNU Backgammon's makebearoff", "files of makebearoff 1.07", is_default=True),
@@ -66,11 +68,11 @@ class TwoSidedProof(Proof[StoredEquities]):
         if table.exact:
             return prove_pairs(table, request, "exact", LAST_BITS)
         if request.sample is not None:
-            return sampled(table, request, self.recipes[0].name)
-        return self.whole(table, request)
+            return check_sample(table, request, self.recipes[0].name)
+        return self.prove_all(table, request)
 
-    def whole(self, table: StoredEquities, request: Request) -> Outcome:
-        """Every entry of integers, under the usual recipe or that of another program."""
+    def prove_all(self, table: StoredEquities, request: Request) -> Outcome:
+        """Check every entry of a table of integers, by the usual recipe and those of other programs."""
         return _rounded(table, request)
 
     def supports_parts(self, table: StoredEquities) -> bool:
@@ -83,13 +85,13 @@ class TwoSidedProof(Proof[StoredEquities]):
 
     def recompute(self, table: StoredEquities, threads: int) -> tuple[Table, int]:
         if table.exact:
-            made = floats.remade(table.points, table.chequers, table.equities.shape[2], "f8")
+            made = floats.build_table(table.points, table.chequers, table.equities.shape[2], "f8")
             stored = np.ascontiguousarray(table.equities)
             differ = (made.view(np.int64) != stored.view(np.int64)).any(axis=2)
             return replace(table, equities=made), int(differ.sum())
-        if table.entries > PUT_RIGHT_MOST:
+        if table.entries > MAX_RECOMPUTED_ENTRIES:
             raise VerificationError("a table of this size is not repaired in memory")
-        table = unpacked(table)
+        table = unpack(table)
         rule = rule_of(table)
         found = recurrence.check(rule, threads=threads)
         # else all are computed, which is faster
@@ -102,7 +104,7 @@ class TwoSidedProof(Proof[StoredEquities]):
 
 
 class GammonProof(TwoSidedProof):
-    """The rule of money play with gammons, with Jacoby's rule or without, in 16383ths and in float64."""
+    """Checks of money play with gammons, with or without the Jacoby rule, in 16383ths or float64."""
 
     recipes = (
         KnownRecipe(
@@ -111,10 +113,10 @@ class GammonProof(TwoSidedProof):
         EXACT,
     )
 
-    def whole(self, table: StoredEquities, request: Request) -> Outcome:
-        found = passed(table, request)
+    def prove_all(self, table: StoredEquities, request: Request) -> Outcome:
+        found = check_all(table, request)
         if found.failing:
-            return damaged(table, request, found)
+            return diagnose_damage(table, request, found)
         return Outcome(found.entries, found.entries, self.recipes[0].name)
 
     def cause(self, db: Database, outcome: Outcome | None, start: int, end: int) -> LikelyCause | None:
@@ -127,35 +129,35 @@ class GammonProof(TwoSidedProof):
 
 
 def rule_of(table: StoredEquities) -> recurrence.PairRule:
-    """The rule of a table of integers."""
+    """Return the recurrence rule of a table of integers; on more than 12 points it handles contact."""
     kind = recurrence.PairRule if table.points <= contact.PLAIN_POINTS else contact.ContactRule
     return kind(table)
 
 
 def _rounded(table: StoredEquities, request: Request) -> Outcome:
-    """Every entry under recipe gnubg; where they differ slightly and everywhere, under its rivals."""
-    if table.recipe == "gnubg-2001" and _of_2001(table):  # a small one may be the same by gnubg's rule
+    """Check every entry under recipe gnubg; if entries differ slightly and everywhere, try the other recipes."""
+    if table.recipe == "gnubg-2001" and _follows_2001(table):  # a small one may be the same by gnubg's rule
         return Outcome(table.entries, table.entries, table.recipe)
-    found = passed(table, request)
+    found = check_all(table, request)
     if found.failing == 0:
         return Outcome(found.entries, found.entries, "gnubg")
-    small = found.largest <= SMALL_UNITS and found.failing > max(64, found.entries // 500)
-    near = small or (found.largest <= SMALL_UNITS and table.positions <= SMALL)
-    if near and table.positions <= REMADE_MOST:
+    small = found.largest <= MAX_SYSTEMATIC_UNITS and found.failing > max(64, found.entries // 500)
+    near = small or (found.largest <= MAX_SYSTEMATIC_UNITS and table.positions <= SMALL_POSITIONS)
+    if near and table.positions <= MAX_RIVAL_POSITIONS:
         for name, made in _rivals(table):
             if _equal(made, table):
                 return Outcome(found.entries, found.entries, name)
-    differences = differences_of(found)
+    differences = count_differences(found)
     if small:
         return Outcome(
             found.entries, found.entries, failing=found.failing, largest=float(found.largest), systematic=True,
             differences=differences, likely=LikelyCause(_rounding_of(found)),
         )  # fmt: skip
-    return damaged(table, request, found)
+    return diagnose_damage(table, request, found)
 
 
-def differences_of(found: recurrence.Pass) -> dict[str, float]:
-    """How often each difference was found, in words."""
+def count_differences(found: recurrence.Pass) -> dict[str, float]:
+    """Return how often each difference (stored minus right, as text) was found."""
     return {
         f"{k - 9:+d}{' or more' if k == 18 else ' or less' if k == 0 else ''}": int(v)
         for k, v in enumerate(found.histogram)
@@ -163,21 +165,24 @@ def differences_of(found: recurrence.Pass) -> dict[str, float]:
     }
 
 
-def passed(table: StoredEquities, request: Request) -> recurrence.Pass:
-    """Every entry held against what follows, here or on workers."""
+def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
+    """Check every entry, with local threads or on the workers of a cluster."""
     if request.spread is None:
         return recurrence.check(rule_of(table), threads=request.threads, progress=request.progress)
     found, *others = request.spread.run(check_band, rule_of(table).bands)
-    return found.joined(others)
+    return found.merge(others)
 
 
 def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
-    """On a worker: one band of the table."""
+    """Check one band of columns; this runs on a worker."""
     return recurrence.check(rule_of(cast(StoredEquities, db.table)), only=[band])
 
 
-def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
-    """The outcome of a pass that found entries that do not follow: which are wrong, and what they should be."""
+def diagnose_damage(table: StoredEquities, request: Request, found: recurrence.Pass) -> Outcome:
+    """Return the outcome for failing entries: which are wrong themselves, which inherit errors, and the right values.
+
+    Only tables of moderate size and damage are recomputed for this; see `Outcome.wrong`.
+    """
     n = table.positions
     rule = rule_of(table)
     numbers = sort_by_pips(table, found.numbers)
@@ -185,13 +190,13 @@ def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> 
     inherited = 0
     right = None
     massive = found.failing > max(2000, found.entries // 5)
-    if found.entries <= SETTLE_MOST and len(numbers) == found.failing and not massive:
+    if found.entries <= MAX_SETTLED_ENTRIES and len(numbers) == found.failing and not massive:
         right, changed = recurrence.settle(rule, numbers)
         failing = np.isin(changed, numbers)
         wrong = changed[failing]
         inherited = int((~failing).sum())
     some = wrong[:MAX_FINDINGS]
-    values = rule.at(some) if right is None else right.reshape(n * n, -1)[some]
+    values = rule.compute_entries(some) if right is None else right.reshape(n * n, -1)[some]
     return Outcome(
         found.entries,
         found.entries,
@@ -199,7 +204,7 @@ def damaged(table: StoredEquities, request: Request, found: recurrence.Pass) -> 
         wrong=None if right is None else len(wrong),
         inherited=inherited,
         largest=float(found.largest),
-        differences=differences_of(found),
+        differences=count_differences(found),
         findings=tuple(
             _finding(table, request, int(number), value) for number, value in zip(some, values, strict=True)
         ),
@@ -217,31 +222,34 @@ def _finding(table: StoredEquities, request: Request, number: int, right: Array)
     return request.entry_finding(table, number, stored, right, field, ("", 0), meaning)
 
 
-def sampled(table: StoredEquities, request: Request, recipe: str) -> Outcome:
-    """Entries at random, some of each of many rows: what they follow from lies in one row of the file."""
+def check_sample(table: StoredEquities, request: Request, recipe: str) -> Outcome:
+    """Check random entries, taking several from each sampled row: what they follow from lies in one row of the file.
+
+    recipe : the recipe's name, for the outcome without failures.
+    """
     n = table.positions
     rng = request.rng()
     sample = min(request.sample or 0, n * n)
-    rows = rng.integers(0, n, -(-sample // min(CLUSTER, n)))
-    them = np.repeat(rows, min(CLUSTER, n))[:sample]
+    rows = rng.integers(0, n, -(-sample // min(ENTRIES_PER_SAMPLED_ROW, n)))
+    them = np.repeat(rows, min(ENTRIES_PER_SAMPLED_ROW, n))[:sample]
     numbers = np.unique(rng.integers(0, n, sample) * n + them)
     rule = rule_of(table)
     order = np.argsort(numbers % n, kind="stable")
     done = 0
     right = np.empty((len(numbers), rule.columns), np.int64)
-    for part in np.array_split(order, max(1, len(order) // (32 * CLUSTER))):
+    for part in np.array_split(order, max(1, len(order) // (32 * ENTRIES_PER_SAMPLED_ROW))):
         with random_access(table.equities):
-            right[part] = rule.at(numbers[part])
+            right[part] = rule.compute_entries(numbers[part])
         done += len(part)
         if request.progress is not None:
             request.progress(done, len(numbers))
     with random_access(table.equities):
-        stored = rule.stored(numbers)
+        stored = rule.read_entries(numbers)
     off = np.abs(stored.astype(np.int64) - right)
     bad = np.flatnonzero(off.any(axis=1))
     if not len(bad):
         return Outcome(n * n, len(numbers), recipe)
-    small = int(off.max()) <= SMALL_UNITS and len(bad) > max(8, len(numbers) // 500)
+    small = int(off.max()) <= MAX_SYSTEMATIC_UNITS and len(bad) > max(8, len(numbers) // 500)
     return Outcome(
         n * n,
         len(numbers),
@@ -256,32 +264,32 @@ def _equal(made: Array, table: StoredEquities) -> bool:
     return np.array_equal(made, np.asarray(table.equities))
 
 
-def _of_2001(table: StoredEquities) -> bool:
-    if table.positions > REMADE_MOST:
+def _follows_2001(table: StoredEquities) -> bool:
+    if table.positions > MAX_RIVAL_POSITIONS:
         return False
     name, made = next(_rivals(table))
     return name == "gnubg-2001" and _equal(made, table)
 
 
 def _rivals(table: StoredEquities) -> Iterator[tuple[str, Array]]:
-    """Tables of other programs' arithmetic, as they store it."""
+    """Yield the tables that the arithmetic of other programs gives, as stored, each with its recipe's name."""
     size = (table.points, table.chequers, table.equities.shape[2])
     if not table.cubeful:
-        chances = floats.remade(*size, "f8", chances=True)
+        chances = floats.build_table(*size, "f8", chances=True)
         yield "gnubg-2001", np.trunc(chances * 65535.5).astype(np.uint16)
     for width, truncated, rounded in (
         ("f4", "gnubg-2002", "float32"),
         ("f8", "float64-truncated", "float64"),
     ):
         for divide in (True, False):
-            made = floats.remade(*size, width, divide=divide)
+            made = floats.build_table(*size, width, divide=divide)
             for stored in ((made.astype(np.float64) + 1) * 32767.5, (made + 1) * made.dtype.type(32767.5)):
                 yield truncated, np.trunc(stored).astype(np.uint16)
                 yield rounded, np.floor(stored + made.dtype.type(0.5)).astype(np.uint16)
 
 
 def _rounding_of(found: recurrence.Pass) -> Cause:
-    """The likeliest arithmetic behind small differences, from their signs (stored less gnubg's)."""
+    """Guess the arithmetic behind small differences (stored minus gnubg's) from their signs."""
     above = int(found.histogram[10:].sum())
     below = int(found.histogram[:9].sum())
     if above > 20 * max(1, below):
@@ -289,10 +297,13 @@ def _rounding_of(found: recurrence.Pass) -> Cause:
     return Cause.ROUNDED_DOWN if below > 20 * max(1, above) else Cause.OTHER_ROUNDING
 
 
-def unpacked(table: T) -> T:
-    """A compressed table with its equities in memory; what a damaged block held is 0, which the recurrence mends.
+def unpack(table: T) -> T:
+    """Return a compressed table with its equities in memory.
 
-    What cannot be read is halved, until 1/256 of the rows and columns is left of it.
+    Unreadable blocks become 0, for the recurrence to correct.
+
+    Blocks that cannot be read are halved until 1/256 of the rows and columns is left. Raises VerificationError if
+    less than half of the entries can be read.
     """
     grid = recurrence.PairReader(recurrence.PairRule(table))
     if not grid.packed:
@@ -310,7 +321,7 @@ def unpacked(table: T) -> T:
         except FormatError:
             rows = b - a
             columns = last - first
-            if max(rows, columns) <= max(SMALLEST, n // 256):
+            if max(rows, columns) <= max(MIN_PART_SIZE, n // 256):
                 lost += rows * columns
             elif rows >= columns:
                 parts += [(a, a + rows // 2, first, last), (a + rows // 2, b, first, last)]
@@ -318,23 +329,23 @@ def unpacked(table: T) -> T:
                 parts += [(a, b, first, first + columns // 2), (a, b, first + columns // 2, last)]
         else:
             equities[np.ix_(order[a:b], order[first:last])] = found
-        if lost > n * n * LEAST_READ:
+        if lost > n * n * MAX_LOST_SHARE:
             raise VerificationError("less than half of it can be read")
     return replace(table, equities=equities)
 
 
 def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -> LikelyCause | None:
-    """Numbers that obey the recurrence in the other byte order, shifted, or as a table of another size."""
+    """Return a likely cause if the numbers are a table in another byte order, shifted, or of another size."""
     n = table.positions
     columns = table.equities.shape[2]
 
-    def fits(shift: int, order: str) -> bool:
-        corner = (table.points, min(CORNER, table.chequers), n, columns)
-        return _corner_fits(source, start + shift, end + min(0, shift), *corner, order)
+    def obeys(shift: int, order: str) -> bool:
+        corner = (table.points, min(CORNER_CHEQUERS, table.chequers), n, columns)
+        return _corner_obeys(source, start + shift, end + min(0, shift), *corner, order)
 
-    if fits(0, "<"):
+    if obeys(0, "<"):
         return None
-    likely = guess_order_or_shift(fits)
+    likely = guess_order_or_shift(obeys)
     if likely is not None:
         return likely
     for wide in (columns, 1 if columns == 4 else 4):
@@ -343,16 +354,19 @@ def _other_layout(table: StoredEquities, source: Source, start: int, end: int) -
                 m = board.count(points, chequers)
                 if (m, wide) == (n, columns) or m * m * wide * 2 > 4 * (end - start):
                     continue
-                if _corner_fits(source, start, end, points, min(CORNER, chequers), m, wide):
+                if _corner_obeys(source, start, end, points, min(CORNER_CHEQUERS, chequers), m, wide):
                     size = f"{points}x{chequers}{' cubeless' if wide == 1 else ''}"
                     return LikelyCause(Cause.OTHER_SIZE, f"it begins like {size}")
     return None
 
 
-def _corner_fits(
+def _corner_obeys(
     source: Source, start: int, end: int, points: int, chequers: int, n: int, columns: int, order: str = "<"
 ) -> bool:
-    """Whether the corner of few chequers of an n x n table at `start` obeys the recurrence: it is a table itself."""
+    """Return True if the entries of few chequers of an n x n table at byte `start` obey the recurrence.
+
+    points, chequers : size of the table that these entries form by themselves.
+    """
     m = board.count(points, chequers)
     row = n * columns * 2
     last = start + (m - 1) * row + m * columns * 2
@@ -366,4 +380,4 @@ def _corner_fits(
         at = start + us * row
         corner[us] = np.frombuffer(source.buffer[at : at + m * columns * 2], f"{order}u2").reshape(m, columns)
     found = recurrence.check(recurrence.PairRule(TwoSided(points=points, chequers=chequers, equities=corner)))
-    return found.failing <= FITS * found.entries
+    return found.failing <= MAX_FAILING_SHARE * found.entries

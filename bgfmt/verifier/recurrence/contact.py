@@ -17,17 +17,17 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables.two_sided import StoredEquities
 from bgfmt.verifier.recurrence.plays import NOWHERE, WEIGHTS, Array, landing, numbering
-from bgfmt.verifier.recurrence.two_sided import PairRule, store, weigh
+from bgfmt.verifier.recurrence.two_sided import PairRule, raise_best, store_mean
 
-PLAIN_POINTS = 12  # beyond, the two sides' points overlap
-PASSED = 24  # points of both sides' last chequers together, up to which they have
-STUCK = -65535  # what a roll without a play counts
+PLAIN_POINTS = 12  # on more points the sides' points overlap
+MAX_PASSED_POINTS = 24  # sum of both sides' last points up to which the sides have passed each other
+NO_PLAY_VALUE = -65535  # value of a roll without a legal play
 
 
 class ContactRule(PairRule):
-    """The rule of a table of more points."""
+    """The rule of a table of more than 12 points, where the sides may be in contact."""
 
-    passed = False
+    sides_passed = False
 
     def __init__(self, table: StoredEquities) -> None:
         super().__init__(table)
@@ -37,14 +37,14 @@ class ContactRule(PairRule):
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
         super().fill(rows, them, expected, lane)
         for k, side in enumerate(them):
-            us = np.flatnonzero(self.last + self.last[side] > PASSED)
+            us = np.flatnonzero(self.last + self.last[side] > MAX_PASSED_POINTS)
             at = lane + k * self.columns
             if len(us):
                 here = np.full(len(us), k)
                 expected[us, at : at + self.columns] = self.values(rows, here, us, np.full(len(us), side))
 
     def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
-        met = self.last[us] + self.last[them] > PASSED
+        met = self.last[us] + self.last[them] > MAX_PASSED_POINTS
         out, value = np.zeros((2, len(us), self.columns), np.int64)
         out[~met] = super().values(rows, at[~met], us[~met], them[~met])
         terms = numbering(self.points).terms
@@ -58,8 +58,11 @@ class ContactRule(PairRule):
 
 
 @njit("i1.1C, i1.1C, i8, i8, i1.1C, i1.1C")
-def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Array) -> bool:
-    """Move a chequer of ours from `source` (0 is point 1): the sides after it in `after` and `met`, or False."""
+def move_chequer(us: Array, them: Array, source: int, die: int, after: Array, met: Array) -> bool:
+    """Move a chequer of ours from index `source` (0 is point 1); return False if it may not move.
+
+    after, met : our and their side after the move, filled by this function.
+    """
     points = len(us)
     if us[source] == 0:
         return False
@@ -87,24 +90,36 @@ def moved(us: Array, them: Array, source: int, die: int, after: Array, met: Arra
 
 @njit()
 def consider(row: Array, after: Array, terms: Array, best: Array) -> None:
-    """Take the values of a play that leads to `after` where they are greater; row : (n, columns) of the others."""
+    """Raise `best` to the values of a play that leads to `after` where these are greater.
+
+    row : (n, columns) of the other side. terms : see `Numbering`.
+    """
     points = len(after)
     number = 0
     above = 0
     for k in range(points):
         above += after[points - 1 - k]
         number += terms[k, above]
-    weigh(row, number, False, best)
+    raise_best(row, number, False, best)
 
 
 @njit("i1.1C, i1.1C, u2.2C, i8.2C, i8.1C, i8, i8, i1.2C, i1.2C, i8.1C")
-def order(
+def try_order(
     us: Array, them: Array, row: Array, terms: Array, dice: Array, most: int, least: int, boards: Array, met: Array,
     best: Array,
 ) -> int:  # fmt: skip
-    """Take the plays of the dice in this order that use `least` dice or more, and no fewer than others do.
+    """Evaluate the plays of the dice in this order that use at least `least` dice, and as many as possible.
 
-    most : dice that other plays use; returned with what these use. The sources of a double never rise.
+    Returns the number of dice that these or earlier plays use. The sources of a double never rise.
+
+    Parameters
+    ----------
+    us, them : the sides before the roll.
+    row, terms : see `consider`.
+    dice : two dice, or four of a double.
+    most : number of dice that plays of the other order use; `best` is reset if more can be used.
+    boards, met : (5, points) working space.
+    best : (4,) the best values so far.
     """
     points = len(us)
     many = len(dice)
@@ -115,7 +130,7 @@ def order(
     met[0] = them
     while depth >= 0:
         i = source[depth] - 1 if depth < many else -1
-        while i >= 0 and not moved(
+        while i >= 0 and not move_chequer(
             boards[depth], met[depth], i, dice[depth], boards[depth + 1], met[depth + 1]
         ):
             i -= 1
@@ -128,7 +143,7 @@ def order(
             continue
         if depth >= max(most, least) and not goes_on[depth]:
             if depth > most:
-                best[:] = STUCK
+                best[:] = NO_PLAY_VALUE
                 most = depth
             consider(row, boards[depth], terms, best)
         depth -= 1
@@ -137,9 +152,10 @@ def order(
 
 @njit("u2.3C, i8.1C, i1.2C, i1.2C, i8.2C, i8.2C")
 def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Array, out: Array) -> None:
-    """out[i] = what makebearoff gives for sides us[i] and them[i], (m, points) int8, from row at[i] of `rows`.
+    """Compute makebearoff's values of the sides us[i] and them[i] from row at[i] of `rows` into out[i].
 
-    rows : (r, n, columns) uint16, those of the other side on roll. out : (m, columns) int64, as stored.
+    us, them : (m, points) int8. rows : (r, n, columns) uint16, of the other side on roll. out : (m, columns) int64,
+    as stored.
     """
     points = us.shape[1]
     columns = rows.shape[2]
@@ -147,7 +163,7 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
     met = np.zeros((5, points), np.int8)
     best = np.empty(4, np.int64)
     total = np.empty(4, np.int64)
-    none: Any = np.int64(0)  # no literals, for which numba would compile `order` once more
+    none: Any = np.int64(0)  # no literals, for which numba would compile `try_order` once more
     one: Any = np.int64(1)
     for i in range(len(us)):
         row = rows[at[i]]
@@ -157,13 +173,13 @@ def values_in_contact(rows: Array, at: Array, us: Array, them: Array, terms: Arr
         roll = 0
         for a in range(1, 7):
             for b in range(1, a + 1):
-                best[:] = STUCK
+                best[:] = NO_PLAY_VALUE
                 dice = np.array([a, a, a, a]) if a == b else np.array([a, b])
-                most = order(u, t, row, terms, dice, none, one, boards, met, best)
+                most = try_order(u, t, row, terms, dice, none, one, boards, met, best)
                 if a != b:  # where one die alone can be played, the larger is
                     dice = dice[::-1].copy()
-                    order(u, t, row, terms, dice, most, 2 if most else 1, boards, met, best)
+                    try_order(u, t, row, terms, dice, most, 2 if most else 1, boards, met, best)
                 for c in range(columns):
                     total[c] += WEIGHTS[roll] * best[c]
                 roll += 1
-        store(total, False, out[i])
+        store_mean(total, False, out[i])

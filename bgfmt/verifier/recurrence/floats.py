@@ -1,7 +1,7 @@
 """Recurrence of two-sided tables of floats: exact equities and match scores, every number to the last bit.
 
-Rows of a few sides `them` are taken together. Turned round they say what each position x is worth to the side that
-moved there, in every cube; and what the columns of [us, them] must be is the mean over the rolls of the best of
+Rows of a few sides `them` are processed together. Seen from the other side they give the value of each position x to
+the side that moved there, for every cube; the columns of [us, them] must be the mean over the rolls of the best of
 those. The order of operations is that of docs/theory/match-play.md. Nothing is shared with the solver but the table
 of scores and cubes.
 """
@@ -21,15 +21,18 @@ from bgfmt.verifier.recurrence.two_sided import PairRule
 
 
 class FloatRule(PairRule):
-    """A table of floats and what its numbers follow from.
+    """The rule of a table of floats.
 
-    place (C,) : the column that holds, seen by the other side, the cube of column c. doubling (C, 5) : whether that
-    side may double (1 or 0), its value when passed, and the column, what to add and the factor that give its value
-    when taken. off (n, C) : what a mover has won when it is off; empty where the table says it.
+    Attributes
+    ----------
+    place : (C,) the column that holds, seen by the other side, the cube of column c.
+    doubling : (C, 5) whether that side may double (1 or 0), its value if the double is passed, and column, addend and
+        factor of its value if it is taken.
+    off : (n, C) value of a mover who has borne off; empty if the table holds it.
     """
 
     lanes = 16
-    narrower = 8
+    band_divisor = 8
 
     def __init__(self, table: StoredEquities | MatchScore) -> None:
         super().__init__(table)
@@ -46,7 +49,7 @@ class FloatRule(PairRule):
         self.off = won[:0]
 
     def _of_match(self, score: ScoreFacts) -> tuple[Array, Array]:
-        """The ends; `place` and `doubling` are filled."""
+        """Return the values of finished games; fill `place` and `doubling`."""
         # by the points of a game and a gammon
         won = np.ones((3, self.columns))
         lost = -np.ones((3, self.columns))
@@ -72,7 +75,7 @@ class FloatRule(PairRule):
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
         lanes = len(rows) * self.columns
         tile = np.empty((self.n, lanes), self.dtype)
-        turned_tile(rows, self.place, self.doubling, tile)
+        fill_tile(rows, self.place, self.doubling, tile)
         if len(self.off):
             tile[0] = self.off[them].reshape(-1)
         expected_tile(self.starts, self.results, tile, expected, lane)
@@ -87,13 +90,13 @@ class FloatRule(PairRule):
         return out
 
 
-def remade(
+def build_table(
     points: int, chequers: int, columns: int, width: str, *, divide: bool = True, chances: bool = False
 ) -> Array:
-    """(n, n, columns) equities kept in floats ("f4" or "f8") throughout, from the rule alone.
+    """Compute equities (n, n, columns) in floats of dtype `width` ("f4" or "f8") throughout, by the rule alone.
 
-    Sums over the rolls are divided by 36, or multiplied by the reciprocal. With `chances` the numbers are chances to
-    win, of one column.
+    divide : divide sums over the rolls by 36; otherwise multiply by the reciprocal. chances : compute win
+    probabilities instead, of one column.
     """
     starts, results = plays(points, chequers)
     _, order, pips_at = pip_order(points, chequers)
@@ -108,8 +111,8 @@ def remade(
 
 
 @njit("f4.3C, i8.1C, f8.2C, f4.2C", "f8.3C, i8.1C, f8.2C, f8.2C")
-def turned_tile(rows: Array, place: Array, doubling: Array, tile: Array) -> None:
-    """tile[x, C * k + c] = what row k's entry x is worth to the side that moved to x; see `PairRule`.
+def fill_tile(rows: Array, place: Array, doubling: Array, tile: Array) -> None:
+    """Set tile[x, C * k + c] to the value of row k's entry x to the side that moved to x; see `FloatRule`.
 
     rows : (m, n, C), the other side being on roll.
     """
@@ -139,7 +142,7 @@ def _weigh(total: Array, best: Array, weight: float) -> None:
 
 @njit("i8.1C, i4.1C, f4.2C, f4.2C, i8", "i8.1C, i4.1C, f8.2C, f8.2C, i8")
 def expected_tile(starts: Array, results: Array, tile: Array, out: Array, lane: int) -> None:
-    """out[u, lane...] = the mean over the rolls of the best tile[x] that u leads to, lane by lane, for u > 0."""
+    """Set out[u, lane...] to the mean over the rolls of the best tile[x] that u > 0 leads to, lane by lane."""
     lanes = tile.shape[1]
     best = np.empty(lanes, tile.dtype)
     total = np.empty(lanes)
@@ -162,7 +165,10 @@ def expected_entries(
     rows: Array, at: Array, us: Array, them: Array, place: Array, doubling: Array, ends: Array, starts: Array,
     results: Array, out: Array,
 ) -> None:  # fmt: skip
-    """out[i] (C,) = what follows for (us[i], them[i]), neither 0, from rows[at[i]]; ends : `off` of a `FloatRule`."""
+    """Compute the entries (us[i], them[i]), neither 0, from rows[at[i]] into out[i] (C,).
+
+    ends : `off` of a `FloatRule`. For the others see there and `plays`.
+    """
     columns = out.shape[1]
     best = np.empty(columns, out.dtype)
     one = np.empty((1, columns), out.dtype)
@@ -178,7 +184,7 @@ def expected_entries(
                 if x == 0 and len(ends):
                     one[0] = ends[them[i]]
                 else:
-                    turned_tile(rows[at[i] : at[i] + 1, x : x + 1], place, doubling, one)
+                    fill_tile(rows[at[i] : at[i] + 1, x : x + 1], place, doubling, one)
                 _raise(best, one[0])
             _weigh(total, best, np.float64(WEIGHTS[roll]))
         for c in range(columns):
@@ -190,7 +196,10 @@ def fill(
     starts: Array, results: Array, order: Array, pips_at: Array, divide: bool, chances: bool, out: Array,
     turned: Array,
 ) -> None:  # fmt: skip
-    """Fill out (n, n, columns), of any float type, in order of pips; turned : the same from the other side's view."""
+    """Compute all equities in order of pips into out (n, n, columns), of any float dtype.
+
+    turned : the same from the other side's view, working space. For divide and chances see `build_table`.
+    """
     columns = out.shape[2]
     number = out.dtype.type
     one = number(1)

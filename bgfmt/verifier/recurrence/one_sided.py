@@ -1,9 +1,9 @@
-"""Recurrence of tables of one side: does every row follow from the file's own smaller rows?
+"""Recurrence of one-sided tables: does every row follow from the file's own smaller rows?
 
 Each row is judged by the stored rows alone, so the pass runs in any order, on any number of threads. A rule that
-ranks plays by numbers that the file does not hold (sums before rounding, floats) is tried by the table made again:
-`remade`, `remade_in_floats`. Mean rolls, normal and float64 distributions follow to the last bit, since each rule
-fixes the order of the additions.
+ranks plays by numbers that the file does not hold (sums before rounding, floats) is checked by building the table
+again: `build_table`, `build_float_table`. Mean rolls, normal and float64 distributions must match to the last bit,
+since each rule fixes the order of the additions.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from bgfmt.game import board
 from bgfmt.jit import njit
 from bgfmt.tables import OneSided
 from bgfmt.verifier.recurrence import plays
-from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays, by_pips, numbering
+from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays, group_by_pips, numbering
 
-ROLLS = 32  # of a row
-FULL = 15
+ROLLS = 32  # numbers of a row: probabilities of 0..31 rolls
+FULL_SIDE = 15
 WHOLE = 65535
 LABEL_BITS = 32
-BLOCK = 1 << 14  # positions looked at together, at most
+MAX_BLOCK_POSITIONS = 1 << 14  # positions checked at once
 
 
 # -- any rows ----------------------------------------------------------------------------------------------------
@@ -34,9 +34,9 @@ BLOCK = 1 << 14  # positions looked at together, at most
 
 @dataclass(frozen=True)
 class FollowingRows:
-    """Rows of the positions of a board, and the rule by which each follows from those of smaller positions.
+    """Base class: rows of all positions, and the rule by which each follows from rows of smaller positions.
 
-    unit : the type in which differences of stored numbers are told.
+    unit : the dtype of differences.
     """
 
     points: int
@@ -45,76 +45,84 @@ class FollowingRows:
 
     @property
     def arrays(self) -> tuple[tuple[Array, int], ...]:
-        """The arrays of rows, each with the first position that has one."""
+        """The arrays of rows, each with the first position that has a row in it."""
         raise NotImplementedError
 
     @property
     def keys(self) -> Array:
-        """(n, 1 or 2): what play makes least, to the last chequer off and to the first."""
+        """(n, 1 or 2): what a play minimises, for the time to the last chequer off and to the first."""
         raise NotImplementedError
 
-    def follow(self, some: Array) -> list[tuple[Array, Array]]:
-        """What the rule gives for the positions `some`, of each array, and 36 times that before the rounding."""
+    def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
+        """Compute the rows of the positions `some` by the rule.
+
+        Returns for each array (rows, 36 times the unrounded rows).
+        """
         raise NotImplementedError
 
-    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
-        """Bring the keys of the positions `some` up to what follows for them."""
+    def update_keys(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+        """Update the keys of the positions `some` to the rows computed for them."""
 
     @cached_property
     def positions(self) -> int:
-        """How many there are."""
+        """Number of positions."""
         return board.count(self.points, self.chequers)
 
     @cached_property
-    def full(self) -> int:
-        """The first position with all fifteen chequers on the board; the number of positions where there is none."""
-        return board.count(self.points, FULL - 1 if self.chequers >= FULL else self.chequers)
+    def first_full(self) -> int:
+        """The first position with all fifteen chequers on the board, or the number of positions if there is none."""
+        return board.count(self.points, FULL_SIDE - 1 if self.chequers >= FULL_SIDE else self.chequers)
 
     def plays(self, some: Array) -> Array:
-        """(1 or 2, m, 21) int32: where the play of each roll leads from the positions `some`, see `keys`."""
+        """Find the best play of each roll from the positions `some`, one for each column of `keys`.
+
+        Returns (1 or 2, m, 21) int32, the position after the play.
+        """
         keys = self.keys
         best = np.full((keys.shape[1], len(some), plays.ROLLS), -1, np.int32)
-        best_plays(numbering(self.points), some, keys, self.full, best)
+        best_plays(numbering(self.points), some, keys, self.first_full, best)
         return best
 
-    def parts(self, some: Array) -> list[tuple[Array, Array, Array]]:
-        """Each array, which of the positions `some` have a row in it, and where it is."""
+    def locate_rows(self, some: Array) -> list[tuple[Array, Array, Array]]:
+        """Return for each array (array, indices of `some` that have a row in it, their row numbers)."""
         held = [(rows, first, np.flatnonzero(some >= first)) for rows, first in self.arrays]
         return [(rows, here, some[here] - first) for rows, first, here in held]
 
-    def apart(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Of each array: the positions of `some`, which rows do not follow, and by how much their numbers differ."""
-        for (rows, here, at), (right, _) in zip(self.parts(some), self.follow(some), strict=True):
+    def compare_rows(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield for each array (positions, True for rows that do not follow, size of their difference)."""
+        for (rows, here, at), (right, _) in zip(self.locate_rows(some), self.compute_rows(some), strict=True):
             stored = rows[at]
-            off = np.nan_to_num(np.abs(self.measured(stored) - self.measured(right)), nan=np.inf)
+            off = np.nan_to_num(np.abs(self.to_comparable(stored) - self.to_comparable(right)), nan=np.inf)
             bad = (off > 0) | (bits_of(stored) != bits_of(right))
             yield some[here], bad.any(axis=1), off.max(axis=1, initial=0)
 
-    def measured(self, rows: Array) -> Array:
-        """The numbers by which rows are compared, float64."""
+    def to_comparable(self, rows: Array) -> Array:
+        """Convert rows to the float64 numbers whose differences are measured."""
         return rows.astype(np.float64)
 
 
 def bits_of(floats: Array) -> Array:
-    """The bits of floats as integers, (n, m)."""
+    """Return the bits of floats as integers, (n, m)."""
     return (floats if floats.ndim > 1 else floats[:, None]).view(f"i{floats.itemsize}")
 
 
 def check(
     rows: FollowingRows, *, which: Array | None = None, threads: int = 1, progress: Progress | None = None
 ) -> tuple[Array, Array]:
-    """(fails (n,) uint8, largest (n,)): bit k of rows of array k that do not follow.
+    """Check rows against the rule; return (fails (n,) uint8, largest (n,)).
 
-    which : position numbers to look at, all when None. largest : greatest difference of a number of a failing row.
+    Bit k of `fails` is set for rows of array k that do not follow; `largest` is the greatest difference of a failing
+    row.
+    which : positions to check, all if None.
     """
     fails, largest = np.zeros(rows.positions, np.uint8), np.zeros(rows.positions, rows.unit)
     looked = np.arange(rows.positions) if which is None else which
-    step = max(64, min(BLOCK, len(looked) // (32 * threads) + 1))
+    step = max(64, min(MAX_BLOCK_POSITIONS, len(looked) // (32 * threads) + 1))
 
     @np.errstate(all="ignore")  # of numbers that are none
     def hold(start: int) -> int:
         some = looked[start : start + step]
-        for part, (here, bad, off) in enumerate(rows.apart(some)):
+        for part, (here, bad, off) in enumerate(rows.compare_rows(some)):
             fails[here] |= bad.astype(np.uint8) << part
             largest[here] = np.maximum(largest[here], np.where(bad, off, 0))
         return start + len(some)
@@ -128,23 +136,32 @@ def check(
 
 @np.errstate(all="ignore")
 def settle(rows: FollowingRows, which: Array) -> Array:
-    """Put the rows of the positions `which` right, in place; (n,) uint8 bits of the arrays that were wrong."""
+    """Compute the rows of the positions `which`, in place.
+
+    Returns (n,) uint8 with the bits of the arrays that were wrong.
+    """
     wrong = np.zeros(rows.positions, np.uint8)
-    for some in by_pips(rows.points, rows.chequers, which):
-        follow = rows.follow(some)
-        for part, ((stored, here, at), (right, _)) in enumerate(zip(rows.parts(some), follow, strict=True)):
+    for some in group_by_pips(rows.points, rows.chequers, which):
+        follow = rows.compute_rows(some)
+        for part, ((stored, here, at), (right, _)) in enumerate(
+            zip(rows.locate_rows(some), follow, strict=True)
+        ):
             wanted = right.astype(stored.dtype)
             differ = (bits_of(stored[at]) != bits_of(wanted)).any(axis=1)
             wrong[some[here]] |= differ.astype(np.uint8) << part
             stored[at] = wanted
-        rows.ranked(some, follow)
+        rows.update_keys(some, follow)
     return wrong
 
 
-def added(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0) -> Array:
-    """(m, columns) sums of 36 rows that the rolls best (m, 21) lead to, one roll later each, in this type.
+def sum_following_rows(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0) -> Array:
+    """Sum the rows after each of the 36 throws, one roll later; return (m, columns) of this dtype.
 
-    rows : of the positions from `first` on; `saved` counts as the chance of a row before at once.
+    Parameters
+    ----------
+    best : (m, 21) the position that each roll leads to.
+    rows : rows of the positions from `first` on.
+    saved : added at one roll for positions below `first`, in which the gammon is saved.
     """
     sums = np.zeros((len(best), rows.shape[1]), dtype)
     add_rolls(best, rows, first, float(saved), sums)
@@ -158,7 +175,7 @@ def added(best: Array, rows: Array, dtype: Any, first: int = 0, saved: float = 0
     "i4.2C, u2.2C, i8, f8, i4.2C",
 )
 def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -> None:
-    """Add to sums (m, columns) what `added` says, roll by roll."""
+    """Add to sums (m, columns) the rows after each roll, times the roll's weight; see `sum_following_rows`."""
     number = sums.dtype.type
     for x in range(len(best)):
         for roll in range(len(WEIGHTS)):
@@ -176,12 +193,16 @@ def add_rolls(best: Array, rows: Array, first: int, saved: float, sums: Array) -
 
 @dataclass(frozen=True)
 class RowRule:
-    """How rows follow from smaller ones.
+    """How distributions follow from smaller ones.
 
-    lexicographic : among equally good plays the one to the least (chequers on point 1, 2, ...), and what rounding
-    leaves goes to the roll most likely before rounding; else the play met first, and the roll most likely after it.
-    race : the gammon part follows the race's plays. halves : exact halves may be rounded either way.
-    divisor : plays are chosen by the sums before rounding divided by it; 0 where they are by the rounded numbers.
+    Attributes
+    ----------
+    lexicographic : among equally good plays take the one with the least (chequers on point 1, 2, ...), and give the
+        rounding remainder to the roll most likely before rounding; otherwise the first play found, and the roll most
+        likely after rounding.
+    race : the gammon part follows the plays of the race.
+    halves : exact halves may be rounded either way.
+    divisor : plays are chosen by the sums before rounding divided by it; 0 to choose by the rounded numbers.
     """
 
     lexicographic: bool = False
@@ -198,9 +219,13 @@ BGSAGE = RowRule(lexicographic=True, race=True)
 class Distributions(FollowingRows):
     """Rows of uint16 distributions.
 
-    bearoff : (n, 32). gammon : rows of the positions from `full` on, or an empty array: distributions, or where the
-    rule is of the race chances that no chequer is off after k rolls. idle_wrong : the positions of fewer chequers
-    whose gammon row is not "off already".
+    Attributes
+    ----------
+    bearoff : (n, 32).
+    gammon : rows of the positions from `first_full` on, or an empty array: distributions, or, with `rule.race`,
+        probabilities that no chequer is off after k rolls.
+    rule : how rows follow from each other.
+    idle_wrong : positions of fewer chequers whose gammon row is not "off already".
     """
 
     bearoff: Array
@@ -211,27 +236,31 @@ class Distributions(FollowingRows):
 
     @property
     def arrays(self) -> tuple[tuple[Array, int], ...]:
-        return ((self.bearoff, 0), (self.gammon, self.full))[: 2 if len(self.gammon) else 1]
+        return ((self.bearoff, 0), (self.gammon, self.first_full))[: 2 if len(self.gammon) else 1]
 
     @cached_property
     def keys(self) -> Array:
-        """Ranks of the stored rows, see `ranks`; where the rule has tie labels, these beneath."""
+        """Ranks of the stored rows (`ranks`); the lower bits are tie labels if the rule has them."""
         saving = len(self.gammon) > 0 and not self.rule.race
         out = np.zeros((self.positions, 1 + saving), np.uint64 if self.rule.lexicographic else np.uint32)
         out[:, 0] = ranks(self.bearoff)
         if saving:
-            out[self.full :, 1] = ranks(self.gammon)
+            out[self.first_full :, 1] = ranks(self.gammon)
         if self.rule.lexicographic:
-            out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | lexicographic(self.points, self.chequers)
+            out[:, 0] = (out[:, 0] << np.uint64(LABEL_BITS)) | lexicographic_labels(
+                self.points, self.chequers
+            )
         return out
 
-    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+    def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
         best = self.plays(some)
         out = []
-        for part, (rows, here, _) in enumerate(self.parts(some)):
+        for part, (rows, here, _) in enumerate(self.locate_rows(some)):
             survival = part == 1 and self.rule.race
             chosen = best[0 if survival else part][here]
-            sums = added(chosen, rows, np.int32, self.full * part, 0 if survival else WHOLE * part)
+            sums = sum_following_rows(
+                chosen, rows, np.int32, self.first_full * part, 0 if survival else WHOLE * part
+            )
             right = (sums + 18) // 36
             if survival:
                 right[:, 0] = WHOLE
@@ -241,18 +270,18 @@ class Distributions(FollowingRows):
             out.append((right, sums))
         return out
 
-    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+    def update_keys(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
         for choice in range(self.keys.shape[1]):
             (right, sums) = follow[choice]
-            here = some[some >= self.full * choice]
+            here = some[some >= self.first_full * choice]
             key = ranks(sums) // self.rule.divisor if self.rule.divisor else ranks(right)
             if self.rule.lexicographic and choice == 0:
                 key = (key.astype(np.uint64) << LABEL_BITS) | (self.keys[here, 0] & (1 << LABEL_BITS) - 1)
             self.keys[here, choice] = key
 
-    def apart(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
+    def compare_rows(self, some: Array) -> Iterator[tuple[Array, Array, Array]]:
         for part, ((rows, here, at), (right, sums)) in enumerate(
-            zip(self.parts(some), self.follow(some), strict=True)
+            zip(self.locate_rows(some), self.compute_rows(some), strict=True)
         ):
             stored = rows[at].astype(np.int32)
             looked = some[here]
@@ -260,28 +289,28 @@ class Distributions(FollowingRows):
             bad = off > 0
             if self.rule.halves:
                 remainder = part == 0 or not self.rule.race
-                bad &= (looked == 0) | ~halves_apart(stored, sums, right, remainder)
+                bad &= (looked == 0) | ~differ_by_halves_only(stored, sums, right, remainder)
             yield looked, bad, np.where(looked > 0, np.minimum(off, WHOLE), WHOLE)
         idle = np.intersect1d(self.idle_wrong, some)
         yield idle, np.ones(len(idle), np.bool_), np.full(len(idle), WHOLE)
 
     def gammon_rows(self) -> Array:
-        """The gammon part of all positions as distributions, (n, 32) uint16."""
+        """Return the gammon part of all positions as distributions, (n, 32) uint16."""
         out = np.zeros((self.positions, ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):
             full = self.gammon
-            out[self.full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.rule.race else full
+            out[self.first_full :] = np.insert(full, 0, WHOLE, 1)[:, :-1] - full if self.rule.race else full
         return out
 
 
 def ranks(rows: Array) -> Array:
-    """(m,) uint32 sums of i * row[i]."""
+    """Return (m,) uint32, the sum of i * row[i] of each row: its mean times 65535."""
     return np.asarray(np.einsum("ij,j", rows, np.arange(ROLLS, dtype=np.uint32)))
 
 
-def lexicographic(points: int, chequers: int) -> Array:
-    """Order of the positions by chequers on point 1, then 2, ...: uint64 label of every position number."""
+def lexicographic_labels(points: int, chequers: int) -> Array:
+    """Rank all positions by chequers on point 1, then 2, ...; return the ranks, uint64, by position number."""
     counts = board.unrank_array(np.arange(board.count(points, chequers)), points)
     order = np.lexsort(counts.T[::-1])
     labels = np.empty(len(order), np.uint64)
@@ -289,12 +318,12 @@ def lexicographic(points: int, chequers: int) -> Array:
     return labels
 
 
-def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
-    """Decode a uint16 table for a rule: with that of the race its gammon part as survival chances."""
-    rows = blank(table.points, table.chequers, rule, gammon=table.gammon is not None)
+def decode_rows(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
+    """Read a uint16 table for a rule; with a race rule, the gammon part becomes survival probabilities."""
+    rows = empty_rows(table.points, table.chequers, rule, gammon=table.gammon is not None)
     bearoff = rows.bearoff
     gammon = rows.gammon
-    full = rows.full
+    full = rows.first_full
     idle: list[Array] = [rows.idle_wrong]
     for some, block in table.blocks():
         bearoff[some] = block["bearoff"]
@@ -311,28 +340,34 @@ def rows_of(table: OneSided, rule: RowRule = GNUBG) -> Distributions:
     return replace(rows, gammon=gammon, idle_wrong=np.concatenate(idle))
 
 
-def blank(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
-    """Rows of noughts."""
+def empty_rows(points: int, chequers: int, rule: RowRule, *, gammon: bool = False) -> Distributions:
+    """Return rows of zeros for a table of this size."""
     n = FollowingRows(points, chequers).positions
     none = np.zeros(0, np.int64)
-    full = FollowingRows(points, chequers).full if gammon else n
+    full = FollowingRows(points, chequers).first_full if gammon else n
     bearoff = np.zeros((n, ROLLS), np.uint16)
     second = np.zeros((n - full, ROLLS), np.uint16)
     return Distributions(points, chequers, bearoff, second, rule, none)
 
 
-def remade(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
-    """The whole table from the rule alone."""
-    rows = blank(points, chequers, rule, gammon=gammon)
+def build_table(points: int, chequers: int, rule: RowRule = GNUBG, *, gammon: bool = False) -> Distributions:
+    """Compute the whole table by the rule alone."""
+    rows = empty_rows(points, chequers, rule, gammon=gammon)
     settle(rows, np.arange(rows.positions))
     return rows
 
 
-def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> Array:
-    """(m,) whether a stored row (m, 32) differs from the right one by exact halves rounded down alone.
+def differ_by_halves_only(stored: Array, sums: Array, right: Array, remainder: bool) -> Array:
+    """Return (m,) bool: whether each stored row differs from the right one only by exact halves rounded down.
 
-    sums / 36 is what was rounded. A program that divides floats rounds 36 k + 18 either way. What is left over goes,
-    with `remainder`, to the most likely roll all the same, among equally likely ones to any.
+    A program that divides floats rounds 36 k + 18 either way. The rounding remainder goes to the most likely roll;
+    among equally likely ones any is accepted.
+
+    Parameters
+    ----------
+    stored, right : (m, 32) stored rows and those of the rule.
+    sums : (m, 32) 36 times the unrounded numbers.
+    remainder : whether the rule corrects the sum of a row.
     """
     rounded = (sums + 18) // 36
     down = (sums % 36 == 18) & (stored == rounded - 1)
@@ -349,9 +384,13 @@ def halves_apart(stored: Array, sums: Array, right: Array, remainder: bool) -> A
 
 @dataclass(frozen=True)
 class FloatRows(FollowingRows):
-    """Distributions in floats, nothing rounded: bearoff and gammon (n, columns) of all positions, or an empty array.
+    """Distributions in floats, nothing rounded.
 
-    means : the keys. live : whether these are the means of the rows as they are, added up in the type of these.
+    Attributes
+    ----------
+    bearoff, gammon : (n, columns) of all positions; `gammon` may be empty.
+    means : the keys by which plays are chosen.
+    live : True if `update_keys` recomputes them from the rows, in their dtype.
     """
 
     bearoff: Array
@@ -367,30 +406,32 @@ class FloatRows(FollowingRows):
     def keys(self) -> Array:
         return self.means
 
-    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+    def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
         best = self.plays(some)
-        sums = added(best[0], self.bearoff, self.bearoff.dtype)
+        sums = sum_following_rows(best[0], self.bearoff, self.bearoff.dtype)
         sums[some == 0, 0] = 36
         out = [sums]
         if len(self.gammon):
-            here = some >= self.full
+            here = some >= self.first_full
             second = np.zeros((len(some), self.gammon.shape[1]))
             second[~here, 0] = 36  # before, the gammon is saved
-            second[here] = added(best[1][here], self.gammon[self.full :], second.dtype, self.full, 1)
+            second[here] = sum_following_rows(
+                best[1][here], self.gammon[self.first_full :], second.dtype, self.first_full, 1
+            )
             out.append(second)
         return [(sums / sums.dtype.type(36), sums) for sums in out]
 
-    def ranked(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
+    def update_keys(self, some: Array, follow: list[tuple[Array, Array]]) -> None:
         if self.live:
             self.means[some] = 0
             for roll, share in enumerate(follow[0][0].T):
                 self.means[some, 0] += roll * share
 
 
-def remade_in_floats(points: int, chequers: int, width: str) -> Array:
-    """Distributions (n, 32) kept in floats ("f4" or "f8") throughout, rounded once at the end, uint16.
+def build_float_table(points: int, chequers: int, width: str) -> Array:
+    """Compute distributions in floats of dtype `width` ("f4" or "f8") and round them once at the end; (n, 32) uint16.
 
-    The rounding is to the nearest; what is left of 65535 goes to the first most likely roll.
+    Numbers are rounded to the nearest; the remainder to 65535 goes to the first most likely roll.
     """
     n = board.count(points, chequers)
     rows = np.zeros((n, ROLLS), width)
@@ -409,7 +450,7 @@ THROWS += [b * (b + 1) // 2 + a for a in range(6) for b in range(a + 1, 6) for _
 
 @dataclass(frozen=True)
 class Means(FollowingRows):
-    """Mean rolls (n, 1) float64, added up as J 9.7 does: eight running sums of four lanes, folded."""
+    """Mean rolls (n, 1) float64, summed as J 9.7 does: eight running sums of four lanes, folded."""
 
     means: Array
 
@@ -421,7 +462,7 @@ class Means(FollowingRows):
     def keys(self) -> Array:
         return self.means
 
-    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+    def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
         v = self.means[self.plays(some)[0][:, THROWS], 0].reshape(-1, 9, 4)
         lanes = ((v[:, 0] + v[:, 8]) + v[:, 4]) + (v[:, 1] + v[:, 5])
         lanes = lanes + ((v[:, 2] + v[:, 6]) + (v[:, 3] + v[:, 7]))
@@ -430,13 +471,13 @@ class Means(FollowingRows):
 
 
 def means_of(points: int, chequers: int, *, gammon: bool = False) -> Array:
-    """(n,) float64 mean rolls to the last chequer off (`gammon`: to the first), from the rule alone."""
-    first = FollowingRows(points, chequers).full if gammon else 1
+    """Compute the mean rolls to the last chequer off (`gammon`: to the first), by the rule alone; (n,) float64."""
+    first = FollowingRows(points, chequers).first_full if gammon else 1
     return means_among(points, chequers, np.arange(first, board.count(points, chequers)))
 
 
 def means_among(points: int, chequers: int, which: Array) -> Array:
-    """(n,) float64 mean rolls of the positions `which`, until play leads to another one; 0 of the others."""
+    """Compute the mean rolls of the positions `which` until play leads to a position outside them; (n,), else 0."""
     rows = Means(points, chequers, np.zeros((board.count(points, chequers), 1)))
     settle(rows, which)
     return rows.means[:, 0]
@@ -446,7 +487,7 @@ def means_among(points: int, chequers: int, which: Array) -> Array:
 class Moments(FollowingRows):
     """Means and deviations (n, 4) float32, in gnubg's float32 steps.
 
-    divide : sums are divided by 36; else multiplied by the reciprocal, as the common build does it.
+    divide : divide sums by 36; otherwise multiply by the reciprocal, as the usual build of gnubg does.
     """
 
     moments: Array
@@ -460,10 +501,10 @@ class Moments(FollowingRows):
     def keys(self) -> Array:
         return self.moments[:, ::2]
 
-    def follow(self, some: Array) -> list[tuple[Array, Array]]:
+    def compute_rows(self, some: Array) -> list[tuple[Array, Array]]:
         out = np.zeros((len(some), 4), np.float32)
         for part, best in enumerate(self.plays(some)):
-            here = np.flatnonzero(some >= (self.full if part else 1))
+            here = np.flatnonzero(some >= (self.first_full if part else 1))
             mean = square = np.zeros(len(here), np.float32)
             for weight, after in zip(WEIGHTS.tolist(), best[here].T, strict=True):
                 rolls = self.moments[after, 2 * part] + np.float32(1)
@@ -477,22 +518,22 @@ class Moments(FollowingRows):
             out[here, 2 * part], out[here, 2 * part + 1] = mean, np.sqrt(square - mean * mean)
         return [(out, out)]
 
-    def measured(self, rows: Array) -> Array:
-        """Means, and squares of deviations."""
+    def to_comparable(self, rows: Array) -> Array:
+        """Convert rows to means and squares of deviations, float64."""
         out = rows.astype(np.float64)
         out[:, 1::2] **= 2
         return out
 
 
-def remade_moments(points: int, chequers: int, *, divide: bool = False) -> Array:
-    """The whole normal-distribution table, (n, 4) float32, from the rule alone."""
+def build_moments(points: int, chequers: int, *, divide: bool = False) -> Array:
+    """Compute the whole table of normal distributions by the rule alone; (n, 4) float32."""
     rows = Moments(points, chequers, np.zeros((board.count(points, chequers), 4), np.float32), divide)
     settle(rows, np.arange(rows.positions))
     return rows.moments
 
 
 def moments_of(rows: Distributions) -> Array:
-    """(n, 4) float32 moments of finished distributions, added roll by roll in float64."""
+    """Compute the mean and deviation of each distribution, added roll by roll in float64; (n, 4) float32."""
     out = np.zeros((len(rows.bearoff), 4), np.float32)
     for k, part in enumerate((rows.bearoff, *([rows.gammon_rows()] if len(rows.gammon) else []))):
         mean = np.zeros(len(part))
@@ -506,7 +547,7 @@ def moments_of(rows: Distributions) -> Array:
 
 
 def float_rows(table: OneSided) -> FloatRows:
-    """The rows of a float64 table; plays are chosen by the exact means."""
+    """Return the rows of a float64 table, with the exact means as keys."""
     size = table.points, table.chequers
     bearoff = np.ascontiguousarray(np.asarray(table.bearoff), np.float64)
     means = means_of(*size)[:, None]
@@ -521,12 +562,13 @@ def float_rows(table: OneSided) -> FloatRows:
 FIXED_POINTS = 6
 
 
-def by_fixed_rule(rows: Array, chequers: int, *, look_ahead: bool) -> Array:
-    """What the rows (n, 32) uint16 of gnubg's table in memory must be, each by those it leads to.
+def fixed_rule_rows(rows: Array, chequers: int, *, look_ahead: bool) -> Array:
+    """Compute the rows of gnubg's table in memory, each from the given rows that it leads to.
 
-    The table covers 6 points and its rows are not corrected to 65535. A die is played by the first of five ways that
-    there is, see docs/theory/one-sided.md. look_ahead : whether a chequer that the other dice bear off comes first
-    (releases of 2009 to 1.00: not).
+    The table covers 6 points and its rows are not corrected to 65535. Each die is played in the first of five ways
+    that is possible, see docs/theory/one-sided.md.
+
+    rows : (n, 32) uint16. look_ahead : prefer a chequer that the other dice bear off (not in releases 2009 to 1.00).
     """
     n = len(rows)
     counts = board.unrank_array(np.arange(n), FIXED_POINTS).astype(np.int64)
@@ -550,7 +592,7 @@ def by_fixed_rule(rows: Array, chequers: int, *, look_ahead: bool) -> Array:
 
 
 def _sources(boards: Array, die: int, later: list[int]) -> Array:
-    """The point (0 is the ace point) that each board plays a die from; -1 where nothing is left."""
+    """Return the point (0 is the ace point) from which each board plays a die; -1 for an empty board."""
     taken = boards > 0
     points = np.arange(FIXED_POINTS)
     highest = np.where(taken, points, -1).max(axis=1)

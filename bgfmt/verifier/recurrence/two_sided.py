@@ -1,12 +1,12 @@
 """Recurrence of two-sided tables: does every entry follow from the file's own smaller entries?
 
-The value of (us, them) follows from the entries (them, j) of the same file, j where a play of ours leads. So a tile
-of rows, seen by the other side and laid out side by side, gives the expected values of every us against those rows by
-running maxima over contiguous lanes, in any order.
+The value of (us, them) follows from the entries (them, j) of the same file, where j are the positions after our
+plays. A tile of rows, seen by the other side and laid out side by side, gives the expected values of every us against
+those rows by running maxima over contiguous lanes, in any order.
 
-The pass reads the file twice at most: its rows, as what a play leads to; and its columns, as what must follow, in
-bands of which a row's piece is a few pages. A compressed table is walked in the order in which its rows and columns
-lie together in the file, so that it is unpacked twice and never as a whole.
+The pass reads the file at most twice: once by rows, as the positions that plays lead to; and once by columns, as the
+entries to check, in bands in which a row's part is a few pages. A compressed table is read in the order in which its
+rows and columns lie in the file, so that it is decompressed twice and never as a whole.
 """
 
 from __future__ import annotations
@@ -32,28 +32,35 @@ from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, Array, Progress, pip
 
 HIGH = 32767
 LOW = -32768
-UNPACKED_BYTES = 64 << 20  # rows of a compressed table that are made at once
-LIST_MOST = 1_000_000
-BAND_BYTES = 192 << 20
-LARGE = 3 << 30
+UNPACKED_BYTES = 64 << 20  # size of the rows of a compressed table that are decompressed at once
+MAX_LISTED_ENTRIES = 1_000_000  # failing entries whose numbers are kept
+BAND_BYTES = 192 << 20  # memory of a band's expected values
+LARGE_TABLE_BYTES = 3 << 30  # larger tables are checked in wider bands
 LARGE_BAND_BYTES = 768 << 20
-PIECE_BYTES = 16 << 20
-TOGETHER = 64  # rows that are made at once for entries here and there
+PIECE_BYTES = 16 << 20  # stored values compared at once
+ROWS_PER_READ = 64  # rows read at once to compute scattered entries
 NONE = np.zeros(0, np.int64)
 
 
 class PairRule:
-    """A two-sided table and what its entries follow from, stored integers by this class: gnubg's rule, or that of
-    tables that count gammons, whose numbers are 16383ths, rounded to the nearest.
+    """A two-sided table and the rule by which its entries follow from each other.
 
-    equities (n, n, columns) : as stored, of this `dtype`; made : the type of what follows for an entry. lanes :
-    numbers of a row that are made together. narrower : how many times narrower `bands` are than of integers. passed :
-    whether sides pass each other before the game begins.
+    This class is for stored integers: gnubg's rule, or that of tables with gammons, whose numbers are 16383ths,
+    rounded to the nearest.
+
+    Attributes
+    ----------
+    equities : (n, n, columns) as stored, of dtype `dtype`.
+    value_type : dtype of computed values.
+    lanes : numbers of a row that are computed together.
+    band_divisor : `bands` are narrower by this factor than for integers.
+    sides_passed : True if the sides have passed each other in all positions.
+    starts, results : positions after each roll, see `plays`.
     """
 
     lanes = LANES
-    narrower = 1
-    passed = True
+    band_divisor = 1
+    sides_passed = True
 
     def __init__(self, table: StoredEquities | MatchScore) -> None:
         self.table = table
@@ -62,13 +69,13 @@ class PairRule:
         self.chequers = table.chequers
         self.n, _, self.columns = self.equities.shape
         self.dtype = np.dtype(self.equities.dtype).newbyteorder("=")
-        self.made: Any = np.int64 if self.dtype == np.uint16 else self.dtype
+        self.value_type: Any = np.int64 if self.dtype == np.uint16 else self.dtype
         self.starts, self.results = plays(table.points, table.chequers)
         self.gammons = isinstance(table, GammonTwoSided)
 
     @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """(n, columns) values of games that are over to a side on roll: that has won against, and lost with, each."""
+        """Values of finished games, (n, columns) by the other side's position: for a winner, and for a loser."""
         if isinstance(self.table, GammonTwoSided):
             units = (self.table.win_equities() * ONE).astype(np.int64)
             return ZERO + units, ZERO - units
@@ -76,50 +83,54 @@ class PairRule:
         return won, np.zeros_like(won)
 
     def fill(self, rows: Array, them: Array, expected: Array, lane: int) -> None:
-        """expected[u, lane + columns * k + c] = what follows for every u > 0 against side them[k], by its row k."""
+        """Compute the entries of every u > 0 against the sides `them` into a part of `expected`.
+
+        expected[u, lane + columns * k + c] becomes column c against side them[k]. rows : (len(them), n, columns)
+        stored rows of those sides.
+        """
         tile = np.empty((self.n, self.lanes), np.int16)
         total = np.empty(self.lanes, np.int32)
         places = np.arange(self.n, dtype=np.int32)
         lanes = len(rows) * self.columns
-        turned_tile(rows, self.gammons, tile)
+        fill_tile(rows, self.gammons, tile)
         expected_tile(self.starts, self.results, places, tile, total, self.gammons, expected, lane, lanes)
 
     def values(self, rows: Array, at: Array, us: Array, them: Array) -> Array:
-        """(m, columns) as stored: what follows for the entries (us, them) from rows[at], the rows of `them`."""
+        """Compute the entries (us, them) from rows[at], the stored rows of `them`; return (m, columns) as stored."""
         out = np.zeros((len(us), self.columns), np.int64)
         values_of(rows, at, us, them, self.starts, self.results, self.gammons, *self.ends, out)
         return out
 
-    def at(self, numbers: Array) -> Array:
-        """(m, columns): what follows for the entries us * n + them from the stored ones."""
+    def compute_entries(self, numbers: Array) -> Array:
+        """Compute the entries us * n + them from the stored ones; return (m, columns)."""
         us, them = np.divmod(numbers, self.n)
         if isinstance(self.equities, np.ndarray) and self.equities.flags.aligned:
             return self.values(self.equities, them, us, them)
-        out = np.zeros((len(us), self.columns), self.made)
+        out = np.zeros((len(us), self.columns), self.value_type)
         wanted, at = np.unique(them, return_inverse=True)
-        for start in range(0, len(wanted), TOGETHER):
-            mine = np.flatnonzero((at >= start) & (at < start + TOGETHER))
-            rows = np.ascontiguousarray(self.equities[wanted[start : start + TOGETHER]], self.dtype)
+        for start in range(0, len(wanted), ROWS_PER_READ):
+            mine = np.flatnonzero((at >= start) & (at < start + ROWS_PER_READ))
+            rows = np.ascontiguousarray(self.equities[wanted[start : start + ROWS_PER_READ]], self.dtype)
             out[mine] = self.values(rows, at[mine] - start, us[mine], them[mine])
         return out
 
-    def stored(self, numbers: Array) -> Array:
-        """(m, columns): the stored entries us * n + them."""
+    def read_entries(self, numbers: Array) -> Array:
+        """Read the stored entries us * n + them; return (m, columns)."""
         return np.asarray(self.equities[np.divmod(numbers, self.n)]).astype(self.dtype)
 
     @property
     def bands(self) -> list[tuple[int, int]]:
-        """The columns of the table in bands of places, first and past the last, that can be checked apart."""
+        """Column ranges (first, past the last) that can be checked separately, in the order of the file."""
         n = self.n
         entry = self.columns * self.dtype.itemsize
         per_tile = max(1, self.lanes // self.columns)
-        budget = (LARGE_BAND_BYTES if n * n * entry > LARGE else BAND_BYTES) // self.narrower
+        budget = (LARGE_BAND_BYTES if n * n * entry > LARGE_TABLE_BYTES else BAND_BYTES) // self.band_divisor
         band = max(per_tile, min(n, budget // (n * entry) // per_tile * per_tile))
         return [(begin, min(n, begin + band)) for begin in range(0, n, band)]
 
 
 class PairReader:
-    """Rows and pieces of columns of a table, mapped or read; what is read is let go again."""
+    """Reader of rows and column ranges of a table, memory-mapped or not; memory is released after reading."""
 
     def __init__(self, rule: PairRule) -> None:
         table = rule.table
@@ -145,13 +156,13 @@ class PairReader:
                     self._fd = os.open(table.provenance, os.O_RDONLY)
 
     def rows(self, start: int, stop: int) -> Array:
-        """Rows at places start..stop-1, (stop - start, n, columns), columns by position number."""
+        """Read rows start..stop-1 in the file's order; (stop - start, n, columns), columns by position number."""
         if self.packed:
             return np.ascontiguousarray(self.rows_array[self.order[start:stop]], self.dtype)
         return self.piece(start, stop, 0, self.n).reshape(stop - start, self.n, self.columns)
 
     def piece(self, start: int, stop: int, first: int, last: int) -> Array:
-        """Places first..last-1 of rows at start..stop-1: (stop - start, (last - first) * columns)."""
+        """Read columns first..last-1 of rows start..stop-1, in the file's order; (rows, columns read)."""
         width = (last - first) * self.columns
         if self.packed:
             made = self.rows_array.piece(np.arange(start, stop), first, last)  # type: ignore[attr-defined]
@@ -176,6 +187,7 @@ class PairReader:
             raise TruncatedError(self.name, begin + len(view), begin + there)
 
     def close(self) -> None:
+        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -186,10 +198,14 @@ class PairReader:
 
 @dataclass
 class Pass:
-    """What a pass over entries found.
+    """Result of checking entries.
 
-    numbers : us * n + them of failing entries, at most LIST_MOST. histogram (19,) : how often differences, stored
-    less expected, are -9 or less .. 9 or more, noughts left out.
+    Attributes
+    ----------
+    entries, failing : number of entries checked, and of failing ones.
+    numbers : us * n + them of the failing entries, at most MAX_LISTED_ENTRIES.
+    histogram : (19,) how often stored minus expected is -9 or less, -8, ..., 9 or more; zeros are not counted.
+    largest : greatest difference.
     """
 
     entries: int
@@ -199,20 +215,24 @@ class Pass:
     largest: float
 
     @classmethod
-    def of(cls, entries: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
-        """The entries `numbers` fail, by off (m, columns)."""
+    def from_differences(cls, entries: int, numbers: Array = NONE, off: Array = NONE) -> Pass:
+        """Return the result for `entries` entries of which `numbers` fail, with differences off (m, columns)."""
         counted = np.clip(np.nan_to_num(off[off != 0]), -9, 9).astype(np.int64) + 9
         largest = float(np.nan_to_num(np.abs(off), nan=np.inf).max(initial=0))
         return cls(
-            entries, len(numbers), np.sort(numbers)[:LIST_MOST], np.bincount(counted, minlength=19), largest
+            entries,
+            len(numbers),
+            np.sort(numbers)[:MAX_LISTED_ENTRIES],
+            np.bincount(counted, minlength=19),
+            largest,
         )
 
-    def joined(self, others: Iterable[Pass]) -> Pass:
-        """This and other bands of the same table together."""
+    def merge(self, others: Iterable[Pass]) -> Pass:
+        """Add the results of other parts of the same table to this one, and return it."""
         for other in others:
             self.failing += other.failing
             if other.failing:
-                self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:LIST_MOST]
+                self.numbers = np.sort(np.concatenate([self.numbers, other.numbers]))[:MAX_LISTED_ENTRIES]
             self.histogram = self.histogram + other.histogram
             self.largest = max(self.largest, other.largest)
         return self
@@ -225,12 +245,12 @@ def check(
     progress: Progress | None = None,
     only: Sequence[tuple[int, int]] | None = None,
 ) -> Pass:
-    """Hold every entry of a table against what its own smaller entries give, to the last bit.
+    """Check every entry of a table against the value that its own smaller entries give, to the last bit.
 
-    only : some of the rule's `bands`, instead of all.
+    only : check only these of the rule's `bands`.
     """
     n, columns, grid = rule.n, rule.columns, PairReader(rule)
-    found = Pass.of(n * n)
+    found = Pass.from_differences(n * n)
     per_tile = max(1, rule.lanes // columns)
     parts = rule.bands if only is None else only
     done, rows_in_all = 0, 2 * sum(end - begin for begin, end in parts)
@@ -266,8 +286,8 @@ def check(
         rows = np.flatnonzero(differ.any(axis=1))
         which, them = np.nonzero(differ[rows].reshape(len(rows), end - begin, columns).any(axis=2))
         numbers = grid.order[rows[which] + u] * n + grid.order[begin + them]
-        off = (stored[rows].astype(rule.made) - wanted[rows]).reshape(len(rows), end - begin, columns)
-        return Pass.of((v - u) * (end - begin), numbers, off[which, them])
+        off = (stored[rows].astype(rule.value_type) - wanted[rows]).reshape(len(rows), end - begin, columns)
+        return Pass.from_differences((v - u) * (end - begin), numbers, off[which, them])
 
     try:
         with ThreadPoolExecutor(threads) as pool:
@@ -282,7 +302,7 @@ def check(
                 step = max(1, PIECE_BYTES // expected[0].nbytes)
                 pieces = [(u, min(n, u + step), expected, begin, end) for u in range(0, n, step)]
                 for one in pool.map(judge, pieces):
-                    found.joined([one])
+                    found.merge([one])
                     advance(one.entries // n)
     finally:
         grid.close()
@@ -291,18 +311,20 @@ def check(
 
 @np.errstate(all="ignore")
 def check_some(rule: PairRule, numbers: Array) -> Pass:
-    """Hold the entries `numbers` against what smaller ones give, to the last bit."""
-    stored = rule.stored(numbers)
-    right = rule.at(numbers).astype(rule.dtype)
+    """Check the entries `numbers` against the values that smaller ones give, to the last bit."""
+    stored = rule.read_entries(numbers)
+    right = rule.compute_entries(numbers).astype(rule.dtype)
     bits = np.dtype(f"i{rule.dtype.itemsize}")
     bad = np.flatnonzero((stored.view(bits) != right.view(bits)).any(axis=1))
-    return Pass.of(len(numbers), numbers[bad], stored[bad].astype(rule.made) - right[bad])
+    return Pass.from_differences(len(numbers), numbers[bad], stored[bad].astype(rule.value_type) - right[bad])
 
 
 def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
-    """(the table put right, numbers of the entries that were wrong), in order of pips, each correction followed up.
+    """Repair a table in order of pips, using each corrected entry for those after it.
 
-    failing : numbers us * n + them to look at first, where sides have passed each other; None for all entries.
+    Returns (the corrected table, numbers of the entries that were wrong).
+
+    failing : entries us * n + them with which to begin, if sides have passed each other; None to compute all.
     """
     n, work = rule.n, np.array(np.asarray(rule.equities), rule.dtype)
     flat = work.reshape(n * n, -1)
@@ -320,7 +342,7 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
             if len(part):
                 waiting[totals[part[0]]].append(numbers[part])
 
-    followed = failing is not None and rule.passed
+    followed = failing is not None and rule.sides_passed
     wait(np.arange(n * n) if failing is None or not followed else failing)
     wrong = [NONE]
     for parts in waiting:
@@ -341,8 +363,11 @@ def settle(rule: PairRule, failing: Array | None) -> tuple[Array, Array]:
 
 
 @njit("i8, i8")
-def turn(nd: Any, dt: Any) -> Any:
-    """What the side on roll has with its best cube action: roll on, double and take, or double and pass."""
+def decide_cube(nd: Any, dt: Any) -> Any:
+    """Return the value of the side on roll with its best cube action: no double, double and take, or double and pass.
+
+    nd : value without doubling. dt : value in units of the cube if the other side owns it; doubled it counts 2 * dt.
+    """
     half = nd // 2 if nd >= 0 else -((-nd) // 2)
     if dt >= half:
         return HIGH if dt >= 16383 else 2 * dt
@@ -350,14 +375,14 @@ def turn(nd: Any, dt: Any) -> Any:
 
 
 @njit("i8, i8")
-def turn_of_gammons(nd: Any, dt: Any) -> Any:
-    """The same in 16383ths."""
+def decide_cube_with_gammons(nd: Any, dt: Any) -> Any:
+    """Return the same for numbers in 16383ths."""
     return max(nd, min(2 * dt, ONE))
 
 
 @njit("u2.2C, i4, b1", "u2.2C, i8, b1")
-def turned(row: Array, j: int, gammons: bool) -> Any:
-    """The four equities of entry j of a row (n, columns) uint16, seen by the other side with the cube decided."""
+def negate_for_opponent(row: Array, j: int, gammons: bool) -> Any:
+    """Return the four equities of entry j of a row (n, columns) uint16 from the other side's view, cube decided."""
     e0 = np.int32(row[j, 0]) + LOW
     if gammons:
         if row.shape[1] == 1:
@@ -365,19 +390,22 @@ def turned(row: Array, j: int, gammons: bool) -> Any:
         e1 = np.int32(row[j, 1]) + LOW
         e2 = np.int32(row[j, 2]) + LOW
         e3 = np.int32(row[j, 3]) + LOW
-        return -e0, -e3, -turn_of_gammons(e2, e3), -turn_of_gammons(e1, e3)
+        return -e0, -e3, -decide_cube_with_gammons(e2, e3), -decide_cube_with_gammons(e1, e3)
     if row.shape[1] == 1:
         return ~e0, LOW, LOW, LOW
     e1 = np.int32(row[j, 1]) + LOW
     e2 = np.int32(row[j, 2]) + LOW
     e3 = np.int32(row[j, 3]) + LOW
-    return ~e0, ~e3, ~turn(e2, e3), ~turn(e1, e3)
+    return ~e0, ~e3, ~decide_cube(e2, e3), ~decide_cube(e1, e3)
 
 
 @njit()
-def weigh(row: Array, j: int, gammons: bool, best: Array) -> None:
-    """Take the values of a play that leads to j where they are greater; row : (n, columns) of the others."""
-    e0, e1, e2, e3 = turned(row, j, gammons)
+def raise_best(row: Array, j: int, gammons: bool, best: Array) -> None:
+    """Raise `best` to the values of a play that leads to j where these are greater.
+
+    row : (n, columns) of the other side.
+    """
+    e0, e1, e2, e3 = negate_for_opponent(row, j, gammons)
     best[0], best[1], best[2], best[3] = (
         max(best[0], e0),
         max(best[1], e1),
@@ -387,8 +415,8 @@ def weigh(row: Array, j: int, gammons: bool, best: Array) -> None:
 
 
 @njit("i8.1C, b1, i8.1C")
-def store(total: Array, gammons: bool, out: Array) -> None:
-    """out = total / 36 as stored, with 32768 added, truncated or rounded to the nearest; out : (columns,) int64."""
+def store_mean(total: Array, gammons: bool, out: Array) -> None:
+    """Set out (columns,) to total / 36 plus 32768, truncated or (gammons) rounded to the nearest."""
     more = 18 if gammons else 0
     for c in range(len(out)):
         value = total[c]
@@ -396,13 +424,16 @@ def store(total: Array, gammons: bool, out: Array) -> None:
 
 
 @njit("u2.3C, b1, i2.2C")
-def turned_tile(rows: Array, gammons: bool, tile: Array) -> None:
-    """tile[j, columns * k + c] = `turned` entry j of row k; rows : (k, n, columns); tile : (n, LANES) int16."""
+def fill_tile(rows: Array, gammons: bool, tile: Array) -> None:
+    """Set tile[j, columns * k + c] to column c of entry j of row k from the other side's view.
+
+    rows : (k, n, columns). tile : (n, LANES) int16. See `negate_for_opponent`.
+    """
     many, n, columns = rows.shape
     for k in range(many):
         row = rows[k]
         for j in range(n):
-            e0, e1, e2, e3 = turned(row, j, gammons)
+            e0, e1, e2, e3 = negate_for_opponent(row, j, gammons)
             tile[j, columns * k] = e0
             if columns == 4:
                 tile[j, 4 * k + 1] = e1
@@ -415,10 +446,15 @@ def expected_tile(
     starts: Array, results: Array, places: Array, tile: Array, total: Array, gammons: bool, out: Array, lane: int,
     lanes: int,
 ) -> None:  # fmt: skip
-    """out[u, lane : lane + lanes] = what the rule gives for every u > 0 against the tile's rows, as stored.
+    """Compute the values of every u > 0 against the rows of a tile, as stored, into out[u, lane : lane + lanes].
 
-    places : (n,) int32, 0 and up: the tile's lines are in the order of position numbers. total : (LANES,) int32,
-    working space. out : (n, width) uint16.
+    Parameters
+    ----------
+    starts, results : see `plays`.
+    places : (n,) int32, 0 and up: the tile's lines are in the order of position numbers.
+    tile : see `fill_tile`.
+    total : (LANES,) int32, working space.
+    out : (n, width) uint16.
     """
     more = 18 if gammons else 0
     for u in range(1, len(out)):
@@ -441,7 +477,10 @@ def values_of(
     rows: Array, at: Array, us: Array, them: Array, starts: Array, results: Array, gammons: bool, won: Array,
     lost: Array, out: Array,
 ) -> None:  # fmt: skip
-    """out[i] = what the rule gives for (us[i], them[i]) from row rows[at[i]]; out : (m, columns) int64, as stored."""
+    """Compute the values of the pairs (us[i], them[i]) from rows[at[i]] into out (m, columns) int64, as stored.
+
+    won, lost : values of finished games, see `PairRule.ends`.
+    """
     best = np.empty(4, np.int64)
     total = np.empty(4, np.int64)
     for i in range(len(us)):
@@ -453,7 +492,7 @@ def values_of(
         for roll in range(ROLLS):
             best[:] = LOW
             for q in range(starts[ROLLS * us[i] + roll], starts[ROLLS * us[i] + roll + 1]):
-                weigh(row, results[q], gammons, best)
+                raise_best(row, results[q], gammons, best)
             for c in range(out.shape[1]):
                 total[c] += WEIGHTS[roll] * best[c]
-        store(total, gammons, out[i])
+        store_mean(total, gammons, out[i])
