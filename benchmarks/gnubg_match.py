@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from bgfmt import met
-from bgfmt.analysis.at_score import stored
+from bgfmt.analysis.at_score import answer_from_table
 from bgfmt.analysis.cube import MatchCube
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import NotCoveredError
@@ -186,7 +186,7 @@ def judged(positions: Sequence[Position]) -> list[tuple[Question, MatchCube]]:
                 us, them = position.us.padded(6), position.them.padded(6)
                 question = Question(us, them, away, cube, owner)
                 try:
-                    found.append((question, stored(table, position, question.score).cube))
+                    found.append((question, answer_from_table(table, position, question.score).cube))
                 except NotCoveredError:
                     found.append((question, solve_match(position, question.score).cube))
     return found

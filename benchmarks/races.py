@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 import bgfmt
 from bgfmt import met, solver
-from bgfmt.analysis.at_score import stored
+from bgfmt.analysis.at_score import answer_from_table
 from bgfmt.analysis.ondemand import columns_for, match_answer
 from bgfmt.extras.races.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimator, errors, estimate_many
 from bgfmt.game import board
@@ -184,7 +184,7 @@ def at_scores(points: int, chequers: int, options: Any) -> list[tuple[bool, Arra
             return np.array([cube.mwc.no_double, cube.mwc.double_take])
 
         answers, seconds = _each(ask, positions, CAREFUL, options.threads)
-        mwcs = [stored(table, position, score).cube.mwc for position in positions]
+        mwcs = [answer_from_table(table, position, score).cube.mwc for position in positions]
         off = abs(answers - [[mwc.no_double, mwc.double_take] for mwc in mwcs])
         columns = "  ".join(kept(100 * off[:, k]) for k in range(2))
         print(

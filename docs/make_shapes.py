@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bgfmt.analysis import shapes
-from bgfmt.analysis.questions import MET, STATE, options, own
+from bgfmt.analysis.questions import MET, STATE, options, specific_options
 
 # -- Markdown ------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ def texts() -> dict[str, str]:
     """The generated texts, by the name that stands in their marks."""
     return {
         **{name: markdown(shape) for name, shape in shapes.shapes().items()},
-        "options": option_table((*STATE, *MET, *own("cube"), *own("play"))),
+        "options": option_table((*STATE, *MET, *specific_options("cube"), *specific_options("play"))),
         "parameters": option_table([name for name in options() if name != "position"], http=True),
         "typescript": "\n\n".join(map(typescript, shapes.shapes().values())),
     }

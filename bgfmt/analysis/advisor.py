@@ -1,9 +1,8 @@
-"""The adviser: every question that a game state may raise, answered by one order of sources.
+"""The adviser: answers every query about a game state.
 
-The order is that of `bgfmt.analysis.sources`: tables, calculation on demand, an estimate; outside of these a rule
-or a second engine, where one is asked for, for `decide` alone, since neither has numbers. The command line, the
-engine protocols, the annotator and the adapters in `plugins/` translate into these questions and out of these
-answers.
+The order of sources is that of `bgfmt.analysis.sources`: tables, calculation on demand, an estimate. Beyond these
+`decide` alone can use a rule of thumb or a second engine, since neither gives equities. The command line, the engine
+protocols, the annotator and the adapters in `plugins/` translate their queries to an adviser's methods.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from bgfmt.analysis.answers import (
     Source,
 )
 from bgfmt.analysis.choose import Asked, Databases
-from bgfmt.analysis.cube import CubeAction, Grid, turned
+from bgfmt.analysis.cube import CubeAction, Grid, values_after_play
 from bgfmt.analysis.library import Library
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.analysis.sources import Calculate, Limits, Progress, Sources, Worths
@@ -52,28 +51,40 @@ if TYPE_CHECKING:
 
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
 Outside = Literal["refuse", "rule"] | engines.OutsideEngine
-Asking = GameState | Position | str  # what is asked about; text is read as `GameState.parse` does
+Asking = GameState | Position | str  # the subject of a query; text is read as `GameState.parse` does
 
 
 class Advisor:
-    """Answers the questions of a `GameState` from one or more databases. A context manager.
+    """Answers queries about a `GameState` from one or more databases. A context manager.
 
-    tables : databases as `bgfmt.open` gives them, tables, paths of files or folders, or a sequence of these. None
-    looks for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables. met : the
-    match equity table, a name, a file, or what `bgfmt.met.load` gives; Kazaross-XG2 when None. met_player : which
-    player of that table, 0 or 1, is on roll where a query does not say it, None for the state's own numbers; it
-    matters for uneven tables only.
-    calculate : "all" that no table covers and what a table leaves too close, what is "close" alone, or "nothing".
-    limit : most pairs of boards times cube states calculated for one question, a number or `Limits`; by default less
-    where a one-sided table could estimate, more in a match. oracle : seconds of play-outs for a decision that is
-    closer than the error of an estimate, 0 for none. outside : what `decide` does where nothing covers the
-    position: "refuse" raises NotCoveredError, "rule" goes by `engines.PlainRule`, and an engine is asked. progress
-    : called as ``progress(done, total)`` during a calculation.
+    Parameters
+    ----------
+    tables
+        Databases as `bgfmt.open` returns them, tables, paths of files or folders, or a sequence of these. None looks
+        for databases as `bgfmt.analysis.library` says: `BGFMT_DB`, gnubg's own, the default tables.
+    met
+        The match equity table: a name, a file, or what `bgfmt.met.load` returns. Kazaross-XG2 if None.
+    met_player
+        Which player of that table, 0 or 1, is on roll where a query does not say it; if None, the number of the
+        player in the state. Matters only for tables that are not the same for both players.
+    calculate
+        "all": calculate what no table covers, and what the rounding of a table leaves open. "close": the latter
+        only. "nothing": answer from tables and estimates.
+    limit
+        Largest calculation for one query in pairs of boards times cube states, a number or `Limits`. By default less
+        where a one-sided table could estimate, more in a match.
+    oracle
+        Seconds of rollouts for a decision that is closer than the error of an estimate, 0 for none.
+    outside
+        What `decide` does where nothing covers the position: "refuse" raises NotCoveredError, "rule" uses
+        `engines.PlainRule`; else an engine that is then queried.
+    progress
+        Called as ``progress(done, total)`` during a calculation.
 
     An adviser does not change, so that threads may share it.
 
-    Every method raises PositionError for a position that cannot be or a game that is over, and NotCoveredError, with
-    the reason of each table, for a question that nothing answers.
+    Every method raises PositionError for an impossible position or a game that is over, and NotCoveredError, with
+    the reason of each table, for a query that nothing answers.
     """
 
     def __init__(
@@ -95,7 +106,7 @@ class Advisor:
         self._met = met
 
     def with_outside(self, outside: Outside) -> Advisor:
-        """Return an adviser of the same sources that does this where nothing covers the position."""
+        """Return an adviser with the same sources and another `outside`."""
         other = copy(self)
         other.outside = outside
         return other
@@ -118,20 +129,20 @@ class Advisor:
         return self._met
 
     def player_of(self, state: GameState, met_player: int | None = None) -> int:
-        """Return which player of the match equity table is on roll, `met_player` where that is said."""
+        """Return which player of the match equity table, 0 or 1, is on roll: `met_player` if it is not None."""
         if met_player is not None:
             return met_player
         return state.turn if self._met_player is None else self._met_player
 
     def score(self, state: GameState, *, met_player: int | None = None) -> Score:
-        """Return the score of a match, with its cube, as the match equity table knows it.
+        """Return the match score of a state, with its cube and the adviser's match equity table.
 
-        met_player : which player of an uneven table is on roll; by default as the adviser was made.
+        met_player : which player of the table, 0 or 1, is on roll; by default as the adviser was created.
         """
         return score_of(state, self.met, self.player_of(state, met_player))
 
     def with_chequers(self, state: Asking) -> GameState:
-        """Return the state with the number of chequers of the game that the tables answer for, as in hypergammon."""
+        """Return the state with `chequers` set to that of the hypergammon table that answers for it, if one does."""
         state = as_state(state)
         if state.chequers < MAX_CHEQUERS:
             return state
@@ -141,10 +152,10 @@ class Advisor:
     # -- one side ----------------------------------------------------------------------------------------
 
     def race(self, side: Side | str) -> SideRace:
-        """Rolls, effective pips and wastage of a side.
+        """Return the distribution of rolls, effective pips and wastage of one side.
 
-        By the best one-sided table that covers it, or calculated; outside the home board by the default table of ten
-        points, and beyond that estimated.
+        From the best one-sided table that covers it, else calculated. If that is too much work and a chequer is
+        outside the home board, from the default table of ten points, with chequers beyond it estimated.
         """
         side = Side.parse(side) if isinstance(side, str) else side
         if not isinstance(side, Side):
@@ -155,14 +166,17 @@ class Advisor:
         found = self.sources.side(side)
         if found is not None:
             return races.calculated_race(found)
-        may = self.sources.calculate == "all" and self.sources.limits.rolls
-        if may and side.highest > HOME and not side.bar:
+        may_calculate = self.sources.calculate == "all" and self.sources.limits.rolls
+        if may_calculate and side.highest > HOME and not side.bar:
             return races.far_race(side)
         reason = choose.not_covered(self.library.tables, side, wanted="the rolls of one side")
-        raise self.sources.explained(side, reason)
+        raise self.sources.add_limit(side, reason)
 
     def chances(self, position: Asking) -> races.TwoSidedEstimate:
-        """Win and gammon chances by gnubg's formula from one-sided distributions, each side playing alone."""
+        """Estimate win and gammon probabilities of a race by gnubg's formula.
+
+        It takes the distributions of rolls of each side, playing alone.
+        """
         position = as_state(position).position
         try:
             return self.sources.chances(position)
@@ -178,7 +192,10 @@ class Advisor:
         )
 
     def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
-        """All plays of a roll of one side alone, ranked by "mean" rolls to go or "off:n", off within n more rolls."""
+        """Rank all plays of a roll of one side alone.
+
+        measure : "mean" (fewest mean rolls to go) or "off:n" (probability of being off within n more rolls).
+        """
         if not side.chequers:
             raise PositionError("there is nothing to play, all chequers are off")
         if side.bar:
@@ -188,6 +205,7 @@ class Advisor:
     def _by_rolls(
         self, asked: Position | Side, dice: tuple[int, int], plays: list[Play], measure: str
     ) -> RankedPlays:
+        """Rank plays by a measure of one side, from the best one-sided table that covers all results."""
         one_sided, rolls = bulk.parse_measure(measure)
         if not one_sided:
             raise PositionError(f"{measure!r} needs both sides, the one on roll first (side / side)")
@@ -207,17 +225,20 @@ class Advisor:
     # -- both sides --------------------------------------------------------------------------------------
 
     def equities(self, state: Asking) -> PositionEquities:
-        """Chances and money equities before the roll, whatever the score, by the first source that has them."""
+        """Return win and gammon probabilities and money equities before the roll, by the first source that has them.
+
+        The score is ignored.
+        """
         return self.sources.equities(_going_on(state))
 
     def cube(self, state: Asking, *, met_player: int | None = None) -> CubeAction:
-        """Return whether to double and what to answer, for the cube as it lies; in a match at the score.
+        """Return whether to double and how to answer, with the cube where it is; in a match at its score.
 
-        met_player : as of `score`.
+        The action is that before the roll, dice are ignored. If a double is pending, it is about that double. Where
+        the rounding of a table leaves the action open it is calculated, up to the limit; where the error of an
+        estimate does, it is rolled out if `oracle` allows it.
 
-        Dice are not looked at: the question is that before the roll. With a double pending it is about that double.
-        What the rounding of a table could turn is calculated, up to the limit; what the error of an estimate could
-        turn is played out, where an oracle is asked.
+        met_player : as in `score`.
         """
         state = _going_on(state)
         hyper = self.sources.hypergammon(state)
@@ -232,23 +253,23 @@ class Advisor:
         if hyper is not None or action.error is None or action.exact or action.sure:
             return action
         estimated = found.source == ESTIMATE
-        better = self.played(state) if estimated else self.sources.calculated(state)
+        better = self.roll_out(state) if estimated else self.sources.exact_equities(state)
         return action if better is None else _action(better, state, settled=not estimated)
 
-    def played(self, state: GameState) -> PositionEquities | None:
-        """The money equities of a race played out, where its estimate leaves the cube action open; else None."""
-        whole = self.sources.of_calculation
+    def roll_out(self, state: GameState) -> PositionEquities | None:
+        """Roll out a race for money if its estimate leaves the cube action open; return its equities, else None."""
+        to_equities = self.sources.to_equities
 
         def sure(solved: Solved) -> bool:
-            return _action(whole(solved), state).sure
+            return _action(to_equities(solved), state).sure
 
-        solved = self.sources.played(state, bool(state.jacoby), sure)
-        return None if solved is None else whole(solved)
+        solved = self.sources.roll_out(state, bool(state.jacoby), sure)
+        return None if solved is None else to_equities(solved)
 
     def scores(self, state: Asking, upto: int = 7, *, met_player: int | None = None) -> Grid:
-        """Return the cube actions at all scores up to `upto`-away each, with the cube as it lies.
+        """Return the cube actions at all scores up to `upto`-away each, with the cube where it is.
 
-        met_player : as of `score`.
+        met_player : as in `score`.
         """
         from bgfmt.analysis.ondemand import scores_grid
 
@@ -275,11 +296,20 @@ class Advisor:
     def plays(
         self, state: Asking, *, measure: str | None = None, met_player: int | None = None
     ) -> RankedPlays:
-        """All different results of the state's roll, best first; of equal ones the better cubeless, the tidier.
+        """Rank the plays of the state's roll, one for each different result, best first.
 
-        measure : "money" (equity with the cube where it lies), "match" (equity at the score, EMG), "cubeless",
-        "mean" or "off:n" (see `side_plays`). By default "match" in a match, and "cubeless" where no cube is in use.
-        met_player : as of `score`.
+        Plays of equal value are ranked by cubeless equity, then by `engines.untidiness`.
+
+        Parameters
+        ----------
+        state
+            A state with dice.
+        measure
+            "money" (equity with the cube where it is), "match" (equity at the score, EMG), "cubeless", or "mean" or
+            "off:n" (see `side_plays`). By default "match" in a match, else "money", or "cubeless" if no cube is in
+            use.
+        met_player
+            As in `score`.
         """
         state = _going_on(state)
         position = state.position.check()
@@ -295,7 +325,7 @@ class Advisor:
                 raise PositionError("there is no score in money play")
             from bgfmt.analysis import at_score
 
-            self.sources.hypergammon(state)  # which answers for money alone
+            self.sources.hypergammon(state)  # raises for hypergammon, which has money equities only
             score = self.score(state, met_player=met_player)
             ranked = at_score.plays(self.sources, state, score, plays)
             if ranked is not None:
@@ -310,8 +340,8 @@ class Advisor:
         if worths is None:
             choose.check_race(position)
             raise self.sources.refusal(position)
-        # where the other side cashes whatever we play, the better chance to win comes first
-        # (values nearer than float64 tells apart are equal)
+        # where the other side cashes whatever we play, the better win probability comes first
+        # (values that differ by less than the error of float64 count as equal)
         near = [
             (-round(float(v), 11), -round(float(w), 11))
             for v, w in zip(worths.values, worths.cubeless, strict=True)
@@ -320,33 +350,45 @@ class Advisor:
         return _ranked(plays, worths, order, **common)
 
     def exact_loss(self, played: RankedPlay, best: RankedPlay, cube: str) -> float | None:
-        """What a play loses for money against another by exact calculation, None where that is beyond the limit."""
-        worth = []
+        """Calculate how much equity for money a play loses against the best one.
+
+        Parameters
+        ----------
+        played, best
+            Two plays of the same roll of both sides.
+        cube
+            "centered", "owned" or "opponent" for the side that plays, or "cubeless".
+
+        Returns
+        -------
+        The loss; None if the calculation exceeds the limit.
+        """
+        values = []
         for play in (played, best):
             assert isinstance(play.result, Position)
             if not play.result.us.chequers:
-                worth.append(1.0)
+                values.append(1.0)
                 continue
-            after = self.sources.calculated(GameState.of(play.result.swapped()))
+            after = self.sources.exact_equities(GameState.of(play.result.swapped()))
             if after is None:
                 return None
             equities = np.array([[getattr(after, name) for name in COLUMNS]])
-            worth.append(float(turned(equities, cube)[0]))
-        return worth[1] - worth[0]
+            values.append(float(values_after_play(equities, cube)[0]))
+        return values[1] - values[0]
 
     # -- resignations, and what to do --------------------------------------------------------------------
 
     def resignation(self, state: Asking) -> Resignation:
-        """Whether to accept what the player on roll has offered; with nothing offered, whether to resign.
+        """Return whether to accept the resignation that is offered, or if none is, whether to resign.
 
-        A game is resigned that is certainly lost by exact or two-sided numbers, and only where no gammon can be
-        lost. An offer is accepted when playing on could not win more.
+        An offer is accepted if playing on could not win more. The player on roll resigns only a race that is
+        certainly lost by a two-sided table or exact calculation, and in which he can't lose a gammon.
         """
         state = _going_on(state)
-        return self._accepted(state) if state.resigned else self._resigned(state)
+        return self._accept_resignation(state) if state.resigned else self._offer_resignation(state)
 
-    def _accepted(self, state: GameState) -> Resignation:
-        """Whether the other side accepts what the player on roll offers to resign."""
+    def _accept_resignation(self, state: GameState) -> Resignation:
+        """Return whether the other side accepts the points that the player on roll offers to resign."""
         position = state.position
         points = state.resigned
         sides = (position.us, position.them)
@@ -367,8 +409,8 @@ class Advisor:
             worth=worth,
         )
 
-    def _resigned(self, state: GameState) -> Resignation:
-        """How many points the player on roll should resign."""
+    def _offer_resignation(self, state: GameState) -> Resignation:
+        """Return how many points the player on roll should resign."""
         position = state.position
         none = Resignation(source="rule", position=position)
         if position.contact or not position.them.chequers or not 0 < position.us.chequers < state.chequers:
@@ -388,7 +430,10 @@ class Advisor:
         return Resignation(source=answer.source, table=answer.table, position=position, offer=1, worth=-1.0)
 
     def decide(self, state: Asking) -> Decision:
-        """What to do in a state, one word or one play; where nothing covers it as `outside` says."""
+        """Decide what to do in a state: a play, a cube action, or the answer to a double or resignation.
+
+        Where nothing covers the position, `outside` decides or NotCoveredError is raised.
+        """
         state = _going_on(state)
         position = state.position.check()
         if state.kind == "resignation":
@@ -399,7 +444,7 @@ class Advisor:
         if state.kind == "cube" and not state.may_double:
             return Decision("roll", "rule")
         try:
-            return self._decided_play(state) if state.kind == "play" else self._decided_cube(state)
+            return self._decide_play(state) if state.kind == "play" else self._decide_cube(state)
         except NotCoveredError:
             if self.outside == "refuse":
                 raise
@@ -415,7 +460,7 @@ class Advisor:
         best = int(np.argmax(engine.values(state, [play.result for play in plays])))
         return Decision("play", source, play=RankedPlay.forced(plays[best]))
 
-    def _decided_cube(self, state: GameState) -> Decision:
+    def _decide_cube(self, state: GameState) -> Decision:
         action = self.cube(state)
         word = "double" if action.doubles else "roll"
         value = action.best
@@ -429,14 +474,14 @@ class Advisor:
             value = values[word]
         return Decision(word, action.source, action.table, value if state.money else None)
 
-    def _decided_play(self, state: GameState) -> Decision:
+    def _decide_play(self, state: GameState) -> Decision:
         ranked = self.plays(state)
         best = ranked.best
         return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
 
 
 def _going_on(asked: Asking) -> GameState:
-    """Return the state asked about; PositionError for one in which the game is over."""
+    """Return the state that a query is about; PositionError if its game is over."""
     state = as_state(asked)
     if state.ended:
         raise PositionError(OVER[state.ended])
@@ -444,7 +489,7 @@ def _going_on(asked: Asking) -> GameState:
 
 
 def _action(equities: PositionEquities, state: GameState, *, settled: bool = False) -> CubeAction:
-    """The cube action of money equities."""
+    """Return the cube action of a state for money, given the equities of its position."""
     owner = "centered" if state.doubled and state.owner == "opponent" else state.owner
     errors = equities.max_error
     return CubeAction(
@@ -466,7 +511,21 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
 def _ranked(
     plays: list[Play], worths: Worths, order: list[int], results: Sequence[Side] | None = None, **asked: Any
 ) -> RankedPlays:
-    """Plays of these worths in this order; `results` are those where only one side is asked about."""
+    """Build the answer about a roll.
+
+    Parameters
+    ----------
+    plays
+        The plays.
+    worths
+        Their values.
+    order
+        Indices of the plays, the best first.
+    results
+        The sides after each play, if the query is about one side only.
+    asked
+        Other fields of `RankedPlays`.
+    """
     values = worths.values
     error = worths.error
     usual = worths.usual
@@ -482,32 +541,36 @@ def _ranked(
     return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))
 
 
-# -- single questions as functions of the databases ------------------------------------------------------
+# -- single queries as functions of the databases --------------------------------------------------------
 
 Roll = tuple[int, int]
 
 
 def race(databases: Databases, side: Side | str) -> SideRace:
-    """`Advisor.race`: rolls, effective pips and wastage of one side."""
+    """Return the distribution of rolls, effective pips and wastage of one side; see `Advisor.race`."""
     return Advisor(databases).race(side)
 
 
 def equities(databases: Databases, position: Position | str) -> PositionEquities:
-    """`Advisor.equities` by tables and estimate alone; nothing is calculated."""
+    """Return win and gammon probabilities and money equities of a position, from tables or an estimate.
+
+    As `Advisor.equities`, but nothing is calculated.
+    """
     return Advisor(databases, calculate="nothing").equities(position)
 
 
 def exact_equities(position: Position, *, limit: int | None = None) -> PositionEquities | None:
-    """The exact money equities of a race, from the rules alone; None beyond `limit` (pairs of boards x cube states).
+    """Calculate the exact money equities of a race from the rules, without tables.
 
-    Raises PositionError when the game is over and NotCoveredError for contact.
+    limit : largest calculation, in pairs of boards times cube states; None is returned beyond it.
+
+    Raises PositionError if the game is over and NotCoveredError for contact.
     """
     from bgfmt.analysis.solving import DEFAULT_LIMIT
 
     choose.check_race(position)
-    return Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit).calculated(
-        GameState.of(position)
-    )
+    sources = Sources(Library(), limit=DEFAULT_LIMIT if limit is None else limit)
+    return sources.exact_equities(GameState.of(position))
 
 
 def judge_cube(
@@ -518,14 +581,26 @@ def judge_cube(
     error: float | None = None,
     settle: bool = False,
 ) -> CubeAction:
-    """The cube action of one position, for money.
+    """Judge the cube action of one position, for money.
 
-    asked : equities of a position, or the databases to ask (then `position` is needed). cube : "centered", "owned"
-    (by the side on roll) or "opponent". error : the greatest of bare equities, by default that of gnubg's 6x8 table.
-    settle : where the error could turn the decision, calculate exactly, so that ties are proved and near ties
-    decided.
+    Parameters
+    ----------
+    asked
+        Equities of a position, or the databases to query; then `position` is needed.
+    cube
+        "centered", "owned" (by the side on roll) or "opponent".
+    position
+        The position to look up in the databases.
+    error
+        Greatest error of the equities in `asked`; by default that of gnubg's 6x8 table.
+    settle
+        Calculate exactly where the rounding of the table leaves the action open, so that ties are proved and near
+        ties decided.
 
-    Raises NotCoveredError where no table covers the position, or bare equities are cubeless only.
+    Raises
+    ------
+    NotCoveredError
+        No table covers the position, or only its cubeless equity is known.
     """
     owner = cube_owner(cube)
     calculate: Calculate = "close" if settle else "nothing"
@@ -549,10 +624,20 @@ def rank_plays(
     cube: str = "centered",
     measure: str | None = None,
 ) -> list[RankedPlay]:
-    """All plays of a roll, best first: `Advisor.plays` for two sides, `Advisor.side_plays` for one.
+    """Rank all plays of a roll, best first, as `Advisor.plays` for two sides and `Advisor.side_plays` for one.
 
-    roll : "61", "6-1" or (6, 1). cube : "centered", "owned" or "opponent", seen by the side that plays; used by
-    "money" only. measure : "money" (the default for two sides), "cubeless", "mean" (the default for one) or "off:n".
+    Parameters
+    ----------
+    databases
+        The databases to query; nothing is calculated.
+    position
+        Both sides, the side on roll first, or one side.
+    roll
+        "61", "6-1" or (6, 1).
+    cube
+        "centered", "owned" or "opponent", seen by the side that plays; used by the measure "money" only.
+    measure
+        "money" (the default for two sides), "cubeless", "mean" (the default for one side) or "off:n".
     """
     advisor = Advisor(databases, calculate="nothing")
     dice = parse_roll(roll)
@@ -570,7 +655,7 @@ def rank_all_rolls(
     cube: str = "centered",
     measure: str | None = None,
 ) -> dict[Roll, list[RankedPlay]]:
-    """`rank_plays` for each of the 21 rolls, keyed (larger, smaller)."""
+    """Rank the plays of each of the 21 rolls; return the lists of `rank_plays` by dice (larger, smaller)."""
     return {
         (high, low): rank_plays(databases, position, (high, low), cube=cube, measure=measure)
         for high, low, _ in ROLLS

@@ -1,4 +1,4 @@
-"""Cube and plays at a match score: by a table of the score, calculated, or estimated where that is too much."""
+"""Cube and plays at a match score: from a table of the score, by calculation, or by an estimate."""
 
 from __future__ import annotations
 
@@ -24,26 +24,29 @@ from bgfmt.tables.match_score import A, B
 def _answer(
     sources: Sources, position: Position, score: Score, dice: tuple[int, int] | None = None
 ) -> MatchAnswer | None:
-    """The answer for a position from a table, calculated or estimated, None where nothing has one.
+    """Answer for a position at a score, from a table, by calculation or by an estimate; None if nothing has it.
 
-    dice : of the plays that are asked for.
+    dice : the roll, if its plays are wanted; where an estimate leaves them open they may be rolled out.
     """
     for table in of_kind(sources.tables, MatchScore):
         if refusal(table, position, score) is None:
-            return stored(table, position, score, sources.library.name(table))
-    solved = sources.solved(position, score, sources.limits.match)
+            return answer_from_table(table, position, score, sources.library.name(table))
+    solved = sources.solve(position, score, sources.limits.match)
     if solved is None:
         dead = _with_dead_cube(sources, position, score)
         if dead is not None:
             return dead
-        solved = sources.estimated(position, score)
+        solved = sources.estimate_if_allowed(position, score)
         if solved is not None and dice is not None:
-            solved = sources.plays_played(solved, score, dice, solved.columns.place(score.state))
+            solved = sources.roll_out_plays(solved, score, dice, solved.columns.place(score.state))
     return None if solved is None else match_answer(solved, score)
 
 
 def _with_dead_cube(sources: Sources, position: Position, score: Score) -> MatchAnswer | None:
-    """By the cubeless equities of a table, exact but for their rounding; None with a live cube or gammons."""
+    """Answer by the cubeless equities of a two-sided table, exact except for rounding.
+
+    None if the cube is live, gammons are possible, or no table covers the position.
+    """
     table = choose.two_sided_for(sources.tables, position)
     if table is None or score.live(score.state) or position.gammons:
         return None
@@ -66,18 +69,24 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Match
 
 
 def cube(sources: Sources, state: GameState, score: Score) -> MatchCube:
-    """The cube action of a state of a match; NotCoveredError where nothing answers."""
+    """Return the cube action of a state at a match score, rolled out if it is estimated, close and `oracle` allows.
+
+    NotCoveredError if nothing answers.
+    """
     answer = _answer(sources, state.position, score)
     if answer is None:
         raise sources.refusal(state.position)
     if answer.cube.source == ESTIMATE:
-        played = sources.played(state, score, lambda one: match_answer(one, score).cube.sure)
-        answer = answer if played is None else match_answer(played, score)
+        rolled_out = sources.roll_out(state, score, lambda one: match_answer(one, score).cube.sure)
+        answer = answer if rolled_out is None else match_answer(rolled_out, score)
     return answer.cube
 
 
 def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -> RankedPlays | None:
-    """The plays of a match's roll; None where nothing has all, or there are none."""
+    """Rank the legal plays of a state's roll by match winning chance.
+
+    None if no play is legal, if the sides are in contact, or if nothing answers.
+    """
     if not legal or state.dice is None or state.position.contact:
         return None
     answer = _answer(sources, state.position, score, state.dice)
@@ -120,10 +129,10 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
 
 
 def roller_at(table: MatchScore, score: Score) -> int | None:
-    """Which player of the table, a (0) or b (1), is on roll at a score; None when the table is of another one.
+    """Return which player of the table, a (0) or b (1), is on roll at a score; None if the table is of another score.
 
-    The match equity table must be the same by the digest of its values, and for one of unequal players the numbers
-    of the players too. A table of a score with a player at 1-away answers for the Crawford game as well.
+    The match equity table must be the same, by the SHA-256 of its values, and if it differs for the two players, so
+    must be the player on roll. A table of a score with a player at 1-away answers for the Crawford game as well.
     """
     held = table.score
     if score.met.digest != held.digest or (score.is_beyond_table and not score.met.extended):
@@ -136,7 +145,7 @@ def roller_at(table: MatchScore, score: Score) -> int | None:
 
 
 def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
-    """Why the table does not answer, or None when it does."""
+    """Return why a table does not answer for a position at a score, None if it does."""
     roller = roller_at(table, score)
     if roller is None:
         mine, other = table.score.away
@@ -152,8 +161,31 @@ def refusal(table: MatchScore, position: Position, score: Score) -> str | None:
     return table.covers(position)
 
 
-def stored(table: MatchScore, position: Position, score: Score, name: str | None = None) -> MatchAnswer:
-    """The answer from a table, which `name` is the name of; NotCoveredError says why it does not answer."""
+def answer_from_table(
+    table: MatchScore, position: Position, score: Score, name: str | None = None
+) -> MatchAnswer:
+    """Look up a position in a table of a match score.
+
+    Parameters
+    ----------
+    table
+        A table solved for the score.
+    position
+        Both sides, the side on roll first.
+    score
+        The score as the side on roll sees it.
+    name
+        The name of the table, for the answer.
+
+    Returns
+    -------
+    The cube action, and a function that values the plays of a roll.
+
+    Raises
+    ------
+    NotCoveredError
+        The table does not answer; the message says why.
+    """
     reason = refusal(table, position, score)
     roller = roller_at(table, score)
     if reason is not None or roller is None:
@@ -165,7 +197,7 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
         return (1 + float(table.balance[us, them, 0])) / 2
 
     def chance(asked: Position, player: int, cube: Cube) -> float:
-        """Of the side on roll, a player of the table, not doubling."""
+        """Return the match winning chance of the side on roll, a player of the table, if it doesn't double."""
         if not score.without_cube and facts.locate(player, cube) is not None:
             return table.mwc(asked, player, cube)
         side = int(player != roller)
@@ -196,6 +228,6 @@ def stored(table: MatchScore, position: Position, score: Score, name: str | None
 
 
 def _cube(score: Score, roller: int) -> Cube:
-    """The cube as the table's players see it."""
+    """Return the cube with its owner as a player of the table: a (0), b (1) or nobody (2)."""
     owner = score.state.owner
     return Cube(score.cube, owner if owner == NOBODY else roller if owner == 0 else 1 - roller)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeActions, cube_actions, turned
+from bgfmt.analysis.cube import CubeActions, cube_actions, values_after_play
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -145,7 +145,7 @@ def rank_many(
     both = choose.first_two_sided(databases, cubeful=measure == "money")
     starts, pair, results = _plays(both, us, rolls)
     equities = both.lookup_many(both.numbers(them)[pair], results)
-    values = turned(equities, owner if measure == "money" else "cubeless")
+    values = values_after_play(equities, owner if measure == "money" else "cubeless")
     # where the other side cashes whatever is played, the better chance to win comes first
     order = np.lexsort((equities[:, 0], -values, pair))
     return RankedMany(starts, results[order], values[order])

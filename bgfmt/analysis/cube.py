@@ -1,4 +1,4 @@
-"""The cube action that follows from the equities of a position: in words, in numbers, and with how sure it is.
+"""The cube action that follows from the equities of a position: in words, in numbers, and how certain it is.
 
 A stored equity is the value of rolling without doubling. With the cube at 1,
 
@@ -7,12 +7,12 @@ A stored equity is the value of rolling without doubling. With the cube at 1,
     double, pass = 1
     beaver       = 4 * opponent: the taker turns the cube again and keeps it, right when 2 * opponent < 0
 
-A double is worth what the best of the replies leaves, a beaver among them where beavers are played.
+The equity of a double is that after the other side's best reply; a beaver is a reply where beavers are played.
 
 Nobody is too good to double where no gammon can be won: passing costs one point and no more can be won. Rules and
-columns: `docs/formats/gnubg-ts.md`; labels 1 to 5 are those of Bob Koca's chart (2007), where doubling is the choice
-when it costs nothing. In a match the same numbers are equities of a single game at this score (EMG), so that
-passing is worth 1 there, too; rules: `docs/theory/match-play.md`.
+columns: `docs/formats/gnubg-ts.md`. Labels 1 to 5 are those of Bob Koca's chart (2007), which doubles whenever that
+costs nothing. In a match the same numbers are equities of a single game at this score (EMG), so that passing is
+worth 1 there, too; rules: `docs/theory/match-play.md`.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ LABELS = {
     4: "redouble, take",
     5: "redouble, pass",
 }
-TIE = 1e-12  # two exact chances this near are equal
-FEW = 7  # rolls after which a game must be over for a tie to be proved
+TIE = 1e-12  # exact match winning chances that differ by no more are equal
+MAX_PROOF_ROLLS = 7  # a tie is proved if the game is over within this many rolls
 
 
 @dataclass(frozen=True)
 class CubeAction(Plain):
     """A cube decision of the side on roll; equities are its own, for a cube now at 1.
 
-    barred : why there is no double, empty where there may be one. beaver_rule : whether beavers are played.
+    barred : why there is no double, empty if there may be one.
+    beaver_rule : whether beavers are played.
     """
 
     FIELDS = (
@@ -141,8 +142,8 @@ class CubeAction(Plain):
 
     @cached_property
     def proves_ties(self) -> bool:
-        """Whether equal numbers prove an exact tie, see `few_rolls`."""
-        return self.exact and self.match is None and not self.position.contact and few_rolls(self.position)
+        """Whether equal numbers prove an exact tie, see `ends_soon`."""
+        return self.exact and self.match is None and not self.position.contact and ends_soon(self.position)
 
     @property
     def tie_double(self) -> bool:
@@ -212,32 +213,36 @@ class CubeAction(Plain):
         """How sure that is, in words."""
         if not self.may_double:
             return "no decision to make"
-        said = []
+        texts = []
         if self.tie_take:
-            said.append("taking and passing cost exactly the same")
+            texts.append("taking and passing cost exactly the same")
         if self.tie_double:
-            said.append("doubling and rolling on are worth exactly the same")
+            texts.append("doubling and rolling on are worth exactly the same")
         if self.approximate and self.error is None:
-            said.append("approximate: no bound of the error is known")
+            texts.append("approximate: no bound of the error is known")
         elif self.approximate:
             flips = "further from flipping than that" if self.sure else "closer than that"
             how = "estimated"
             if self.source == PLAYED:
                 how = "played out"
                 flips = flips if self.sure else "still open"
-            said.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
+            texts.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
         elif not self.sure:
             what = "the double" if not self.sure_double else "the answer to it"
-            said.append(f"too close: {what} lies within the error of {self.error:.2g}")
-        elif not said:
-            said.append("exact" if self.exact else "certain: the margin exceeds the table's maximum error")
-        return "; ".join(said)
+            texts.append(f"too close: {what} lies within the error of {self.error:.2g}")
+        elif not texts:
+            texts.append("exact" if self.exact else "certain: the margin exceeds the table's maximum error")
+        return "; ".join(texts)
 
 
 def label_of(centered: CubeAction, owned: CubeAction) -> int:
-    """Koca's label 1..5 of a position, from its actions with a centered and an owned cube.
+    """Return Koca's label of a position, 1 to 5 (see `LABELS`).
 
-    Where taking and passing cost exactly the same, his chart says pass, and so does the label.
+    Parameters
+    ----------
+    centered, owned
+        The position's cube actions with a centered cube and with the side on roll owning it. Where taking and
+        passing cost exactly the same, the label is that of a pass, as on his chart.
     """
     if not centered.doubles:
         return 1 if centered.double_take < -EXACT else 2
@@ -454,11 +459,11 @@ AtScore = tuple[int, int, bool]
 
 @dataclass(frozen=True)
 class Grid:
-    """The decisions of a position at all scores up to `upto`-away.
+    """The cube decisions of a position at all scores up to `upto`-away.
 
     cells : by (away of the side on roll, away of the other, whether it is the Crawford game). Where one side needs 1
-    there are two cells, before (the Crawford game) and after; 1-away, 1-away is there once, as (1, 1, False).
-    usual : of estimates the error that 95 % of those farthest off keep.
+        there are two cells, for the Crawford game and for after it; 1-away, 1-away is there once, as (1, 1, False).
+    usual : for estimates, the largest of the cells' errors that 95 % of estimates do not exceed.
     """
 
     position: Position
@@ -493,9 +498,26 @@ def decide(
     table: str | None = None,
     usual: float | None = None,
 ) -> MatchCube:
-    """The cube action from the chances of rolling on and of a double taken (not used where none is allowed).
+    """Decide the cube action at a score, given match winning chances of the side on roll.
 
-    error, usual : the greatest error of a chance; of estimates and play-outs also that which 95 % of them keep.
+    Parameters
+    ----------
+    position
+        Both sides, the side on roll first.
+    score
+        The score and the cube, as the side on roll sees them.
+    no_double
+        Match winning chance of rolling on.
+    double_take
+        Match winning chance after a double and a take; ignored if no double is allowed.
+    error
+        Greatest error of these.
+    cubeless_win
+        Probability of winning the game without a cube, None if not known.
+    source, table
+        Where the numbers come from.
+    usual
+        For estimates and rollouts, the error that 95 % of them do not exceed; else None.
     """
     mwc = Numbers(no_double, None, None, no_double)
     taken = no_double
@@ -524,7 +546,7 @@ def decide(
 
 
 def _barred(score: Score) -> str:
-    """Why there is no double."""
+    """Return why no double is allowed."""
     if score.crawford:
         return "Crawford"
     if not score.cube_in_use:
@@ -535,25 +557,29 @@ def _barred(score: Score) -> str:
 # -- when a tie is proved --------------------------------------------------------------------------------
 
 
-def few_rolls(position: Position) -> bool:
-    """Whether the game is over after at most `FEW` rolls whatever is rolled and played.
+def ends_soon(position: Position) -> bool:
+    """Return whether the game ends within `MAX_PROOF_ROLLS` rolls of both sides, whatever is rolled.
 
-    Then every money equity is a whole multiple of 36**-7 = 1.3e-11: each roll divides a sum of such values by 36,
-    and doubling, passing (1) and taking the better of two keep whole multiples whole. The rounding of float64, 23
+    Then every money equity is an integer multiple of 36**-7 = 1.3e-11: each roll divides a sum of such values by 36,
+    and doubling, passing (1) and taking the better of two keep integer multiples. The rounding of float64, 23
     operations a roll and doubled at most by each turn of the cube, adds up to less than 4e-13. So numbers that differ
     by no more than 1e-12 are equal.
     """
-    ours, theirs = (_rolls(side.counts) if not side.bar else FEW + 1 for side in (position.us, position.them))
-    return min(2 * ours - 1, 2 * theirs) <= FEW
+    ours, theirs = (
+        _most_rolls(side.counts) if not side.bar else MAX_PROOF_ROLLS + 1
+        for side in (position.us, position.them)
+    )
+    return min(2 * ours - 1, 2 * theirs) <= MAX_PROOF_ROLLS
 
 
-def _rolls(counts: tuple[int, ...]) -> int:
-    """The most rolls a side can take, or one more than matters."""
-    return next((n for n in range(FEW // 2 + 2) if _off_within(counts, n)), FEW)
+def _most_rolls(counts: tuple[int, ...]) -> int:
+    """Return the most rolls that a side can need, or a larger number than matters."""
+    return next((n for n in range(MAX_PROOF_ROLLS // 2 + 2) if _off_within(counts, n)), MAX_PROOF_ROLLS)
 
 
 @lru_cache(maxsize=1 << 14)
 def _off_within(counts: tuple[int, ...], rolls: int) -> bool:
+    """Return whether a side is off within this many rolls, whatever is rolled and played."""
     pips = sum(point * n for point, n in enumerate(counts, 1))
     chequers = sum(counts)
     if not chequers or pips > 3 * rolls or chequers > 2 * rolls:
@@ -573,13 +599,14 @@ Truth = NDArray[np.bool_]
 class CubeActions:
     """Cube actions of N positions, arrays of shape (N,), for a centered and for an owned cube.
 
-    label : int8, Koca's label 1..5 (`LABELS`).
-    double, redouble, take, beaver : bool.
-    double_margin, redouble_margin, take_margin : what doubling, redoubling, taking gains over not doing it; a double
-        is worth what the best reply leaves, a beaver among them where beavers are played.
-    close_double, close_redouble, close_take, close_beaver : bool, whether the table's error could turn that decision.
+    label : int8, Koca's label 1 to 5 (`LABELS`).
+    double, redouble, take, beaver : bool, the decisions.
+    double_margin, redouble_margin, take_margin : equity that doubling, redoubling or taking gains over not doing it,
+        after the other side's best reply; a beaver is one where beavers are played.
+    close_double, close_redouble, close_take, close_beaver : bool, whether the table's error could change it.
 
-    Ties, as `tie_*`, are equal to 1e-12 and not proved; from rounded equities they show as close decisions only.
+    The ties of `tie_*` are equities that differ by at most 1e-12, without proof; with rounded equities ties are
+    found as close decisions only.
     """
 
     label: NDArray[np.int8]
@@ -626,10 +653,12 @@ def cube_actions(
 
     Parameters
     ----------
-    equities : (N, 4), cubeless, owned, centered, opponent, of the side on roll, as `lookup_many` returns them.
-    error : their greatest error, or the table they come from; a 6x8 table's by default, and none for float64
-        equities.
-    beavers : whether beavers are played, so that a double is worth no more than a beaver leaves.
+    equities
+        (N, 4) float: cubeless, owned, centered, opponent of the side on roll, as `lookup_many` returns them.
+    error
+        Their greatest error, or the table they come from. By default 0 for float64, else that of a 6x8 table.
+    beavers
+        Beavers are played: the other side may beaver a double.
     """
     values = np.asarray(equities)
     if values.ndim != 2 or values.shape[1] != 4:
@@ -683,11 +712,22 @@ def _close_doubles(taken: Any, rolling: Any, error: float, *, beavers: bool) -> 
     return close
 
 
-def turned(equities: Any, cube: str) -> Any:
-    """Worth to the side that has just played, (M,), of the other side's equities (M, 4) once it is on roll.
+def values_after_play(equities: Any, cube: str) -> Any:
+    """Convert the equities of the side that rolls next to the value for the side that has just played.
 
-    `cube` is where the cube lies for the side that played: the other side may turn it unless we own it. The
-    name "cubeless" gives the cubeless worth, for which one column is enough.
+    The values are negated, after the side that rolls next has doubled where it may and gains by it.
+
+    Parameters
+    ----------
+    equities
+        (M, 4) float: cubeless, owned, centered, opponent of the side that rolls next. For "cubeless" one column is
+        enough.
+    cube
+        Where the cube is for the side that has played: "centered", "owned" or "opponent", or "cubeless" to ignore it.
+
+    Returns
+    -------
+    (M,) float
     """
     if cube in ("cubeless", "owned"):
         return -equities[:, 0 if cube == "cubeless" else 3]

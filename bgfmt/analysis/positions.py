@@ -1,4 +1,4 @@
-"""Text that stands for one side or for both."""
+"""Parse text that gives one side or both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 
 
 def one_or_two(text: str) -> Side | Position:
-    """A side from one list of counts, else a position; one whose other side is empty counts as one side."""
+    """Parse one list of counts as a side, and any other text as a position.
+
+    A position whose other side is empty is returned as a `Side` too. ValueError for text that is neither.
+    """
     if "/" not in text and COUNTS.fullmatch(text.replace(" ", "")):
         return parse_side(text)
     try:

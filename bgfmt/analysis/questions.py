@@ -1,7 +1,7 @@
-"""Questions and the answers to them, as the command line, the HTTP service and the page put them.
+"""Queries and their answers, as the command line, the HTTP service and the page have them.
 
-`Question` says once what a question may say. `cube`, `race`, `play` and `scores` answer a question by an adviser, and
-what they return has `as_dict`, which is what `--json` prints and HTTP sends.
+`Question` defines the options of all queries. `cube`, `race` and `play` answer a query by an adviser; what they
+return has `as_dict`, which is what `--json` prints and HTTP sends.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
 Dice = tuple[int, int]
-MOST_SCORE = 64
+MAX_AWAY = 64
 POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"
 
 
-# -- what a question may say -------------------------------------------------------------------------------
+# -- the options of queries -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked; None where nothing is said, so that the identifier or the usual value stands."""
+    """The options of a query; where one is None the value of the identifier or the default holds."""
 
     position: str = option(
         "Counts of one or two sides from the ace point up, the side on roll first, or any identifier.",
@@ -73,7 +73,7 @@ class Question:
     away: str | None = option(
         "Match score: points that the side on roll and the other still need.",
         pattern=f"{POINTS}-{POINTS}",
-        words=f"away is what both sides need, such as 3-5, each from 1 to {MOST_SCORE}",
+        words=f"away is what both sides need, such as 3-5, each from 1 to {MAX_AWAY}",
         metavar="A-B",
     )
     crawford: bool | None = option("This is the Crawford game.")
@@ -99,7 +99,7 @@ class Question:
     )
     top: int | None = option("At most this many plays of each roll.", range=(1, 1_000_000), metavar="N")
     scores: int | None = option(
-        "The cube action at all scores up to N-away.", range=(1, MOST_SCORE), metavar="N"
+        "The cube action at all scores up to N-away.", range=(1, MAX_AWAY), metavar="N"
     )
     insight: bool | None = option(
         "Say also what lies behind the cube action: take points, market losers, the best and the worst rolls."
@@ -109,14 +109,14 @@ class Question:
         "Play out by dice, for about a second, a decision closer than the error of an estimate."
     )
 
-    def own(self, question: str) -> dict[str, Any]:
-        """What it says that no other question takes, for the function of that question."""
-        return {name: getattr(self, name) for name in own(question)}
+    def specific_values(self, query: str) -> dict[str, Any]:
+        """Return the values of `specific_options(query)` by name: arguments for the function `cube` or `play`."""
+        return {name: getattr(self, name) for name in specific_options(query)}
 
 
 @cache
 def options() -> dict[str, QuestionOption]:
-    """Return the options of a question by name."""
+    """Return the options of `Question` by name."""
     kinds = {"int": int, "bool": bool}  # the annotation "int | None" is still text
     return {
         one.name: QuestionOption(**one.metadata, kind=kinds.get(str(one.type).split()[0], str))
@@ -124,10 +124,11 @@ def options() -> dict[str, QuestionOption]:
     }
 
 
-#: the state beside the position, and which match equity table
+#: options for the state of the game apart from the position
 STATE = ("cube", "cube_value", "away", "crawford", "jacoby", "beavers")
+#: options that select the match equity table
 MET = ("met", "met_player", "extend_met")
-#: which question takes which of them; the routes of HTTP have these names
+#: the options of each query, by the name of the query and of its HTTP route
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "lookup": ("position", "table"),
     "race": ("position", "table", "settle"),
@@ -137,16 +138,32 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def own(question: str) -> tuple[str, ...]:
-    """The options that are arguments of the function of that question: those that are not of all questions."""
+def specific_options(query: str) -> tuple[str, ...]:
+    """Return the names of the options that only this query has: the keyword arguments of its function.
+
+    query : a key of `QUESTIONS`, such as "cube".
+    """
     common = ("position", "table", "roll", *STATE, *MET, "settle", "oracle")
-    return tuple(name for name in QUESTIONS[question] if name not in common)
+    return tuple(name for name in QUESTIONS[query] if name not in common)
 
 
-def read(given: Mapping[str, str], base: Question | None = None) -> Question:
-    """The question that texts stand for, on top of another; ValueError(name, message) for one out of range."""
+def read(texts: Mapping[str, str], base: Question | None = None) -> Question:
+    """Parse the options of a query.
+
+    Parameters
+    ----------
+    texts
+        The text of each option by its name, as in the parameters of HTTP.
+    base
+        Has the values of the options that `texts` doesn't have.
+
+    Raises
+    ------
+    ValueError
+        A text is empty, too long or not allowed. Its arguments are the option's name and the message.
+    """
     changes: dict[str, Any] = {}
-    for name, text in given.items():
+    for name, text in texts.items():
         if not text.strip():
             raise ValueError(name, f"{name} is empty")
         longest = options()[name].longest
@@ -163,7 +180,7 @@ def read(given: Mapping[str, str], base: Question | None = None) -> Question:
 
 
 def parse_away(text: str) -> tuple[int, int]:
-    """The two numbers of "5-9"."""
+    """Parse a match score such as "5-9": the points that the side on roll and the other side need."""
     match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
     if not match:
         raise PositionError(
@@ -173,7 +190,20 @@ def parse_away(text: str) -> tuple[int, int]:
 
 
 def state_of(text: str, asked: Question = Question()) -> GameState:
-    """The state that a text and a question stand for; what the question says replaces what the text does."""
+    """Return the game state of an identifier, changed by the options of a query.
+
+    Parameters
+    ----------
+    text
+        A position of both sides in any identifier, such as an XGID.
+    asked
+        Its options for the cube, the score and the rules replace those of the identifier.
+
+    Raises
+    ------
+    PositionError
+        The text has one side only, or the options contradict each other.
+    """
     if isinstance(one_or_two(text), Side):
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
@@ -203,7 +233,17 @@ def state_of(text: str, asked: Question = Question()) -> GameState:
 
 
 def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | GameState, list[Dice]]:
-    """The side or state asked about, and the rolls to play."""
+    """Return the side or state of a query about plays, and the rolls to play, the larger die first.
+
+    Parameters
+    ----------
+    text
+        One side, or a position of both in any identifier.
+    roll
+        Two dice, "all" for the 21 rolls, or None for the dice of the identifier.
+    question
+        Its options change the state as in `state_of`.
+    """
     side = one_or_two(text)
     asked: Side | GameState = side if isinstance(side, Side) else state_of(text, question)
     if roll is not None and roll.lower() == "all":
@@ -216,8 +256,8 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
 
 # -- answers ------------------------------------------------------------------------------------------------
 
-BEHIND = "With `insight`, what lies behind the action; left out where its numbers are not exact."
-STATED = "position=state.position cube=state.owner cube_value=state.cube_value "
+INSIGHT = "With `insight`, what lies behind the action; left out where its numbers are not exact."
+STATE_FIELDS = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +265,7 @@ class CubeAnswer(Plain):
     """The cube for money."""
 
     FIELDS = (
-        STATED
+        STATE_FIELDS
         + fields_at("equities", PositionEquities.FIELDS, but="position")
         + fields_at("action", "action doubles takes beavers sure settled certainty")
         + " centered_cube owned_cube label label_text insight?"
@@ -236,7 +276,7 @@ class CubeAnswer(Plain):
     action: CubeAction
     centered_cube: Annotated[CubeAction, "The action with a centered cube."]
     owned_cube: Annotated[CubeAction, "The action with the side on roll owning the cube."]
-    insight: Annotated[Insight | None, BEHIND] = None
+    insight: Annotated[Insight | None, INSIGHT] = None
 
     @property
     def label(self) -> int:
@@ -254,14 +294,14 @@ class MatchCubeAnswer(Plain):
     """The cube at a score."""
 
     FIELDS = (
-        f"{STATED} away=state.away crawford=state.crawford_game "
+        f"{STATE_FIELDS} away=state.away crawford=state.crawford_game "
         + fields_at("action", MatchCube.DECISION, but="error")
         + f" usual_error?=action.usual {fields_at('action', MatchCube.ORIGIN)} max_error insight?"
     )
 
     state: GameState
     action: MatchCube
-    insight: Annotated[Insight | None, BEHIND] = None
+    insight: Annotated[Insight | None, INSIGHT] = None
 
     @property
     def max_error(self) -> Mapping[str, float] | None:
@@ -273,7 +313,7 @@ class MatchCubeAnswer(Plain):
 class ScoresAnswer(SourcedAnswer):
     """The cube at all scores."""
 
-    FIELDS = f"{STATED} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
+    FIELDS = f"{STATE_FIELDS} away?=state.away crawford?=state.crawford_game scores=grid.upto cells met {ESTIMATED}"
 
     state: GameState
     grid: Grid
@@ -317,7 +357,9 @@ class RankedRoll(Plain):
 class PlayAnswer(Plain):
     """The plays of one roll, or of all rolls.
 
-    state : None where one side is asked about. ranked : the plays of each roll. one : the only roll.
+    state : None if the query is about one side.
+    ranked : the plays of each roll.
+    one : the plays of the roll if it is only one.
     """
 
     FIELDS = (
@@ -348,10 +390,21 @@ def cube(
     insight: bool | None = None,
     met_player: int | None = None,
 ) -> CubeAnswer | MatchCubeAnswer | ScoresAnswer:
-    """The cube action of a state, for money also with a centered cube and with the side on roll owning it.
+    """Answer a query about the cube before the roll.
 
-    With `scores`: at all scores up to that many points away. With `insight`: what lies behind it, too.
-    met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
+    Parameters
+    ----------
+    advisor
+        Gives the numbers.
+    state
+        The position, its cube and score. For money the answer has also the actions with a centered cube and with
+        the side on roll owning it.
+    scores
+        Answer instead with the actions at all scores up to this many points away.
+    insight
+        Add take points, market losers and the best and worst rolls, where the action is exact.
+    met_player
+        Which player of the match equity table, 0 or 1, is on roll; by default as the adviser says.
     """
     if scores is not None:
         grid = advisor.scores(state, scores, met_player=met_player)
@@ -363,26 +416,35 @@ def cube(
             usual_error=None if grid.usual is None else {"mwc": grid.usual},
         )
 
-    def behind(action: CubeAction) -> Insight | None:
+    def find_insight(action: CubeAction) -> Insight | None:
         wanted = insight and not action.approximate
         return insight_of(state, advisor, met_player=met_player) if wanted else None
 
     if not state.money:
         decided = advisor.cube(state, met_player=met_player).match
         assert decided is not None
-        return MatchCubeAnswer(state=state, action=decided, insight=behind(decided))
+        return MatchCubeAnswer(state=state, action=decided, insight=find_insight(decided))
     state = advisor.with_chequers(state)
     centered, owned = (advisor.cube(replace(state, cube_owner=owner)) for owner in (None, state.turn))
     both: dict[str, CubeAction] = {"centered": centered, "owned": owned}
     action = both.get(state.owner) or advisor.cube(state)
-    played = advisor.played(state) if action.source == PLAYED else None
-    equities = played or advisor.equities(state)
-    pair: dict[str, Any] = {"centered_cube": centered, "owned_cube": owned}
-    return CubeAnswer(state=state, equities=equities, action=action, insight=behind(action), **pair)
+    rolled_out = advisor.roll_out(state) if action.source == PLAYED else None
+    equities = rolled_out or advisor.equities(state)
+    return CubeAnswer(
+        state=state,
+        equities=equities,
+        action=action,
+        insight=find_insight(action),
+        centered_cube=centered,
+        owned_cube=owned,
+    )
 
 
 def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:
-    """The race of one side, or of two with their chances."""
+    """Answer a query about a race: rolls, effective pips and wastage of one side, or of both.
+
+    For both sides the answer has also their win probabilities, each side playing alone.
+    """
     if isinstance(asked, Side):
         return advisor.race(asked)
     on_roll = advisor.race(asked.us)
@@ -390,7 +452,7 @@ def race(advisor: Advisor, asked: Side | Position) -> SideRace | TwoRaces:
     try:
         chances = advisor.chances(asked)
     except NotCoveredError:
-        chances = None  # means alone do not give chances
+        chances = None  # means alone do not give probabilities
     return TwoRaces(position=asked, on_roll=on_roll, other_side=other_side, two_sided=chances)
 
 
@@ -402,7 +464,24 @@ def play(
     top: int | None = None,
     met_player: int | None = None,
 ) -> PlayAnswer:
-    """Return the plays of each roll, best first, `top` at most of each; `met_player` as of `cube`."""
+    """Answer a query about the plays of one or more rolls, best first.
+
+    Parameters
+    ----------
+    advisor
+        Gives the numbers.
+    asked
+        One side alone, or a state of both.
+    rolls
+        The dice of each roll.
+    measure
+        What plays are ranked by: "money", "match", "cubeless", "mean" or "off:N". By default "mean" for one side;
+        otherwise the adviser's choice.
+    top
+        At most this many plays of each roll; all if None.
+    met_player
+        As in `cube`.
+    """
     if isinstance(asked, Side):
         ranked = {dice: advisor.side_plays(asked, dice, measure or "mean") for dice in rolls}
     else:
@@ -424,7 +503,7 @@ def play(
     )
 
 
-# -- all of it for one position -----------------------------------------------------------------------------
+# -- all answers about one position -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -444,7 +523,10 @@ class Described(Plain):
 
 
 def describe(asked: Side | Position, state: GameState | None = None) -> Described:
-    """A position, or a side as a position without the other, described; `state` is what its XGID tells of it."""
+    """Describe a position, or one side: counts, identifiers, pips, number of chequers, contact.
+
+    state : if given, the XGID is that of this state; it holds the cube and the score too.
+    """
     both = Position(asked, Side()) if isinstance(asked, Side) else asked
 
     def counts(side: Side) -> list[int]:

@@ -1,7 +1,8 @@
-"""The shapes of questions and answers: an answer as JSON, an option as text, and what describes both.
+"""The shapes of queries and answers: an answer as JSON, an option as text, and the schemas of both.
 
-The class of an answer says its JSON once: `FIELDS` names the fields; the type and one sentence of each stand in its
-annotation, or in the signature and docstring of its property. docs/make_shapes.py writes them into the documents.
+The class of an answer defines its JSON: `FIELDS` names the fields; the type and a one-sentence description of each
+are its annotation, or the signature and docstring of its property. docs/make_shapes.py writes them into the
+documents.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_arg
 
 from bgfmt.game.board import Position, Side
 
-CHANCE = "a number from 0 to 1"  # marks the type of a field
+CHANCE = "a number from 0 to 1"  # marks a field as a probability
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]
-MOST_SHOWN = 5  # fields that the repr of an answer has
-MOST_TEXT = 400  # characters of a text sent by HTTP
+MAX_REPR_FIELDS = 5  # fields in the repr of an answer
+MAX_TEXT = 400  # characters of a text parameter of HTTP
 
 
 # -- an answer as plain values -------------------------------------------------------------------------------
 
 
 class Field(NamedTuple):
-    """One field of an answer in JSON: its name, the path of its attribute, whether it may be left out."""
+    """One field of an answer in JSON.
+
+    name : the key in JSON.
+    path : the attribute that has the value, with dots for one of another object.
+    optional : the key is left out if the value is None.
+    get : returns the value, given the answer.
+    """
 
     name: str
     path: str
@@ -40,11 +47,11 @@ CLASSES: dict[str, type[Plain]] = {}
 
 
 class Plain:
-    """An object with a form as plain values, which `--json` and the HTTP service print.
+    """Base class of answers: objects that convert to JSON, as `--json` and the HTTP service print it.
 
-    FIELDS : names of the fields, separated by blanks; where nothing is said all that are annotated. ``name=path``
-    takes an attribute of another name, or of another object; a name with "?" is left out where its value is None.
-    TITLE : the heading on docs/json.md where it is not the name of the shape.
+    FIELDS : names of the fields, separated by blanks; if empty, all annotated attributes. ``name=path`` takes an
+        attribute of another name, or of another object; a name with "?" is omitted if its value is None.
+    TITLE : the heading on docs/json.md if it is not the name of the shape.
     """
 
     FIELDS: ClassVar[str] = ""
@@ -57,13 +64,13 @@ class Plain:
         cls.__repr__ = Plain.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        said = []
+        texts = []
         for name, _, _, get in self.fields:
             value = get(self)
-            shown = None if isinstance(value, (Plain, Mapping, list, tuple)) else plain(value)
+            shown = None if isinstance(value, (Plain, Mapping, list, tuple)) else to_plain(value)
             if isinstance(shown, (str, int, float)):
-                said.append(f"{name} {shown:.4f}" if isinstance(shown, float) else f"{name} {shown}")
-        return f"<{type(self).__name__} {', '.join(said[:MOST_SHOWN])}>"
+                texts.append(f"{name} {shown:.4f}" if isinstance(shown, float) else f"{name} {shown}")
+        return f"<{type(self).__name__} {', '.join(texts[:MAX_REPR_FIELDS])}>"
 
     def _repr_html_(self) -> str:
         from bgfmt.game.display import html, picture
@@ -78,22 +85,23 @@ class Plain:
         return board + html(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
+        """Return the fields as a dict that `json.dumps` accepts."""
         out = {}
         for name, _, optional, get in self.fields:
             value = get(self)
             if value is not None or not optional:
-                out[name] = plain(value)
+                out[name] = to_plain(value)
         return out
 
 
 def _field(word: str) -> Field:
+    """Parse one word of `FIELDS`: ``name``, ``name?`` or ``name=path``."""
     name, _, path = word.partition("=")
     bare = name.rstrip("?")
     path = path or bare
 
     def of_any(owner: Any) -> Any:
-        """The attribute at the path, None where an object on the way there is None."""
+        """Return the attribute at the path, None if an object on the way there is None."""
         for part in path.split("."):
             owner = None if owner is None else getattr(owner, part)
         return owner
@@ -103,23 +111,37 @@ def _field(word: str) -> Field:
 
 
 def fields_at(path: str, names: str, but: str = "") -> str:
-    """The `FIELDS` of an attribute at `path`, to stand among those of the object that has it."""
+    """Return `FIELDS` that take the fields of another object into an answer.
+
+    Parameters
+    ----------
+    path
+        The attribute of the answer that has the other object.
+    names
+        The `FIELDS` of the other object.
+    but
+        The name of a field to skip.
+
+    Returns
+    -------
+    Words as ``name=path.name``, with a blank before each.
+    """
     words = [word.partition("=") for word in names.split()]
     return "".join(
         f" {name}={path}.{attribute or name.rstrip('?')}" for name, _, attribute in words if name != but
     )
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON has it: positions as text, arrays and tuples as lists."""
+def to_plain(value: Any) -> Any:
+    """Convert a value to what `json.dumps` accepts: positions become text, arrays and tuples lists."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Plain):
         return value.as_dict()
     if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
+        return {key: to_plain(one) for key, one in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -128,11 +150,15 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class QuestionOption:
-    """One thing that a question may say.
+    """One option of a query: its documentation and the values that it allows.
 
-    about : one sentence. choices : the texts or numbers allowed. range : of a number. pattern : what a text matches,
-    and `words` how that is put. metavar : what the command line's help calls the value. longest : characters of a
-    text sent by HTTP. kind : str, int or bool.
+    about : one sentence.
+    choices : the texts or numbers allowed.
+    range : least and greatest value of a number.
+    pattern : regular expression of a text; `words` explains it in error messages.
+    metavar : what the command line's help calls the value.
+    longest : most characters of a text sent by HTTP.
+    kind : str, int or bool.
     """
 
     about: str
@@ -141,11 +167,11 @@ class QuestionOption:
     pattern: str = ""
     words: str = ""
     metavar: str | None = None
-    longest: int = MOST_TEXT
+    longest: int = MAX_TEXT
     kind: type = str
 
     def read(self, name: str, text: str) -> Any:
-        """The value that a text stands for; ValueError in words for a text out of range."""
+        """Parse the text of this option, called `name` in messages; ValueError for a value that isn't allowed."""
         other = f"not {text[:40]!r}"
         if self.kind is bool:
             if text not in ("true", "false"):
@@ -169,7 +195,7 @@ class QuestionOption:
 
     @property
     def schema(self) -> Schema:
-        """The JSON Schema of its value."""
+        """The JSON Schema of the option's value."""
         out: Schema = {"type": {str: "string", int: "integer", bool: "boolean"}[self.kind]}
         if self.choices:
             out["enum"] = list(self.choices)
@@ -183,7 +209,12 @@ class QuestionOption:
 
 
 def option(about: str, *, usual: Any = None, **more: Any) -> Any:
-    """A field of `bgfmt.analysis.questions.Question`, with what `QuestionOption` takes."""
+    """Return a dataclass field for `bgfmt.analysis.questions.Question`.
+
+    about : one sentence about the option.
+    usual : its default.
+    more : other arguments of `QuestionOption`.
+    """
     return field(default=usual, metadata={"about": about, **more})
 
 
@@ -192,9 +223,9 @@ def option(about: str, *, usual: Any = None, **more: Any) -> Any:
 
 @cache
 def shapes() -> dict[str, type[Plain]]:
-    """Return the answers that have a name of their own in JSON Schema, TypeScript and the docs.
+    """Return the classes of answers by the names that they have in JSON Schema, TypeScript and the docs.
 
-    They are defined in several modules; `bgfmt.analysis.questions` imports all of them.
+    The classes are defined in several modules; `bgfmt.analysis.questions` imports all of them.
     """
     names = {
         "Origin": "SourcedAnswer",
@@ -212,8 +243,11 @@ def shapes() -> dict[str, type[Plain]]:
 class Type(NamedTuple):
     """The type of a value in JSON.
 
-    kind : "text", "whole", "number", "chance", "yes", "list", "names" (an object by names) or "shape".
-    of : the type of the entries. shapes : the shapes that it may have. choices : the texts that it may be.
+    kind : "text", "whole" (an integer), "number", "chance" (a probability), "yes" (a boolean), "list", "names" (an
+        object whose keys are names) or "shape" (an object of one of `shapes`).
+    of : the type of the entries of a list or object.
+    shapes : the classes of answers that it may be.
+    choices : the texts that it may be.
     """
 
     kind: str
@@ -224,7 +258,7 @@ class Type(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A field of a shape: its type and its sentence."""
+    """A field of a shape: its name, whether it may be missing, its type and its description."""
 
     name: str
     optional: bool
@@ -233,7 +267,7 @@ class Entry(NamedTuple):
 
 
 def entries(shape: type[Plain]) -> list[Entry]:
-    """The fields of a shape, in order."""
+    """Return the fields of a class of answers with their types and descriptions, in order."""
     out = []
     for name, path, optional, _ in shape.fields:
         hint, about = _hint(shape, path)
@@ -243,7 +277,7 @@ def entries(shape: type[Plain]) -> list[Entry]:
 
 
 def _hint(owner: Any, path: str) -> tuple[Any, str]:
-    """The annotation and the sentence of the attribute at a path."""
+    """Return the annotation and the description of the attribute at a path."""
     first, _, rest = path.partition(".")
     attribute: Any = getattr(owner, first, None)
     function = getattr(attribute, "fget", None) or getattr(attribute, "func", None)
@@ -258,7 +292,7 @@ def _hint(owner: Any, path: str) -> tuple[Any, str]:
 
 
 def _type(hint: Any, chance: bool = False) -> Type:
-    """The type that an annotation stands for."""
+    """Return the type in JSON of an annotation; `chance` if a number in it is a probability."""
     origin = get_origin(hint)
     arguments = get_args(hint)
     if origin is Annotated:
@@ -283,7 +317,7 @@ def _type(hint: Any, chance: bool = False) -> Type:
 
 
 def name_of(shape: type[Plain]) -> str:
-    """The name of a shape in JSON Schema, TypeScript and the docs."""
+    """Return the name of a class of answers in JSON Schema, TypeScript and the docs."""
     return next(name for name, one in shapes().items() if one is shape)
 
 
@@ -291,7 +325,7 @@ def name_of(shape: type[Plain]) -> str:
 
 
 def schema_of(shape: type[Plain]) -> Schema:
-    """The JSON Schema of a shape; other shapes in it are references."""
+    """Return the JSON Schema of a class of answers; other classes in it are references."""
     return {
         "type": "object",
         "description": (shape.__doc__ or "").partition("\n\n")[0],
@@ -301,11 +335,12 @@ def schema_of(shape: type[Plain]) -> Schema:
 
 
 def ref(name: str) -> Schema:
-    """A reference to a schema, by its name."""
+    """Return a JSON Schema reference to the schema of this name in an OpenAPI document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _schema(of: Type) -> Schema:
+    """Return the JSON Schema of a type."""
     if of.kind == "shape":
         several: list[Schema] = [*(ref(name_of(one)) for one in of.shapes), *[{"type": "null"}] * of.nullable]
         return several[0] if len(several) == 1 else {"anyOf": several}

@@ -1,4 +1,4 @@
-"""Where an answer comes from: the one order in which tables, calculation and estimate are asked.
+"""Where an answer comes from: the order in which tables, calculation and estimate are tried.
 
 1. A two-sided table with cubeful equities that covers the question, exact numbers before rounded ones; with fifteen
    chequers first one that counts gammons, by the rule of the question.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bgfmt.analysis import choose, races
 from bgfmt.analysis.answers import COLUMNS, ESTIMATE, HYPERGAMMON, PositionEquities, Source
-from bgfmt.analysis.cube import turned
+from bgfmt.analysis.cube import values_after_play
 from bgfmt.analysis.estimators import RaceEstimator, new_estimator
 from bgfmt.analysis.library import Library
 from bgfmt.errors import CONTACT, NotCoveredError, SolverError, TooMuchWorkError
@@ -38,19 +38,21 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]
 T = TypeVar("T")
-NOT_KNOWN = (None, None, None)  # the chances, where gammons are counted
-KEPT = 6  # calculated answers kept, as the cube and the play of one turn are asked one after the other
-KEPT_BYTES = 64 << 20  # that these take at most
+NOT_KNOWN = (None, None, None)  # the probabilities of results, where gammons are counted
+CACHED_RESULTS = 6  # results in the cache: the cube and the play of one turn are queried one after the other
+CACHED_BYTES = 64 << 20  # that these take at most
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Most pairs of boards times cube states calculated for one question.
+    """Largest calculations for one query, in pairs of boards times cube states.
 
-    close : for what a table leaves too close, about half a second. alone : for what no table covers, any six
-    chequers against six on six points. beside : for what a one-sided table could estimate, some milliseconds.
-    match : at a score, some twenty seconds of two cores. rolls : for the rolls of one side (10,000 boards, a quarter
-    of a second); 0 for none. small : where more than the others, for up to eight chequers a side on six points.
+    close : where the rounding of a table leaves the decision open (about half a second).
+    alone : where no table covers the position (any six chequers against six on six points).
+    beside : where a one-sided table can estimate instead (a few ms).
+    match : at a match score (some twenty seconds of two cores).
+    rolls : for the distribution of rolls of one side (10,000 boards, a quarter of a second); 0 for none.
+    small : for up to eight chequers a side on six points, if larger than the limit that holds otherwise.
     """
 
     close: int = 12_000_000
@@ -62,24 +64,27 @@ class Limits:
 
     @classmethod
     def of(cls, limit: int | Limits | None) -> Limits:
-        """One limit for all, or these, or by default those of many questions."""
+        """Return limits from an integer, which holds for all kinds of calculation, or the defaults for None."""
         if limit is None or isinstance(limit, Limits):
             return limit or cls()
         return cls(limit, limit, limit, limit, limit)
 
 
-#: for a single question that somebody waits for, about ten seconds of two cores: any nine chequers against nine on
+#: for a single query that somebody waits for, about ten seconds of two cores: any nine chequers against nine on
 #: six points
 ASKED = Limits(alone=100_000_000, beside=100_000_000, match=100_000_000, rolls=400_000_000)
-#: for who answers in the middle of a game: about a second
+#: for an engine in the middle of a game: about a second
 PLAYING = Limits(match=24_000_000)
 
 
 @dataclass(frozen=True)
 class Worths:
-    """Worth of each result to the side that has played, with the cube where it is and without; the greatest error.
+    """Values of the results of a roll's plays, to the side that has played.
 
-    usual : of estimates and play-outs the error that 95 % of them keep.
+    values, cubeless : (M,) equities of the M results, with the cube where it lies, and without a cube.
+    error : greatest error of the values, None if not known.
+    source, table : where they come from.
+    usual : for estimates and rollouts, the error that 95 % of them do not exceed.
     """
 
     values: Floats
@@ -91,9 +96,9 @@ class Worths:
 
 
 class ResultCache:
-    """The last results of calculations and estimates, which do not depend on tables; several `Sources` may share one.
+    """Cache of the last calculations and estimates; several `Sources` may share it, as they don't depend on tables.
 
-    games_bytes : most memory that `games` keeps, None for its own bound.
+    games_bytes : memory limit of `games`, None for its default.
     """
 
     def __init__(self, games_bytes: int | None = None) -> None:
@@ -108,29 +113,32 @@ class ResultCache:
 
     @cached_property
     def games(self) -> Games:
-        """The last calculations, which answer for what comes up later in their games."""
+        """Cache of solved races, which also answers for positions that come up later in their games."""
         from bgfmt.analysis.ondemand import GAMES_BYTES, Games
 
         return Games(self._games_bytes or GAMES_BYTES)
 
     def forget(self) -> None:
-        """Forget all calculations, so that answers do not depend on what was asked before."""
+        """Remove all results, so that answers do not depend on earlier queries."""
         with self._lock:
             self._kept.clear()
             self.__dict__.pop("games", None)
 
-    def refused(self, asked: Position | Side) -> TooMuchWorkError | None:
-        """Return why a position or a side was last not calculated, None where it was or is not kept."""
+    def find_refusal(self, asked: Position | Side) -> TooMuchWorkError | None:
+        """Return the cached error of a position or side that took too much work; None if there is none."""
         with self._lock:
             kept = [one for key, one in self._kept.items() if key[0] == asked]
         return next((one for one in reversed(kept) if isinstance(one, TooMuchWorkError)), None)
 
-    def once(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
-        """Return a result kept under a key, else that of `solve`; None where it takes too much work or is refused."""
+    def get_or_solve(self, key: tuple[Any, ...], solve: Callable[[], T]) -> T | None:
+        """Return the cached result of a key, else call `solve` and cache what it returns.
+
+        None, also cached, if `solve` raised TooMuchWorkError, NotCoveredError or SolverError.
+        """
         with self._lock:
-            known = key in self._kept
+            is_cached = key in self._kept
             found = self._kept.get(key)
-        if not known:
+        if not is_cached:
             try:
                 found = solve()
             except TooMuchWorkError as error:
@@ -142,10 +150,10 @@ class ResultCache:
         return None if isinstance(found, TooMuchWorkError) else found
 
     def _keep(self, key: tuple[Any, ...], found: Any) -> None:
-        """Keep a result, whatever its size, and of the others the newest."""
+        """Add a result, whatever its size, and remove the oldest others beyond the limits."""
         self._kept[key] = found
         while len(self._kept) > 1 and (
-            len(self._kept) > KEPT or sum(map(_size, self._kept.values())) > KEPT_BYTES
+            len(self._kept) > CACHED_RESULTS or sum(map(_size, self._kept.values())) > CACHED_BYTES
         ):
             del self._kept[next(iter(self._kept))]
 
@@ -159,7 +167,10 @@ def _size(found: Any) -> int:
 
 
 class Sources:
-    """The tables of a library, what may be calculated beside them, and seconds of play-outs for one decision."""
+    """Answers from the tables of a library, from calculation and from estimates, in this order.
+
+    calculate, limit, progress, oracle : see `bgfmt.analysis.advisor.Advisor`.
+    """
 
     def __init__(
         self,
@@ -179,26 +190,28 @@ class Sources:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables asked."""
+        """The tables of the library."""
         return self.library.tables
 
     def refusal(self, position: Position) -> NotCoveredError:
-        """What the tables lack for a question of two sides that nothing answers, and why it was not calculated."""
+        """Return the error for a position that nothing answers: the reason of each table, and the limit exceeded."""
         reason = choose.not_covered(self.tables, position.us, position.them, wanted="both sides' equities")
-        return self.explained(position, reason)
+        return self.add_limit(position, reason)
 
-    def explained(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
-        """The reason, and the limit where calculating was too much."""
-        beyond = self.results.refused(asked)
+    def add_limit(self, asked: Position | Side, reason: NotCoveredError) -> NotCoveredError:
+        """Return an error with the limit added that a calculation of this position or side exceeded, if it did."""
+        beyond = self.results.find_refusal(asked)
         return reason if beyond is None else TooMuchWorkError(str(reason), beyond.work, beyond.limit)
 
     # -- hypergammon --------------------------------------------------------------------------------------
 
     def hypergammon(self, state: GameState) -> HyperSides | None:
-        """The table of hypergammon that a question is about, None where it is about another game.
+        """Return the hypergammon table that answers for a state, None if the state isn't of hypergammon.
 
-        Each game is hypergammon where no other tables are asked, and one that began with one to three chequers.
-        NotCoveredError where no table answers for it; a race after which nobody loses a gammon is like any other.
+        A game is hypergammon if it began with one to three chequers, or if the library holds tables of hypergammon
+        only. A race in which nobody can lose a gammon any more is also answered by other tables.
+
+        NotCoveredError if the state is of hypergammon but no table answers for it.
         """
         position = state.position
         began = state.chequers
@@ -233,7 +246,10 @@ class Sources:
     # -- money -------------------------------------------------------------------------------------------
 
     def equities(self, state: GameState) -> PositionEquities:
-        """Chances and money equities before the roll by the first source that has them; of contact in hypergammon."""
+        """Return win and gammon probabilities and money equities before the roll, by the first source that has them.
+
+        Positions with contact are answered in hypergammon only.
+        """
         position = state.position
         hyper = self.hypergammon(state)
         if hyper is not None:
@@ -245,13 +261,13 @@ class Sources:
         choose.check_race(position)
         stored = self._pairs(state)
         if stored is not None:
-            equities = self._stored(stored, position)
+            equities = self._stored_equities(stored, position)
             self._last = key, equities  # which another thread may replace at once
             return equities
         solved = self._solved_or_estimated(state)
         if solved is None:
             raise self.refusal(position)
-        equities = self.of_calculation(solved)
+        equities = self.to_equities(solved)
         table = choose.two_sided_for(self.tables, position)
         if solved.usual is None or table is None or equities.gammons == "counted":
             return equities
@@ -261,7 +277,10 @@ class Sources:
     def _pairs(
         self, state: GameState, results: list[Side] | None = None, *, cubeful: bool = True
     ) -> StoredEquities | None:
-        """The two-sided table that answers: where gammons can be lost first one that counts them."""
+        """Return the best two-sided table that covers a state or `results`, or None.
+
+        Where gammons are possible a table that counts them comes first.
+        """
         position = state.position
         jacoby = bool(state.jacoby)
         counting = choose.counting_for(self.tables, position, jacoby=jacoby, results=results)
@@ -269,7 +288,8 @@ class Sources:
             return counting
         return choose.two_sided_for(self.tables, position, cubeful=cubeful, results=results) or counting
 
-    def _stored(self, table: StoredEquities, position: Position) -> PositionEquities:
+    def _stored_equities(self, table: StoredEquities, position: Position) -> PositionEquities:
+        """Look up a position in a two-sided table that covers it."""
         row = table.lookup_many([position.us], [position.them])[0]
         counted = position.gammons and not table.tells_win
         chances = NOT_KNOWN if counted else (float(row[0]) / 2 + 0.5, 0.0, 0.0)
@@ -278,13 +298,13 @@ class Sources:
         origin |= {"gammons": "counted" if counted else "ignored" if position.gammons else "none"}
         return _equities(position, chances, row, **origin, max_error={"win": errors["cubeless"] / 2} | errors)
 
-    def calculated(self, state: GameState) -> PositionEquities | None:
-        """The exact equities of a race whose stored ones are too close, None beyond the limit."""
-        solved = self.solved(state.position, bool(state.jacoby), self.limits.close, close=True)
-        return None if solved is None else self.of_calculation(solved)
+    def exact_equities(self, state: GameState) -> PositionEquities | None:
+        """Calculate exact money equities where those of a table leave a decision open; None beyond `limits.close`."""
+        solved = self.solve(state.position, bool(state.jacoby), self.limits.close, close=True)
+        return None if solved is None else self.to_equities(solved)
 
-    def of_calculation(self, solved: Solved) -> PositionEquities:
-        """The money equities of a race calculated, estimated or played out."""
+    def to_equities(self, solved: Solved) -> PositionEquities:
+        """Return the money equities of a solved race: calculated, estimated or by rollouts."""
         position = solved.position
         equities = [solved.equity(name) for name in COLUMNS]
         chances = NOT_KNOWN if position.gammons else ((equities[0] + 1) / 2, 0.0, 0.0)
@@ -293,17 +313,28 @@ class Sources:
         return _equities(position, chances, equities, source=solved.source, gammons=gammons, **errors)
 
     def _solved_or_estimated(self, state: GameState) -> Solved | None:
-        """A race that no two-sided table covers, for money; None where it may be neither."""
+        """Solve or estimate, for money, a race that no two-sided table covers; None if neither is allowed."""
         position = state.position
         jacoby = bool(state.jacoby)
         beside = choose.distributions_for(self.tables, position.us, position.them)
         limit = self.limits.alone if beside is None else self.limits.beside
-        return self.solved(position, jacoby, limit) or self.estimated(position, jacoby)
+        return self.solve(position, jacoby, limit) or self.estimate_if_allowed(position, jacoby)
 
     def worths(self, state: GameState, results: Sequence[Position], cube: str) -> Worths | None:
-        """What each result of the state's roll is worth, by the first source that has all of them, or None.
+        """Return the values of the results of a state's roll, by the first source that has all of them.
 
-        cube : "centered", "owned", "opponent" as the side that plays sees it, or "cubeless".
+        Parameters
+        ----------
+        state
+            The state before the play, with its dice.
+        results
+            The positions after each play; `us` is the side that has played.
+        cube
+            "centered", "owned" or "opponent" as the side that plays sees it, or "cubeless".
+
+        Returns
+        -------
+        The values in the order of `results`; None if no source has all of them.
         """
         position = state.position
         jacoby = bool(state.jacoby)
@@ -313,7 +344,7 @@ class Sources:
             results = [result.swapped() for result in results]
             equities, _ = _hyper_numbers(hyper, results, jacoby)
             error = None if hyper.max_error is None else 2 * hyper.max_error
-            values, cubeless = (turned(equities, owner) for owner in (cube, "cubeless"))
+            values, cubeless = (values_after_play(equities, owner) for owner in (cube, "cubeless"))
             return Worths(values, cubeless, error, HYPERGAMMON, self.library.name(hyper))
         if any(result.contact for result in results):
             return None
@@ -324,7 +355,7 @@ class Sources:
         solved = self._solved_or_estimated(state)
         if solved is None:
             return None
-        solved = self.plays_played(solved, jacoby, dice, solved.column(cube))
+        solved = self.roll_out_plays(solved, jacoby, dice, solved.column(cube))
         worth = [solved.values(*dice, solved.column(name)) for name in (cube, "cubeless")]
         values, cubeless = (np.array([one[side] for side in sides]) for one in worth)
         return Worths(values, cubeless, solved.error, solved.source, None, solved.usual)
@@ -335,13 +366,16 @@ class Sources:
         errors = {"cubeless": cubeless, "owned": opponent}
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         error = errors[cube]
-        values = turned(equities, cube)
+        values = values_after_play(equities, cube)
         return Worths(values, -equities[:, 0], error, table.kind, self.library.name(table))  # type: ignore[arg-type]
 
     # -- one side ----------------------------------------------------------------------------------------
 
     def side(self, side: Side) -> SideRolls | None:
-        """The rolls of one side calculated, None beyond the limit."""
+        """Calculate the distribution of rolls of one side.
+
+        None beyond the limit, or if `calculate` is not "all".
+        """
         if self.calculate != "all" or not self.limits.rolls:
             return None
 
@@ -350,10 +384,13 @@ class Sources:
 
             return solve_side(side, limit=self.limits.rolls)
 
-        return self.results.once((side, self.limits.rolls), solve)
+        return self.results.get_or_solve((side, self.limits.rolls), solve)
 
     def chances(self, position: Position) -> races.TwoSidedEstimate:
-        """Chances of both sides, each playing alone, from a table or else from calculated rolls."""
+        """Estimate the win and gammon probabilities of a race, each side playing alone.
+
+        The distributions of rolls come from a one-sided table, else they are calculated.
+        """
         choose.check_race(position)
         if choose.distributions_for(self.tables, position.us, position.them) is None:
             ours, theirs = (self.side(side) for side in (position.us, position.them))
@@ -362,15 +399,27 @@ class Sources:
         return races.twosided_from_onesided(self.tables, position)
 
     def estimated_gammons(self, position: Position) -> tuple[float, float] | None:
-        """(win gammon, lose gammon) of a race estimated without a cube, None where it may not be."""
+        """Estimate the probabilities (win gammon, lose gammon) of a race without a cube; None if it isn't allowed."""
         if not self.may_estimate(position):
             return None
         return self._estimator.gammons(position)
 
     # -- solved and estimated ----------------------------------------------------------------------------
 
-    def solved(self, position: Position, terms: Terms, limit: int, *, close: bool = False) -> Solved | None:
-        """A race solved, None beyond the limit; with `close` one whose answer in a table is too close."""
+    def solve(self, position: Position, terms: Terms, limit: int, *, close: bool = False) -> Solved | None:
+        """Solve a race exactly, or return the cached result.
+
+        Parameters
+        ----------
+        position
+            A race; for contact the result is None.
+        terms
+            A match score, or for money whether Jacoby's rule is in force.
+        limit
+            Largest calculation, in pairs of boards times cube states; None is returned beyond it.
+        close
+            A table has an answer, but its rounding leaves the decision open.
+        """
         if position.contact or self.calculate == "nothing" or not (close or self.calculate == "all"):
             return None
         sides = position.us, position.them
@@ -392,7 +441,7 @@ class Sources:
                 raise TooMuchWorkError(f"{position}", least, limit)
             return self.results.games.solve(position, terms, limit, self.progress)
 
-        return self.results.once((position, terms, limit), solve)
+        return self.results.get_or_solve((position, terms, limit), solve)
 
     def may_estimate(self, position: Position) -> bool:
         """Return whether a race may be estimated: an estimator is installed, and everything may be calculated or a
@@ -409,46 +458,76 @@ class Sources:
             raise NotCoveredError("no table covers this position, and no estimator of races is installed")
         return self.results.estimator
 
-    def estimated(self, position: Position, terms: Terms) -> Solved | None:
-        """A race estimated, None where it may not be."""
+    def estimate_if_allowed(self, position: Position, terms: Terms) -> Solved | None:
+        """Return the estimate of a race, cached; None where `may_estimate` is false."""
         if not self.may_estimate(position):
             return None
-        return self.results.once((position, terms, "estimate"), lambda: self.estimate(position, terms))
+        key = (position, terms, "estimate")
+        return self.results.get_or_solve(key, lambda: self.estimate(position, terms))
 
     def estimate(self, position: Position, terms: Terms) -> Solved:
-        """A race estimated: the errors are equities for money, chances at a score."""
+        """Estimate a race for money or at a match score.
+
+        Its errors are in points of equity for money, in match winning chance at a score.
+        """
         from bgfmt.analysis.ondemand import columns_for
 
         lose, win = (-1.0, 1.0) if isinstance(terms, bool) else terms.ends
         return self._estimator.solve(position, columns_for(position, terms), (win - lose) / 2)
 
-    def played(self, state: GameState, terms: Terms, sure: Callable[[Solved], bool]) -> Solved | None:
-        """A race whose estimate leaves the cube action open, played out until it is sure.
+    def roll_out(self, state: GameState, terms: Terms, sure: Callable[[Solved], bool]) -> Solved | None:
+        """Roll out a race whose estimate leaves the cube action open.
 
-        None where no play-outs are asked for, or the estimate is sure.
+        Parameters
+        ----------
+        state
+            The race.
+        terms
+            A match score, or for money whether Jacoby's rule is in force.
+        sure
+            Returns whether values decide the cube action; the rollouts stop when they do or the time is over.
+
+        Returns
+        -------
+        The values by rollouts; None if rollouts are off or the estimate already decides.
         """
-        solved = self.estimated(state.position, terms) if self.oracle else None
+        solved = self.estimate_if_allowed(state.position, terms) if self.oracle else None
         if solved is None or sure(solved):
             return None
 
         def play() -> Solved:
             return self._estimator.settle(solved, terms, sure, self.oracle)
 
-        return self.results.once((state.position, terms, state.owner, "play-outs"), play)
+        return self.results.get_or_solve((state.position, terms, state.owner, "play-outs"), play)
 
-    def plays_played(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
-        """A race whose estimate leaves the play of a roll open, played out where that is asked for."""
+    def roll_out_plays(self, solved: Solved, terms: Terms, dice: tuple[int, int], column: int) -> Solved:
+        """Roll out the best plays of a roll where the estimate of a race leaves open which is best.
+
+        Parameters
+        ----------
+        solved
+            The race; returned as it is if it is no estimate, or if rollouts are off.
+        terms
+            A match score, or for money whether Jacoby's rule is in force.
+        dice
+            The roll.
+        column
+            The cube state (column of `solved`) that the plays are ranked by.
+        """
         if not self.oracle or solved.source != ESTIMATE:
             return solved
 
         def play() -> Solved:
             return self._estimator.settle_plays(solved, terms, dice, column, self.oracle)
 
-        return self.results.once((solved.position, terms, dice, column), play) or solved
+        return self.results.get_or_solve((solved.position, terms, dice, column), play) or solved
 
 
 def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: bool) -> tuple[Floats, Floats]:
-    """(N, 4) money equities in the order of `COLUMNS`, and (N, 3) chances: win, win gammon, lose gammon."""
+    """Return (N, 4) money equities and (N, 3) probabilities of positions in a hypergammon table.
+
+    The equities are in the order of `COLUMNS`; the probabilities are win, win gammon, lose gammon.
+    """
     rows = table.lookup_many([one.us for one in positions], [one.them for one in positions]).astype(
         np.float64
     )
@@ -457,24 +536,25 @@ def _hyper_numbers(table: HyperSides, positions: Sequence[Position], jacoby: boo
     cubeless = 2 * column["win"] - 1 + gained - column["lose_gammon"] - column["lose_backgammon"]
     column = {"equity_cubeless": cubeless} | column
     if jacoby:
-        column["equity_centered"] = np.minimum(column["equity_centered_jacoby"], 1)  # but for its rounding
+        column["equity_centered"] = np.minimum(
+            column["equity_centered_jacoby"], 1
+        )  # above 1 by rounding only
     chances = [column[name] for name in ("win", "win_gammon", "lose_gammon")]
     equities = np.stack([column[f"equity_{name}"] for name in COLUMNS], axis=1)
-    equities = np.minimum(
-        equities, np.where(gained > 0, 3, 1)[:, None]
-    )  # without gammons 1 but for its rounding
+    # without gammons an equity exceeds 1 by rounding only
+    equities = np.minimum(equities, np.where(gained > 0, 3, 1)[:, None])
     return equities, np.stack(chances, axis=1)
 
 
 def _equities(
     position: Position, chances: Sequence[float | None], equities: Any, **origin: Any
 ) -> PositionEquities:
-    """An answer of these chances (win, win gammon, lose gammon) and equities, in the order of `COLUMNS`."""
+    """Build an answer from probabilities (win, win gammon, lose gammon) and equities in the order of `COLUMNS`."""
     win, won, lost = chances
     origin |= dict(zip(COLUMNS, map(float, equities), strict=True))
     return PositionEquities(position=position, win=win, win_gammon=won, lose_gammon=lost, **origin)
 
 
 def _errors(error: float | None) -> dict[str, float] | None:
-    """An error of the chance to win and of all equities, by name."""
+    """Return one error for the win probability and all equities, by name; None if it isn't known."""
     return None if error is None else dict.fromkeys(("win", *COLUMNS), error)

@@ -23,7 +23,7 @@ from bgfmt.game.state import GameState
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )  # fmt: skip
-@asking.options_of(*questions.own("cube"), *questions.STATE, "oracle", *questions.MET)
+@asking.options_of(*questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET)
 @options.xg_option
 @options.json_option
 def cube(
@@ -48,14 +48,14 @@ def cube(
       bgfmt cube gnubg_ts0.bd "0 1 0 0 1 0 / 0 1 1 0 0 0" --away 3-5
     """
     said = asking.split(words)
-    own = question.own("cube")
+    specific = question.specific_values("cube")
     with asking.adviser(said, question, **calculation) as advisor:
         if said.many:
             options.not_looked_at("an answer of many positions", "plot")
             return asking.one_by_one(
-                lambda text: questions.cube(advisor, questions.state_of(text, question), **own), style
+                lambda text: questions.cube(advisor, questions.state_of(text, question), **specific), style
             )
-        answer = questions.cube(advisor, questions.state_of(said.position, question), **own)
+        answer = questions.cube(advisor, questions.state_of(said.position, question), **specific)
         aside = asking.asides(advisor, answer, question, said.paths)
         both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)

@@ -18,7 +18,7 @@ AS_GOOD = 5e-7
 @section("Query")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@asking.options_of(*questions.own("play"), *questions.STATE, "oracle", *questions.MET)
+@asking.options_of(*questions.specific_options("play"), *questions.STATE, "oracle", *questions.MET)
 @options.xg_option
 @options.json_option
 def play(
@@ -41,7 +41,7 @@ def play(
 
         def answer(text: str, roll: str | None) -> questions.PlayAnswer:
             asked, rolls = questions.rolls_of(text, roll, question)
-            return questions.play(advisor, asked, rolls, **question.own("play"))
+            return questions.play(advisor, asked, rolls, **question.specific_values("play"))
 
         if said.many:
             return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)), style)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgfmt.analysis import Advisor, PositionEquities, cube_actions, exact_equities, judge_cube, judge_many
-from bgfmt.analysis.cube import few_rolls, label_of
+from bgfmt.analysis.cube import ends_soon, label_of
 from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
@@ -300,15 +300,15 @@ def test_ties_are_claimed_only_where_they_are_proved():
         (Side(4), Side(4)),
         (Side(2, 2, 1), Side(3, 1, 1)),
     ):
-        assert few_rolls(Position(us, them))
-    assert not few_rolls(Position(Side(0, 0, 0, 0, 1, 2), Side(0, 0, 0, 0, 0, 3)))
+        assert ends_soon(Position(us, them))
+    assert not ends_soon(Position(Side(0, 0, 0, 0, 1, 2), Side(0, 0, 0, 0, 0, 3)))
     values = np.asarray(table.equities)[1:, 1:].reshape(-1, 4)
     actions = cube_actions(values)
     for row in np.flatnonzero(actions.tie_take):
         us, them = (Side.from_number(int(n) + 1, 6) for n in divmod(int(row), table.positions - 1))
         action = judge_cube(table, position=Position(us, them))
         near += not action.tie_take
-        assert action.tie_take == few_rolls(Position(us, them))
+        assert action.tie_take == ends_soon(Position(us, them))
         assert action.sure_take == action.tie_take
     margins = np.abs(actions.take_margin)
     assert margins[~actions.tie_take].min() > 1e-9

@@ -14,7 +14,7 @@ import pytest
 
 import bgfmt
 from bgfmt import formats, met, solver
-from bgfmt.analysis.at_score import refusal, roller_at, stored
+from bgfmt.analysis.at_score import answer_from_table, refusal, roller_at
 from bgfmt.analysis.ondemand import solve_match
 from bgfmt.errors import (
     BgfmtError,
@@ -104,7 +104,7 @@ def test_answers_as_on_demand(case: tuple[Met, tuple[int, int], int]) -> None:
             assert score.live(score.state) or score.cube not in table.score.results
             continue
         asked += 1
-        answer, truth = stored(table, position, score), solve_match(position, score)
+        answer, truth = answer_from_table(table, position, score), solve_match(position, score)
         found = answer.cube
         for name, value in truth.cube.mwc.as_dict().items():
             held = found.mwc.as_dict()[name]
@@ -124,13 +124,13 @@ def test_gammons() -> None:
     score = Score((4, 2), XG2)
     for us, them in (((1, 0), (15, 0)), ((14, 1), (13, 2)), ((0, 2), (1, 1))):
         position = Position(Side(*us), Side(*them))
-        found, truth = stored(table, position, score).cube, solve_match(position, score)
+        found, truth = answer_from_table(table, position, score).cube, solve_match(position, score)
         assert abs(found.mwc.best - truth.cube.mwc.best) < 1e-7
         assert found.position.gammons == truth.cube.position.gammons == (15 in (sum(us), sum(them)))
         assert found.action == truth.cube.action
     with pytest.raises(NotCoveredError, match="Crawford"):
         crawford = match_score(1, 15, (4, 1), XG2)
-        stored(crawford, Position(Side(1), Side(15)), Score((4, 1), XG2, crawford=True))
+        answer_from_table(crawford, Position(Side(1), Side(15)), Score((4, 1), XG2, crawford=True))
 
 
 @pytest.mark.slow
@@ -163,19 +163,19 @@ def test_table_needs_its_score() -> None:
     assert roller_at(uneven, Score((5, 3), UNEVEN)) == 1
     assert roller_at(uneven, Score((3, 5), UNEVEN)) is None
     with pytest.raises(NotCoveredError, match="3-away, 5-away with Kazaross-XG2"):
-        stored(table, one, Score((3, 4), XG2))
+        answer_from_table(table, one, Score((3, 4), XG2))
     with pytest.raises(NotCoveredError, match="no cube at 1, owned"):
-        stored(table, one, Score((3, 5), XG2, cube=1, owner="owned"))
+        answer_from_table(table, one, Score((3, 5), XG2, cube=1, owner="owned"))
     with pytest.raises(NotCoveredError, match="chequers"):
-        stored(table, Position(Side(3), Side(1)), Score((3, 5), XG2))
+        answer_from_table(table, Position(Side(3), Side(1)), Score((3, 5), XG2))
     for points, by in ((1, 0.01), (2, -0.02), (8, -1e-5)):  # another's chances under the digest of this one
         win, lose = table.score.results[points]
         results = {**table.score.results, points: Results(win + by, lose)}
         other = replace(table, score=replace(table.score, results=results))
         for away in ((3, 5), (5, 3)):
-            stored(table, one, Score(away, XG2))
+            answer_from_table(table, one, Score(away, XG2))
             with pytest.raises(NotCoveredError, match="states other chances than Kazaross-XG2 has"):
-                stored(other, one, Score(away, XG2))
+                answer_from_table(other, one, Score(away, XG2))
 
 
 @pytest.mark.slow

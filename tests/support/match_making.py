@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from bgfmt import met
-from bgfmt.analysis.at_score import stored
+from bgfmt.analysis.at_score import answer_from_table
 from bgfmt.extras.matches.model import START
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import position_id
@@ -94,7 +94,7 @@ class MatchPrices:
 
     def cube(self, position: Position, now: Now) -> dict[str, float]:
         table, score = self.score(now)
-        decided = stored(table, position, score).cube
+        decided = answer_from_table(table, position, score).cube
         assert decided.losses is not None
         return {
             name.replace("_", " "): decided.score.emg_loss(loss)
@@ -103,7 +103,7 @@ class MatchPrices:
 
     def plays(self, position: Position, dice: tuple[int, int], plays: list[Play], now: Now) -> list[float]:
         table, score = self.score(now)
-        answer = stored(table, position, score)
+        answer = answer_from_table(table, position, score)
         found = answer.plays(*dice)
         best = max(found.values())
         return [score.emg_loss(best - found[play.result.us]) for play in plays]

@@ -129,7 +129,9 @@ class Answers:
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
         return self.calculated(
             asked,
-            lambda adviser: questions.cube(adviser, state, met_player=asked.met_player, **asked.own("cube")),
+            lambda adviser: questions.cube(
+                adviser, state, met_player=asked.met_player, **asked.specific_values("cube")
+            ),
             lambda answer: grid or (_sure_cube(answer) and not asked.insight),  # it asks hundreds
             match=grid or not state.money,
         )
@@ -143,7 +145,7 @@ class Answers:
         return self.calculated(
             asked,
             lambda adviser: questions.play(
-                adviser, about, rolls, met_player=asked.met_player, **asked.own("play")
+                adviser, about, rolls, met_player=asked.met_player, **asked.specific_values("play")
             ),
             lambda answer: not any(one.approximate for one in answer.ranked.values()),
             match=isinstance(about, GameState) and not about.money,

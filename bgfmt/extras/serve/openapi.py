@@ -7,8 +7,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from bgfmt import __version__
-from bgfmt.analysis.questions import MOST_SCORE, QUESTIONS, options
-from bgfmt.analysis.shapes import MOST_TEXT, Schema, ref, schema_of, shapes
+from bgfmt.analysis.questions import MAX_AWAY, QUESTIONS, options
+from bgfmt.analysis.shapes import MAX_TEXT, Schema, ref, schema_of, shapes
 from bgfmt.extras.serve.refusals import STATUSES
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
     asset = _responses({}, 404, about="The file")
     add("/assets/{hash}/{name}", "A file of the page", asset, {**named, "name": "hash"}, named)
     point = {**WHOLE, "minimum": -15, "maximum": 15}
-    board = {name: {**WHOLE, "minimum": 0, "maximum": MOST_SCORE} for name in ("x_away", "o_away")}
+    board = {name: {**WHOLE, "minimum": 0, "maximum": MAX_AWAY} for name in ("x_away", "o_away")}
     board |= dict.fromkeys((f"p{k}" for k in range(26)), point)
     counts = [
         {"name": name, "in": "query", "schema": schema} | _example(name) for name, schema in board.items()
@@ -200,7 +200,7 @@ def document(settings: Settings, names: Sequence[str]) -> Schema:
         responses = _responses({JSON: ref(answer)}, 400, 404, kept=True, errors="Foreign")
         add(path, "wildbg's question of that name", responses, *asked)
     limits = {name: getattr(settings, name) for name in ("max_rows", "max_body", "connections")}
-    limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MOST_TEXT}
+    limits |= {"head_bytes": 32 << 10, "head_seconds": 15, "body_seconds": 30, "text_characters": MAX_TEXT}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -16,7 +16,7 @@ from typing import Any
 from bgfmt.analysis import choose
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import ESTIMATE, PositionEquities, RankedPlay, Source
-from bgfmt.analysis.questions import MOST_SCORE, MatchCubeAnswer, Question
+from bgfmt.analysis.questions import MAX_AWAY, MatchCubeAnswer, Question
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.serve.answers import Answers
 from bgfmt.extras.serve.refusals import Refusal
@@ -144,7 +144,7 @@ def _position(given: Mapping[str, str]) -> Position:
 
 def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
     """Return what both sides need, None for money."""
-    mine, other = (_whole(given.get(name, "0"), name, 0, MOST_SCORE) for name in AWAY)
+    mine, other = (_whole(given.get(name, "0"), name, 0, MAX_AWAY) for name in AWAY)
     if not mine and not other:
         return None
     if not mine or not other:

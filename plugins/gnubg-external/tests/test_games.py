@@ -15,7 +15,7 @@ import pytest
 import bgfmt
 from bgfmt import Position, Side
 from bgfmt.analysis import Advisor
-from bgfmt.analysis.cube import turned
+from bgfmt.analysis.cube import values_after_play
 from bgfmt.analysis.engines import EngineDecider, create
 from bgfmt.analysis.ondemand import solve_match
 from bgfmt.extras.hosts.external import RESIGNATIONS, Player, Reply, format_play
@@ -117,7 +117,7 @@ def check_answers(recorder: Recorder, two_sided: bgfmt.Database) -> dict[str, in
             results = [p.result for p in plays.values()]
             theirs = np.full(len(results), position.them.number(6))
             ours = np.array([r.us.number(6) for r in results])
-            values = turned(two_sided.lookup_many(theirs, ours), cube)
+            values = values_after_play(two_sided.lookup_many(theirs, ours), cube)
             assert values[list(plays).index(decision.text)] == values.max()
         if after.us.chequers and k + 1 < len(recorder.asked):
             following = recorder.asked[k + 1][0]

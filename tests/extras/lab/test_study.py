@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bgfmt import met, solver
-from bgfmt.analysis.at_score import stored
+from bgfmt.analysis.at_score import answer_from_table
 from bgfmt.analysis.library import Library
 from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
@@ -299,7 +299,7 @@ def test_at_a_score_as_the_table_judges_one() -> None:
     turned = Score((3, 4), score.met, cube=2, owner="owned")
     for k, (us, them) in enumerate(numbers.T.tolist()):
         position = Position(Side.from_number(us, 6), Side.from_number(them, 6))
-        first, second = (stored(table, position, s).cube.emg for s in (score, turned))
+        first, second = (answer_from_table(table, position, s).cube.emg for s in (score, turned))
         assert (found.centered[k], found.taken[k]) == pytest.approx((first.no_double, first.double_take))
         assert (found.owned[k], found.retaken[k]) == pytest.approx((second.no_double, second.double_take))
 

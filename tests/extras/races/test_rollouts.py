@@ -148,7 +148,7 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
         position = min(open_ones, key=lambda one: abs(plain.cube(GameState.of(one)).take_margin))
         estimated, played = (advisor.cube(GameState.of(position)) for advisor in (plain, asked))
         again = Advisor([], limit=0, oracle=LONG).cube(GameState.of(position))
-        equities = asked.played(GameState.of(position))
+        equities = asked.roll_out(GameState.of(position))
     assert (estimated.source, played.source) == ("estimate", "play-outs")
     assert played == again
     assert played.sure

@@ -13,7 +13,7 @@ from bgfmt.analysis.choose import Asked
 from bgfmt.analysis.cube import CubeAction, MatchCube
 from bgfmt.analysis.insight import Insight, insight
 from bgfmt.analysis.library import Library
-from bgfmt.analysis.shapes import plain
+from bgfmt.analysis.shapes import to_plain
 from bgfmt.analysis.solving import DEFAULT_LIMIT
 from bgfmt.analysis.sources import Calculate, Limits, Progress
 from bgfmt.errors import NotCoveredError
@@ -221,7 +221,7 @@ class Judgement:
         state = self.decision.state
 
         def values_of(names: str) -> dict[str, Any]:
-            return {name: plain(getattr(self, name)) for name in names.split()}
+            return {name: to_plain(getattr(self, name)) for name in names.split()}
 
         out: dict[str, Any] = {
             "game": decision.game + 1,
@@ -230,8 +230,8 @@ class Judgement:
         }
         out |= {"player": decision.player, "name": state.names[decision.player], "decision": decision.kind}
         out |= {"kind": "play" if self.play else "cube", "position_id": position_id(state.position)}
-        out |= {"gnubg_id": gnubg_id(state), "position": str(state.position), "dice": plain(state.dice)}
-        out |= {"cube": state.cube_value, "cube_owner": decision.cube, "away": plain(state.away)}
+        out |= {"gnubg_id": gnubg_id(state), "position": str(state.position), "dice": to_plain(state.dice)}
+        out |= {"cube": state.cube_value, "cube_owner": decision.cube, "away": to_plain(state.away)}
         out |= {"crawford": state.crawford} | values_of("did best verdict equity best_equity")
         out |= {"equity_lost": self.loss} | values_of("mwc best_mwc loss_mwc")
         out |= {"loss_emg": None if state.money else self.loss, "points_lost": self.points}
