@@ -1,4 +1,4 @@
-"""Saving tables, and converting files: another format, another layout, a smaller or coarser table."""
+"""Save tables, and convert files to another format, layout, size or coarser kind of table."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ def save(
     progress: Progress | None = None,
     **options: Any,
 ) -> None:
-    """Write a table; the file appears whole or not at all. Without `force` an existing file is refused.
+    """Write a table to a file, which appears whole or not at all. Without `force` an existing file is refused.
 
-    Several tables go one behind the other, where the format has such files (as gnubg's `gnubg.bd` of 2001). What
-    options there are is the format's business (`bgfmt formats` lists them); `progress` is called with (bytes
-    written, bytes in all).
+    Several tables are concatenated, if the format has such files (as gnubg's `gnubg.bd` of 2001). `options` are
+    those of the format (`bgfmt formats` lists them); `progress` is called with (bytes written, bytes in all).
     """
     tables = [table] if isinstance(table, Table) else list(table)
     if not tables:
@@ -64,15 +63,15 @@ def convert(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[str]:
-    """Write a database in another format or layout, block by block; returns what was lost, a line each.
+    """Convert a database to another format or layout, block by block; return what was lost, one line of text each.
 
-    Without `to` the source's own format is kept where the destination's suffix fits it, else the suffix decides.
-    Without options the source's own layout is kept, so a plain copy is byte for byte. What loses something
-    raises LossError unless `lossy`. With `dry` nothing is written, and no loss is an error. `progress` is called with
-    (bytes written, bytes in all).
+    Without `to` the source's own format is kept if the destination's suffix fits it, else the suffix decides.
+    Without options the source's own layout is kept, so a plain copy is identical byte for byte. A conversion
+    that loses something raises LossError unless `lossy`. With `dry` nothing is written, and no loss is an
+    error. `progress` is called with (bytes written, bytes in all).
 
-    `points` and `chequers` cut the table down. Of a source without header that is read as a `format`, they say
-    first what it is; `described` says it without cutting anything.
+    `points` and `chequers` cut the table down. For a source without header that is read as `format`, they
+    describe the source; `described` describes it without cutting anything.
     """
     with storage.open_source(source) as file:
         sizes = {"points": points, "chequers": chequers}
@@ -116,7 +115,10 @@ def prepare(
     chequers: int | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> tuple[Table, list[str]]:
-    """A table as `target` can hold it, cut down as asked, and what that loses, a line each."""
+    """Convert a table, in memory or on demand, to one that `target` can hold, cut down to `points` and `chequers`.
+
+    Returns the table, and what the conversion loses, one line of text each.
+    """
     options = options or {}
     target.check_options(options)
     table = table.cut(points, chequers)
@@ -151,10 +153,10 @@ def _shapes(table: Table) -> dict[str, tuple[int, ...]]:
 def choose_target(
     path: PathLike, name: str | None, table: Table, *, own: Format[Any] | None = None, what: str = ""
 ) -> Format[Any]:
-    """The format to write: as named, the source's own where the suffix fits it, else by the suffix.
+    """Choose the format to write: the one named, the source's own if the suffix fits it, else by the suffix.
 
-    what : how messages call a table that is about to be solved. A format must hold it as it is; the table's home
-    comes first of several, and is meant where the path has no suffix.
+    what : description of a table about to be solved, for messages. A format must hold such a table without
+    conversion; of several the table's default format is preferred, also if the path has no suffix.
     """
     if name is not None:
         return formats.get(name)
@@ -187,9 +189,10 @@ def choose_target(
 def choose_lossless_target(
     path: PathLike, name: str | None, blank: Table, what: str, options: Mapping[str, Any]
 ) -> Format[Any]:
-    """The format for a table about to be solved, options checked; `what` is what messages call the table.
+    """Choose the format for a table about to be solved, and check its options.
 
-    CapabilityError where the format could not hold all of the table.
+    blank : a table of the kind and size, without numbers. what : its description for messages. CapabilityError
+    if the format could not hold all of the table.
     """
     target = choose_target(path, name, blank, what=what)
     target.check(blank, options)
@@ -200,7 +203,7 @@ def choose_lossless_target(
 
 
 def _description(source: Source, name: str | None, sizes: Mapping[str, Any]) -> dict[str, Any]:
-    """Of sizes, those that describe a file without header; none where it has one or they fit no reading."""
+    """Select those sizes that describe a file without header; none if it has a header or they fit no reading."""
     if name is None or ":" in name:
         return {}
     chosen = formats.get(name)

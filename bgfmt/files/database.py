@@ -1,4 +1,4 @@
-"""An opened database: a file, its format, its table, and the questions it answers; and how one is opened."""
+"""Open databases: `Database` is a file, its format and its table, and answers queries."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the fi
 SCANNED_BYTES = 1 << 22  # in which line feeds are counted
 MIN_LINE_FEEDS = 32  # fewer prove nothing about lost carriage returns
 RETURNS_LOST = "a transfer as text, which took carriage returns away; copy the file as binary"
-#: how files begin that are taken for databases, and what to do about them
-NO_DATABASES = {
+#: first bytes of files that are mistaken for databases, and what to do about them
+FOREIGN_STARTS = {
     (b"\x1f\x8b",): "is compressed by gzip; unpack it first",
     (b"BZh",): "is compressed by bzip2; unpack it first",
     (b"\xfd7zXZ",): "is compressed by xz; unpack it first",
@@ -50,7 +50,7 @@ NO_DATABASES = {
 
 
 class Database:
-    """One table of an opened file. A context manager; made by `bgfmt.open`."""
+    """One table of an open file; made by `bgfmt.open`. A context manager."""
 
     def __init__(
         self, source: Source, format: Format[Any], reading: Reading[Any], others: list[Extent], rest: int
@@ -67,7 +67,7 @@ class Database:
 
     @property
     def table(self) -> Table:
-        """The table: the file's own numbers; ClosedError once closed."""
+        """The table, with the file's own numbers; ClosedError once closed."""
         if self._table is None:
             raise ClosedError(f"{self.name} is closed")
         return self._table
@@ -99,36 +99,36 @@ class Database:
         return f"<Database {self.name}: {self}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A database is pickled as what opens it again: path, format, part and description."""
+        """Pickle a database as a call that opens it again: path, format, part and description."""
         if self._again is None:
             raise TypeError(f"{self.name}: a database that is not a file cannot be pickled")
         return self._again, ()
 
     def lookup(self, asked: Side | Position) -> Answer:
-        """What the database says of a side or a position; NotCoveredError when it lies outside."""
+        """Look up a side or a position; NotCoveredError if it lies outside the database."""
         if isinstance(asked, str):
             raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
         return self.table.lookup(asked)
 
     def get(self, asked: Side | Position) -> Answer | None:
-        """Like `lookup`, but None for a position outside the database."""
+        """Look up a side or a position like `lookup`, but return None if it lies outside the database."""
         try:
             return self.lookup(asked)
         except NotCoveredError:
             return None
 
     def covers(self, asked: Side | Position) -> bool:
-        """Whether `lookup` would answer."""
+        """Return whether `lookup` would find this side or position."""
         return self.get(asked) is not None
 
     def lookup_many(self, us: Any, them: Any = None, *, column: str | None = None) -> np.ndarray[Any, Any]:
-        """What the database says of many positions at once; see the table's own `lookup_many`."""
+        """Look up many sides or positions at once; see the table's own `lookup_many`."""
         return self.table.lookup_many(us, them, column=column)
 
     def audit(self, run: RunParts | None = None) -> Iterator[Fault]:
-        """Every byte of the table's extent that is not as the format's own program writes it; see `Format.audit`.
+        """Iterate over the bytes of the table's extent that differ from what the format's own program writes.
 
-        run : who else may look, where the format can be looked at in parts; see `Format.audit_in_parts`.
+        run : runs parts of the check in parallel, if the format supports that; see `Format.audit_in_parts`.
         """
         apart = None if run is None else self.format.audit_in_parts(self.source, self.extent, run)
         if apart is not None:
@@ -136,7 +136,7 @@ class Database:
         return self.format.audit(self.source, self.table, self.extent)
 
     def info(self) -> dict[str, Any]:
-        """Facts for a person or a program: what the file is, and what gnubg makes of it."""
+        """Return facts about the file: format, size, kind, and how gnubg would use it."""
         reading = self.reading
         form = self.format
         table = reading.table
@@ -167,7 +167,7 @@ class Database:
         self.close()
 
 
-# -- the front door --------------------------------------------------------------------------------------
+# -- opening ---------------------------------------------------------------------------------------------
 
 
 def open_database(
@@ -178,22 +178,33 @@ def open_database(
     guard: bool = False,
     **described: Any,
 ) -> Database:
-    """Open a database: recognised by its bytes, mapped, nothing decoded.
+    """Open a database. The format is recognised by the bytes; the file is mapped and nothing is decoded yet.
 
-    path : the file; or a folder whose files make one table; or an http or https address, which is read by byte range
-        (the extra `remote`); or an open binary file that can seek.
-    format : name of the format, to insist on one or where the file does not say; a description may follow it, as in
+    Parameters
+    ----------
+    path
+        The file; or a folder whose files make one table; or an http or https address, which is read by byte
+        range (the extra `remote`); or an open seekable binary file.
+    format
+        Name of the format, to insist on one or if the file does not tell; a description may follow it, as in
         "gnubg-ts:points=4,chequers=2".
-    part : which database of a file that holds several, 0 the first.
-    guard : read the file by the piece instead of mapping it: slower, but someone who cuts the file short meanwhile
-        causes a TruncatedError, not the end of this process. For processes that serve the public.
-    described : what a missing header would have said: points, chequers, gammon, compressed, cubeful; as much of it as
-        the size and the content of the file leave open. For an address also what `bgfmt.storage.remote.open_url`
-        takes.
+    part
+        Index of the database in a file that holds several, from 0.
+    guard
+        Read the file with system calls instead of mapping it: slower, but if another process truncates it a
+        TruncatedError is raised and this process is not killed; for servers.
+    described
+        What a missing header would say: points, chequers, gammon, compressed, cubeful; as much as size and
+        content of the file leave open. For an address also the options of `bgfmt.storage.remote.open_url`.
 
-    NetworkError, RangeNotSupportedError, SourceChangedError of addresses, then and later; FormatError for bytes that
-    are no database, are cut short, or break their format's rules; UnknownFormatError where a file without header
-    could be more than one table (its `readings` are listed).
+    Raises
+    ------
+    NetworkError, RangeNotSupportedError, SourceChangedError
+        Of addresses, also later.
+    FormatError
+        For bytes that are no database, are cut short, or violate the rules of their format.
+    UnknownFormatError
+        If a file without header could be more than one table (`readings` lists them).
     """
     options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
     source = storage.open_source(path, guard=guard, **options)
@@ -209,7 +220,7 @@ def open_database(
 
 
 def read_source(source: Source, *, format: str | None = None, part: int = 0, **described: Any) -> Database:
-    """The database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
+    """Read the database in a source (a mapped file, or bytes in memory by `Source.from_bytes`)."""
     try:
         db = _read(source, format, part, described)
     except FormatError as error:
@@ -228,11 +239,14 @@ def read_source(source: Source, *, format: str | None = None, part: int = 0, **d
 
 
 def describe_foreign(head: Any) -> str | None:
-    """What a file of unknown form is by its beginning, where files are often taken for it, or damaged by it."""
+    """Recognise a file of another kind that is often mistaken for a database, or a transfer that damaged it.
+
+    head : the first bytes of the file. Returns the explanation and advice as text, or None.
+    """
     head = bytes(head)
     text = head[:512].lstrip().lower()
     own_archive = b".npy" in head or b"bgfmt.json" in head
-    for starts, reason in NO_DATABASES.items():
+    for starts, reason in FOREIGN_STARTS.items():
         if not own_archive and (text.startswith(starts) or head.startswith(starts)):
             return reason
     if head[257:262] == b"ustar":
@@ -247,9 +261,11 @@ def describe_foreign(head: Any) -> str | None:
 
 
 def lost_carriage_returns(source: Source, missing: int) -> bool:
-    """Whether a file that lacks bytes has lost carriage returns: hardly one is left, or none before a line feed.
+    """Return whether a truncated file has lost its carriage returns: hardly any is left, or none before a line
+    feed.
 
-    missing : how many bytes it lacks; more than it has where an index that has itself moved promised them.
+    missing : number of bytes that it lacks; may exceed the size if it was read from an index that was itself
+    shifted.
     """
     some = bytes(source.buffer[: min(source.size, SCANNED_BYTES)])
     # those that are left had two carriage returns
@@ -294,28 +310,28 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
 
 
 def load(path: PathLike | BinaryIO, *, format: str | None = None, part: int = 0, **described: Any) -> Table:
-    """A whole table in memory, independent of its file."""
+    """Load a whole table into memory, independent of its file; arguments as `open_database`."""
     with open_database(path, format=format, part=part, **described) as db:
         arrays: dict[str, Any] = {name: np.array(rows) for name, rows in db.table.arrays().items()}
         return replace(db.table, release=None, carried=lasting(db.table), **arrays)
 
 
-# -- which format a file is of, and what a file without header would have said -----------------------------------
+# -- the format of a file, and the description of a file without header ------------------------------------------
 
 BOUNDS = {"points": 25, "chequers": 15}
-BLOCKS = 64  # of a table, that are held against theory
+CHECKED_BLOCKS = 64  # of a table, checked against the rules of theory
 WORDS = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 
 
 def choose_format(
     source: Source, name: str | None, described: Mapping[str, Any]
 ) -> tuple[Format[Any], dict[str, Any]]:
-    """The format to read a source with, and the description that a file without header needs (empty for others).
+    """Choose the format to read a source with, and the description that a file without header needs (else empty).
 
-    name : of a format, perhaps with a description behind it ("gnubg-os:points=3"), or None to find it.
+    name : name of a format, perhaps followed by a description ("gnubg-os:points=3"), or None to recognise it.
 
-    UnknownFormatError where nothing fits, or more than one table does (its `readings` are listed); CapabilityError
-    for a description of a format that has no files without header, or one that no file can have.
+    UnknownFormatError if nothing fits, or more than one table does (`readings` lists them); CapabilityError for
+    a description of a format that has no files without header, or an impossible one.
     """
     if name is None:
         if described:
@@ -349,7 +365,7 @@ def choose_format(
 def _select_candidate(
     source: Source, candidates: list[tuple[Format[Any], dict[str, Any]]]
 ) -> tuple[Format[Any], dict[str, Any]]:
-    """The one candidate whose numbers make sense; UnknownFormatError where none or more than one does."""
+    """Return the only candidate whose numbers are plausible; UnknownFormatError if none or more than one is."""
     if len(candidates) > 1:
         candidates = [(f, d) for f, d in candidates if _sensible(source, f, d)] or candidates
     if len(candidates) == 1:
@@ -361,17 +377,17 @@ def _select_candidate(
 
 
 def _sensible(source: Source, form: Format[Any], described: Mapping[str, Any]) -> bool:
-    """Whether the first blocks of a table break no rule of theory."""
+    """Return whether the first blocks of a table break no rule of theory."""
     try:
         table = form.read(source, **described).table
-        blocks = islice(table.blocks(), BLOCKS)
+        blocks = islice(table.blocks(), CHECKED_BLOCKS)
         return not any(b.bad.any() for rows, block in blocks for b in table.breaches(rows.start, block))
     except FormatError:
         return False
 
 
 def _typed(form: Format[Any], described: Mapping[str, Any]) -> dict[str, Any]:
-    """A description in the types and bounds its format has; fields that are None are left out."""
+    """Return a description with the types and bounds of its format; fields that are None are dropped."""
     unknown = sorted(set(described) - set(form.headerless))
     if unknown:
         raise CapabilityError(f"{form.name} files are not described by {', '.join(unknown)}")

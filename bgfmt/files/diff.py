@@ -1,4 +1,4 @@
-"""Comparing two databases of any formats that hold the same kind of table, over the positions both cover."""
+"""Compare two databases of any formats that hold the same kind of table, over the positions both cover."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from bgfmt.game.results import Array
 from bgfmt.storage import PathLike
 from bgfmt.tables import Coarser, Table
 
-BLOCK = 1 << 22  # bytes compared together
-SIZES = 20  # sizes of differences that are counted apart
+BLOCK = 1 << 22  # bytes compared at a time
+MAX_SIZES = 20  # sizes of differences that are counted separately
 
 
 @dataclass
 class Diff:
-    """What two databases have in common, and where they differ.
+    """The result of comparing two databases.
 
-    compared : positions (pairs of them, for two-sided tables) both cover. different : how many differ. largest,
-    mean : of the absolute differences, in `unit`. counts : how many numbers differ by how much (integers only).
-    first, worst : the first differing and the most different position, with both files' numbers.
+    compared : positions (pairs of them, for two-sided tables) that both cover. different : how many of them
+    differ. largest, mean : of the absolute differences, in `unit`. counts : number of entries by size of the
+    difference (integers only). first, worst : the first differing and the most different position, with both
+    files' numbers.
     """
 
     a: str
@@ -47,6 +48,7 @@ class Diff:
 
     @property
     def same(self) -> bool:
+        """Whether no position differs."""
         return self.different == 0
 
     def __str__(self) -> str:
@@ -67,7 +69,7 @@ class Diff:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return all fields as plain values."""
         return {**self.__dict__, "columns": list(self.columns), "same": self.same}
 
 
@@ -102,9 +104,11 @@ def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Dif
 
 
 def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
-    """Both tables as they are, where they hold the same columns, else as the coarsest kind both can be made into.
+    """Return both tables unchanged if they have the same columns, else converted to the coarsest kind common to
+    both.
 
-    The coarsest: normal distributions of two programs mean different things, their mean rolls the same.
+    The coarsest, because normal distributions of two programs mean different things, while their mean rolls
+    mean the same.
     """
     if type(a) is type(b) and _alike(a, b):
         return a, b
@@ -119,7 +123,7 @@ def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
 
 
 def _alike(a: Table, b: Table) -> bool:
-    """Whether the arrays that both have hold entries of one shape."""
+    """Return whether the arrays that both tables have hold entries of one shape."""
     mine, theirs = ({name: rows.shape[t.sides :] for name, rows in t.arrays().items()} for t in (a, b))
     both = mine.keys() & theirs.keys()
     return bool(both) and all(mine[name] == theirs[name] for name in both)
@@ -165,13 +169,13 @@ def _compare(a: Table, b: Table, names: list[str], out: Diff) -> None:
                 table.release()
     out.mean = total / max(1, numbers)
     ordered = sorted(counts.items())
-    out.counts = {str(value): count for value, count in ordered[:SIZES]}
-    if len(ordered) > SIZES:
-        out.counts[f"{ordered[SIZES][0]} or more"] = sum(count for _, count in ordered[SIZES:])
+    out.counts = {str(value): count for value, count in ordered[:MAX_SIZES]}
+    if len(ordered) > MAX_SIZES:
+        out.counts[f"{ordered[MAX_SIZES][0]} or more"] = sum(count for _, count in ordered[MAX_SIZES:])
 
 
 def _differences(a: Table, b: Table, name: str, x: Array, y: Array, out: Diff) -> Array:
-    """Absolute differences: of integers where both store them, else of the numbers they stand for."""
+    """Return absolute differences: of the stored integers if both have integers, else of the numbers they mean."""
     if x.dtype.kind in "iu" and y.dtype.kind in "iu":
         return np.abs(x.astype(np.int64) - y.astype(np.int64))
     mixed = x.dtype.kind in "iu" or y.dtype.kind in "iu"

@@ -1,10 +1,11 @@
-"""Where GNU Backgammon and its Python packages look for bearoff files, on Linux, macOS and Windows.
+"""The folders in which GNU Backgammon and its Python packages look for bearoff files, on Linux, macOS and Windows.
 
 gnubg opens its files in one folder, the package data folder; Debian's build looks for all but gnubg_os0.bd in
-/var/lib/gnubg whatever its options say. No build looks in a user's own folder: ~/.gnubg and %USERPROFILE%\\.gnubg
-hold settings only. Linux was traced with gnubg 1.07 (Debian), 1.08 and the PyPI packages; see docs/hosts/gnubg.md.
-On Windows the package data folder is the folder of the program itself, on macOS PREFIX/share/gnubg as on other
-systems built from source; these two follow the program's documents and were not tried.
+/var/lib/gnubg whatever its options say. No build looks in a user's own folder: ~/.gnubg and
+%USERPROFILE%\\.gnubg hold settings only. Linux was traced with gnubg 1.07 (Debian), 1.08 and the PyPI packages;
+see docs/hosts/gnubg.md. On Windows the package data folder is the folder of the program itself, on macOS
+PREFIX/share/gnubg as on other systems built from source; these two follow the program's documents and were not
+tested.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ WINDOWS = (
 
 
 class InstallError(BgfmtError, ValueError):
-    """A file cannot be put into, or taken out of, a program's slot."""
+    """A file cannot be installed in, or removed from, a program's slot."""
 
 
 @dataclass(frozen=True)
 class Place:
     """The folders of one program: `data` holds gnubg_os0.bd and the program's other data, `rest` the other files.
 
-    private : made by bgfmt for one user; the program has to be told to look there.
+    private : made by bgfmt for one user; the program must be configured to look there.
     """
 
     host: str
@@ -65,7 +66,7 @@ class Place:
     private: bool = False
 
     def path(self, slot: str) -> Path:
-        """The file of a slot."""
+        """Return the path of a slot's file; InstallError if the program has no such slot."""
         if slot not in HOST_SLOTS[self.host]:
             known = ", ".join(HOST_SLOTS[self.host])
             raise InstallError(f"{HOSTS[self.host]} has no slot {slot!r} (it has: {known})")
@@ -78,7 +79,7 @@ class Place:
 
 
 def detect() -> str:
-    """The program most likely meant: Debian's gnubg, another gnubg, a Python package."""
+    """Return the program most likely meant: Debian's gnubg, another gnubg, or a Python package (a key of `HOSTS`)."""
     if _system() == "linux" and DEBIAN_STATE.is_dir():
         return "debian"
     if program() is not None or any(folder.is_dir() for folder in _candidates()):
@@ -90,7 +91,10 @@ def detect() -> str:
 
 
 def place(host: str | None = None, folder: PathLike | None = None, *, user: bool = False) -> Place:
-    """Where a program looks: its own folders, one folder given, or a private one of this user."""
+    """Return the folders of a program: its own, or `folder`, or with `user` a private one of this user.
+
+    host : a key of `HOSTS`; by default what `detect` returns.
+    """
     host = host or detect()
     if folder is not None:
         folder = Path(folder).absolute()
@@ -106,7 +110,7 @@ def place(host: str | None = None, folder: PathLike | None = None, *, user: bool
 
 
 def stock(host: str) -> tuple[Path, Path]:
-    """The folders a program looks into by itself, its environment variables included."""
+    """Return the two folders (data, rest) that a program looks into by default, with its environment variables."""
     variable, _ = PACKAGES.get(host, ("", ""))
     if os.environ.get(variable):
         return Path(os.environ[variable]), Path(os.environ[variable])
@@ -114,7 +118,7 @@ def stock(host: str) -> tuple[Path, Path]:
 
 
 def own_folders(host: str) -> tuple[Path, Path]:
-    """`stock`, but never a folder that an environment variable of the program's names."""
+    """Return the same folders as `stock`, but ignore the program's environment variables."""
     if host == "debian":
         return DEBIAN_DATA, DEBIAN_STATE
     if host == "upstream":
@@ -131,7 +135,7 @@ def own_folders(host: str) -> tuple[Path, Path]:
 
 
 def user_data() -> Path:
-    """The folder for programs' data of this user, as the system has it."""
+    """Return this user's folder for program data, by the conventions of the system."""
     home = Path.home()
     if _system() == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -141,7 +145,7 @@ def user_data() -> Path:
 
 
 def program() -> Path | None:
-    """gnubg's program on PATH."""
+    """Return the path of the gnubg program on PATH, or None."""
     suffix = ".exe" if _system() == "win32" else ""
     paths = (shutil.which(name + suffix) for name in PROGRAMS)
     return next((Path(path) for path in paths if path), None)

@@ -1,7 +1,7 @@
-"""`bgfmt.solve`: a database from the rules of the game, in a new file; where solvers and formats meet.
+"""`bgfmt.solve`: solve a table and write it to a new file; connects solvers and formats.
 
-A table that fits into memory is solved there and written. One that does not is solved into a store of chunks beside
-the file (`bgfmt.files.stores`), and the file is put in order while the store fills.
+A table that fits into memory is solved there and written. One that does not is solved into a store of chunks
+beside the file (`bgfmt.files.stores`), and the file is written in order of position while the store fills.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedScratch
 
-SLACK_BYTES = 150_000_000  # that a process may take before the pages of mapped arrays go
+SLACK_BYTES = 150_000_000  # memory of the process apart from mapped arrays
 
 
 def solve(
@@ -42,39 +42,66 @@ def solve(
     progress: Progress | None = None,
     **options: Any,
 ) -> Path:
-    """Make a database from the rules of the game, into a new file that appears whole or not at all.
+    """Solve a table by the rules of the game and write it to a new file, which appears whole or not at all.
 
-    what : the name of a solver: ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``,
-        ``expected-points``, ``match`` (a match score), ``hypergammon``, ``hypergammon-met`` (a match equity table as
-        gnubg's XML), ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers), or a guest's.
-    points, chequers : its size; 25 points in hypergammon, where the bar is one.
-    path : the file to make, checked before the work begins; None where the table is left in its `store`.
-    recipe : by default the first that makes such tables; see `bgfmt.solver.recipe`.
-    format : the format to write; by default what the suffix of `path` says, or the recipe's own.
-    force : replace an existing file, and start anew where an ended run left something, unless `resume`.
-    threads : how many (default: one a core). progress : called as ``progress(done, total)``.
-    options : what not every solve takes:
+    Parameters
+    ----------
+    what
+        The name of a solver: ``one-sided``, ``normal-distribution``, ``two-sided``, ``mean-rolls``, ``bkg``,
+        ``expected-points``, ``match`` (a match score), ``hypergammon``, ``hypergammon-met`` (a match equity
+        table as gnubg's XML), ``gnubg-2001`` (gnubg's file of that year, of 6 points and 15 chequers), or one
+        of a plugin.
+    points, chequers
+        Its size; 25 points in hypergammon, where the bar is one.
+    path
+        The file to make, checked before the work begins; None if the table is left in its `store`.
+    recipe
+        By default the first that makes such tables; see `bgfmt.solver.recipe`.
+    format
+        The format to write; by default the one of the suffix of `path`, or the recipe's own.
+    force
+        Replace an existing file, and discard what an interrupted run left, unless `resume`.
+    threads
+        Number of threads (default: one per core).
+    progress
+        Called as ``progress(done, total)``.
+    options
+        What not every solver takes:
 
-        * `workers`: threads (`bgfmt.solver.workers.ThreadWorkers`) or, of two-sided tables of recipe gnubg, a
-          cluster's address, ``local:N`` or ``tcp://host:port``;
-        * `memory`: bytes to take at most, of two-sided tables of recipe gnubg those of each worker; other tables lie
-          in a mapped file beside `path`, as they do anyway where they do not fit into what is free;
-        * two-sided tables of recipe gnubg: `store`, a folder or address of chunks, itself a database; `scratch`, the
-          same of a large table, removed when the file is safe (default: `path` + ".store"); `resume`, go on from
-          what the store holds, damaged chunks being made again; `device`, ``cuda``;
+        * `workers`: threads (`bgfmt.solver.workers.ThreadWorkers`) or, for two-sided tables of recipe gnubg,
+          a cluster's address, ``local:N`` or ``tcp://host:port``;
+        * `memory`: maximum bytes of memory, for two-sided tables of recipe gnubg per worker; other tables are
+          put in a mapped file beside `path`, as they are anyway if they do not fit into free memory;
+        * two-sided tables of recipe gnubg: `store`, a folder or address of chunks, itself a database;
+          `scratch`, the same for a large table, removed when the file is safe (default: `path` + ".store");
+          `resume`, continue with what the store holds, damaged chunks being computed again; `device`,
+          ``cuda``;
         * one-sided: `gammon`, also gammon distributions. two-sided: `cubeful`, all four equities;
-        * match: `away`, the points that both sides need; `met`, from `bgfmt.met.load` (default: Kazaross-XG2);
-          `player`, which player of `met` the first side is;
-        * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest change)``
-          instead of `progress` (`bgfmt.extras.hypergammon.solver.hypergammon`);
+        * match: `away`, the points that both sides need; `met`, from `bgfmt.met.load` (default:
+          Kazaross-XG2); `player`, which player of `met` the first side is;
+        * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest
+          change)`` instead of `progress` (`bgfmt.extras.hypergammon.solver.hypergammon`);
         * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.hypergammon.met.hypergammon_met`);
         * those of the format; `bgfmt formats` lists them.
 
-    Returns the path, or that of the store.
+    Returns
+    -------
+    Path
+        Of the file, or of the store.
 
-    SolverError where there is no such solver, too little memory or disk; ScratchError for a store that is unfinished
-    or of another table; ClusterError; CapabilityError and FormatNeededError for a format that does not fit;
-    OutputExistsError; OSError; TypeError for an option that this kind of solve does not take.
+    Raises
+    ------
+    SolverError
+        If there is no such solver, or too little memory or disk space.
+    ScratchError
+        For a store that is unfinished or of another table.
+    ClusterError
+    CapabilityError, FormatNeededError
+        For a format that does not fit.
+    OutputExistsError, OSError
+        For a file that cannot be created.
+    TypeError
+        For an option that this solver does not take.
     """
     solver = registry.get(what)
     try:
@@ -119,10 +146,10 @@ def solve_table(
     announce: Callable[[str], None] | None = None,
     **options: Any,
 ) -> StoreReport | None:
-    """As `solve`, of a single table; what was done where it went through a store.
+    """Solve a single table, as `solve` does; return a report if it went through a store.
 
-    tiles : go through a store tile by tile, whatever the size. announce : called with the address of a cluster's
-    dashboard, if it has one.
+    tiles : solve tile by tile through a store, whatever the size. announce : called with the address of a
+    cluster's dashboard, if it has one.
     """
     known: Any = registry.get(what)
     own = {name: options.pop(name) for name in known.options & options.keys()}
@@ -163,7 +190,7 @@ solve_stored = partial(solve_table, tiles=True)
 
 
 def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
-    """Solve without a store: into the body of the file where the solver can, else beside it."""
+    """Solve without a store: into the body of the file if the solver can, else in separate memory."""
     planned = solver.fitting_plan(how["threads"], memory)
     path = Path(file.path)
     kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
@@ -184,7 +211,7 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
 
 
 def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | None, suffix: str) -> str:
-    """Where the store is kept; what could keep one that goes when the file is safe from being made is said now."""
+    """Return the path of the store; raises now what would prevent a temporary store from being made later."""
     if store is not None or file is None:
         if store is None:
             raise CapabilityError("a file to make or a store has to be named")

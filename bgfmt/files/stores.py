@@ -1,8 +1,9 @@
-"""Making a two-sided table in a store of chunks, and a file of the store.
+"""Solve a two-sided table into a store of chunks, and write the store to a file.
 
-The store holds all that is finished, so that a run that ended goes on from there, and memory is bounded: by a tile a
-worker, or by the turned values of the layers at hand where those fit. A whole store is itself a table of the format
-zarr, and need not become a file. The file is checked before the work begins, and written while the store fills.
+The store holds all finished chunks, so that an interrupted run resumes from there, and memory is bounded: by
+one tile per worker, or by the negated values of the current layers if those fit. A complete store is itself a
+table of the format zarr, and need not become a file. The file is checked before the work begins, and written
+while the store fills.
 """
 
 from __future__ import annotations
@@ -36,17 +37,18 @@ from bgfmt.storage.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is
 from bgfmt.tables import Table
 
 Progress = Callable[[int, int], None]
-WORKER_BYTES = 2_400_000_000  # memory of a worker where nothing else is said, and less would do
-#: of the time of making a table, what putting it in order takes, and what packing it takes
-MERGED = 0.125
-PACKED = 4.0
-ROWS_BYTES = 128 << 20  # of rows that a thread puts in order at a time
+WORKER_BYTES = 2_400_000_000  # default memory of a worker, if it needs less
+#: time of writing the file in order, and of compressing it, as a multiple of the time of solving the table
+MERGE_SHARE = 0.125
+PACK_SHARE = 4.0
+MERGE_BYTES = 128 << 20  # of rows that a thread writes at a time
 
 
 @dataclass
 class StoreReport:
-    """What a solve through a store did: tiles made and found, bytes read and written, seconds of work and of the
-    kernels in it, the `sum` of the whole store."""
+    """Statistics of a solve through a store: tiles made and found, bytes read and written, seconds of work and of
+    the kernels in it, and the SHA-256 `sum` of the checksums of all chunks.
+    """
 
     grid: TileGrid
     made: int = 0
@@ -58,7 +60,7 @@ class StoreReport:
     sum: str = ""
 
     def count(self, tile: Made) -> None:
-        """Add a tile."""
+        """Add a tile to the statistics."""
         self.made += tile.written > 0
         self.found += tile.written == 0
         self.read += tile.read
@@ -68,7 +70,7 @@ class StoreReport:
 
 
 class StoredPlan(NamedTuple):
-    """The tiles of a solve through a store, and the bytes of memory that a worker takes."""
+    """The tiles of a solve through a store, and the bytes of memory that a worker needs."""
 
     grid: TileGrid
     memory: int
@@ -77,9 +79,9 @@ class StoredPlan(NamedTuple):
 def plan_stored(
     solver: Solver, *, workers: int, memory: int | None = None, grid: TileGrid | None = None
 ) -> StoredPlan:
-    """The plan for this many workers of this much memory each, 2.4 GB or what it takes at least when None.
+    """Return a plan of a solve through a store for this many workers with `memory` bytes each.
 
-    SolverError where that is too little.
+    By default 2.4 GB, or the minimum if that is more. SolverError if `memory` is too little.
     """
     ((_, _, columns), _), *_ = solver.arrays().values()
     points = solver.points
@@ -109,9 +111,9 @@ def fill_store(
     progress: Progress | None,
     announce: Callable[[str], None] | None,
 ) -> StoreReport:
-    """Make a table in the store `path`, and a file of it; other arguments and errors as `bgfmt.solve` has them.
+    """Solve a table into the store `path`, and write it to a file; other arguments and errors as in `bgfmt.solve`.
 
-    layers : solve by layers where the store is new and memory allows, by tiles otherwise.
+    layers : solve by layers if the store is new and memory allows, by tiles otherwise.
     """
     require("a solve through a store", ("google_crc32c", "large"), *jit.modules())
     known = _read_description(solver, path, resume, force)
@@ -159,12 +161,12 @@ def fill_store(
 
 #: names in a store that has no description: a solve was killed at its first step, or went on with a store while
 #: another removed it
-BEGUN = re.compile(rf"{ROOT}\..*")
-LEFT = re.compile(rf"({MAIN}|{NUMBERS})(/(c(\.\d+)+|{ROOT})(\..*)?)?|{BEGUN.pattern}")
+UNFINISHED_NAME = re.compile(rf"{ROOT}\..*")
+LEFTOVER_NAME = re.compile(rf"({MAIN}|{NUMBERS})(/(c(\.\d+)+|{ROOT})(\..*)?)?|{UNFINISHED_NAME.pattern}")
 
 
 def remove(path: str) -> None:
-    """Remove a store, and its folder where nothing else is in it."""
+    """Remove a store, and its folder if nothing else is in it."""
     places = ChunkStore(path).places
     for name in (MAIN, NUMBERS):
         places.remove(name)
@@ -172,16 +174,16 @@ def remove(path: str) -> None:
 
 
 def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> StoreDescription | None:
-    """Return the description of the store to go on with, None for a new one.
+    """Return the description of the store to resume, None for a new one.
 
-    A store that is there is to be replaced with `force` and without `resume`. Without both it is a ScratchError, and
-    that of another solve too.
+    An existing store is replaced with `force` and without `resume`. Without both it is a ScratchError, and that
+    of another table too.
     """
     try:
         text = ChunkStore(path).read_metadata(ROOT)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.lexists(path):
-            ours = LEFT if resume or force else BEGUN
+            ours = LEFTOVER_NAME if resume or force else UNFINISHED_NAME
             if not os.path.isdir(path) or any(
                 p.is_symlink() or not ours.fullmatch(p.relative_to(path).as_posix())
                 for p in Path(path).rglob("*")
@@ -207,7 +209,9 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
 
 @dataclass
 class Filling:
-    """A store being filled, and a file of it; `whole` is called with rows that are all in the store, each once."""
+    """A store being filled, and the file written from it; calls `rows_ready` with ranges of rows as they become
+    complete.
+    """
 
     path: str
     facts: StoreDescription
@@ -223,7 +227,7 @@ class Filling:
         self.store, self.report = ChunkStore(self.path), StoreReport(self.grid)
 
     def run(self, workers: Workers, layers: bool, device: str, check: bool) -> None:
-        """Make all that the store lacks, and describe it as whole once every chunk is seen to be there."""
+        """Compute all chunks that the store lacks, and mark it as complete once every chunk exists."""
         grid = self.grid
         store = self.store
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
@@ -258,7 +262,7 @@ class Filling:
         store.places.write(ROOT, [self.facts.group_json()])
 
     def _tiles(self, making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
-        """Make the table tile by tile; as `solve_layers`."""
+        """Solve the table tile by tile; yields like `solve_layers`."""
         pairs = past = 0
         for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.after):
             self.report.count(tile)
@@ -269,13 +273,13 @@ class Filling:
             yield pairs, past
 
     def report_written(self, done: int, total: int) -> None:
-        """Report bytes of a file that is made of the whole store."""
+        """Report progress of a file that is written from the complete store: `done` of `total` bytes."""
         assert self.file is not None
         self.file.rows = self.grid.n * done // total
         self.report_progress()
 
     def report_progress(self) -> None:
-        """Report progress: the pairs that are made, and rows of the file as a part of as many."""
+        """Report progress: the pairs solved, plus rows of the file weighted by the share of time they take."""
         if self.progress is None:
             return
         n = self.grid.n
@@ -287,7 +291,7 @@ class Filling:
 
 
 class OutputFile:
-    """A file to make of a table that is solved, checked when this object is made, before the work.
+    """The file to write a solved table to; path, format and options are checked on creation, before the work.
 
     Errors are those of `bgfmt.solve` for the path, the format and its options.
     """
@@ -303,17 +307,17 @@ class OutputFile:
         self.blank: Table = solver.table(arrays)
         self.target: Format[Any] = choose_lossless_target(path, format, self.blank, solver.what, options)
         self.takes_body = self.target.takes_body(self.blank, options)
-        self.share = MERGED if self.takes_body else PACKED
+        self.share = MERGE_SHARE if self.takes_body else PACK_SHARE
         self.rows = 0  # that are written
 
     def write(self, table: Table, progress: Progress | None = None) -> None:
-        """Make the file of a table."""
+        """Write a table to the file."""
         with create(self.path, force=self.force) as sink:
             self.target.write(table, sink, progress=progress, **self.options)
 
     @contextlib.contextmanager
     def body(self) -> Iterator[tuple[Any, dict[str, Array]]]:
-        """The sink and the arrays to fill; the file appears when the block ends well."""
+        """Yield the sink and the arrays to fill; the file appears when the block ends without error."""
         with (
             create(self.path, force=self.force) as sink,
             self.target.body(sink, self.blank, **self.options) as arrays,
@@ -322,7 +326,9 @@ class OutputFile:
 
     @contextlib.contextmanager
     def write_meanwhile(self, filling: Filling, threads: int) -> Iterator[None]:
-        """While the block fills the store, write rows that are whole there. The file appears when it ends well."""
+        """Write complete rows of the store while the block fills it. The file appears when the block ends without
+        error.
+        """
         if not self.takes_body:
             yield
             with open_source(filling.path) as source:
@@ -351,7 +357,7 @@ class OutputFile:
 
 
 class Merge:
-    """Puts rows of a store in order of position numbers, into the body of a file."""
+    """Writes rows of a store, in order of position numbers, into the body of a file."""
 
     def __init__(self, filling: Filling, out: Array, sink: Any, file: OutputFile) -> None:
         self.store = filling.store
@@ -363,10 +369,10 @@ class Merge:
         k = self.facts.columns
         self.record = np.dtype("<u8" if k == 4 else "<u2")
         self.out = out.reshape(n, n * k).view(self.record)
-        self.most = max(1, ROWS_BYTES // self.out[:1].nbytes)
+        self.most = max(1, MERGE_BYTES // self.out[:1].nbytes)
 
     def parts(self, first: int, past: int) -> Iterator[tuple[int, int]]:
-        """Places first..past-1 as pieces of one row of chunks."""
+        """Split places first..past-1 into pieces that lie in one row of chunks."""
         chunk = self.facts.chunk
         while first < past:
             last = min(past, first + self.most, (first // chunk + 1) * chunk)
@@ -374,7 +380,7 @@ class Merge:
             first = last
 
     def write_rows(self, first: int, past: int) -> int:
-        """The rows of places first..past-1, to the disk at once, as that takes long at the end; how many they are."""
+        """Write the rows of places first..past-1 and sync them to the disk; return how many they are."""
         n = self.facts.n
         c = self.facts.chunk
         order = self.order

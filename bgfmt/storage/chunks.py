@@ -206,13 +206,17 @@ class ChunkStore:
 
         Parameters
         ----------
-        array, place : name of the array, and index of the chunk in its grid
-        dtype, shape : of the chunk
-        room : uint8 buffer for the data, one byte longer than the stored chunk; by default a new one
+        array, place
+            Name of the array, and index of the chunk in its grid.
+        dtype, shape
+            Of the chunk.
+        room
+            Uint8 buffer for the data, one byte longer than the stored chunk; by default a new one.
 
         Raises
         ------
-        CorruptError, TruncatedError : if the chunk is not what was stored
+        CorruptError, TruncatedError
+            If the chunk is not what was stored.
         """
         key = self.key(array, place)
         name = f"{self.name}/{key}"

@@ -71,20 +71,28 @@ def open_url(
 
     Parameters
     ----------
-    page_bytes : size of a page, a power of two from 4096; by default 65536, for addresses that end in .bgts 16384
-    cache_pages : how many pages are kept in memory, by default 16 MiB of them
-    whole_bytes : a file of at most this size is read whole if necessary: from a server without ranges, or for
-    a format that is not read by range
-    timeout : seconds for one request, its response included
-    retries : further attempts after a network failure, 429 or 5xx; none once `timeout` seconds have passed
-    headers : further request headers
-    cache : a folder in which pages are kept for other and later processes; by default that of the environment
-    variable BGFMT_CACHE, else none
+    page_bytes
+        Size of a page, a power of two from 4096; by default 65536, for addresses that end in .bgts 16384.
+    cache_pages
+        How many pages are kept in memory, by default 16 MiB of them.
+    whole_bytes
+        A file of at most this size is read whole if necessary: from a server without ranges, or for a format
+        that is not read by range.
+    timeout
+        Seconds for one request, its response included.
+    retries
+        Further attempts after a network failure, 429 or 5xx; none once `timeout` seconds have passed.
+    headers
+        Further request headers.
+    cache
+        A folder in which pages are kept for other and later processes; by default that of the environment
+        variable BGFMT_CACHE, else none.
 
     Raises
     ------
     NetworkError, RangeNotSupportedError
-    MissingExtraError : without urllib3
+    MissingExtraError
+        Without urllib3.
     """
     web = Web(url, timeout=timeout, retries=retries, headers=headers or {}, whole_bytes=whole_bytes)
     if page_bytes is None:

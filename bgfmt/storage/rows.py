@@ -56,8 +56,10 @@ class RowFile:
 
     Parameters
     ----------
-    path, head : the file and its first line
-    anew : drop the rows of an interrupted run; otherwise they are read, with the errors of `read_rows`
+    path, head
+        The file and its first line.
+    anew
+        Drop the rows of an interrupted run; otherwise they are read, with the errors of `read_rows`.
     """
 
     def __init__(self, path: PathLike, head: str, *, anew: bool = False) -> None:

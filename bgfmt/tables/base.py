@@ -327,12 +327,14 @@ class Table:
 
         Parameters
         ----------
-        sides : a list of Side objects, an integer array of counts of shape (N, points), or position numbers
-        of shape (N,)
+        sides
+            A list of Side objects, an integer array of counts of shape (N, points), or position numbers of
+            shape (N,).
 
         Raises
         ------
-        NotCoveredError : names the first row that lies outside the table
+        NotCoveredError
+            Names the first row that lies outside the table.
         """
         if isinstance(sides, (list, tuple)) and (not sides or isinstance(sides[0], Side)):
             return np.array([self._number_of(side) for side in sides], np.int64)

@@ -90,11 +90,16 @@ def ends(
 
     Parameters
     ----------
-    start : position number of the first row
-    rows : stored equities, (rows, them, columns)
-    won, lost : the values expected, scalars or arrays that broadcast to a row
-    differs : compares stored with expected values
-    points : what to add to the two messages, such as the number of points won
+    start
+        Position number of the first row.
+    rows
+        Stored equities, (rows, them, columns).
+    won, lost
+        The values expected, scalars or arrays that broadcast to a row.
+    differs
+        Compares stored with expected values.
+    points
+        What to add to the two messages, such as the number of points won.
     """
     first = np.arange(start, start + len(rows)) == 0
     bad = first & (start == 0 and bool(differs(rows[0], won).any()))
