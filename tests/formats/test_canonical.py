@@ -83,12 +83,12 @@ def test_positions_in_another_order_are_told(
 def test_other_classes_are_told(
     table: StoredEquities, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = model.ladder()
+    own = model.default_classes()
     frequencies = own.frequencies.copy()
     frequencies[9, layout.MIDDLE] -= 1
     frequencies[9, layout.ESCAPE] += 1
     with monkeypatch.context() as patch:
-        patch.setattr(model, "ladder", lambda: Classes(own.shifts, frequencies))
+        patch.setattr(model, "default_classes", lambda: Classes(own.shifts, frequencies))
         data = packed(table)
     code, notes = judge(data, tmp_path)
     assert code == 0
@@ -97,7 +97,7 @@ def test_other_classes_are_told(
 
 def test_symbols_of_a_class_stand_side_by_side() -> None:
     """By their least and greatest the comparison tells which residuals need an escape."""
-    for frequencies in model.ladder().frequencies[1:]:
+    for frequencies in model.default_classes().frequencies[1:]:
         assert (np.diff(np.flatnonzero(frequencies[: layout.ESCAPE])) == 1).all()
 
 
@@ -166,13 +166,13 @@ def test_other_factors_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     code, (note,) = judge(data, tmp_path)
     assert code == 0
     assert note.startswith("the factors carried along: ")
-    monkeypatch.setattr(canonical, "REWRITTEN", 10)
+    monkeypatch.setattr(canonical, "MAX_REWRITTEN_POSITIONS", 10)
     assert judge(data, tmp_path) == (0, [])
 
 
 def test_segments_of_several_tiles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An altered bit of a plain block's class, which nothing reads, in the middle one of nine tiles."""
-    monkeypatch.setattr(layout, "MOST_GROUP", 30)
+    monkeypatch.setattr(layout, "MAX_GROUP_ROWS", 30)
     numbers = np.random.default_rng(1).integers(0, 65536, (84, 84, 4))
     data = packed(of(6, 3, numbers))
     reader: Any = unpacked(data).equities.reader  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ def table() -> TwoSided:
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups of at most 90 places, so that a small table has nine tiles."""
-    monkeypatch.setattr(layout, "MOST_GROUP", 90)
+    monkeypatch.setattr(layout, "MAX_GROUP_ROWS", 90)
 
 
 @pytest.mark.slow
@@ -99,15 +99,15 @@ def test_factors_are_found_and_pay() -> None:
 
 def test_two_tiles_at_a_time_are_in_memory(groups: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where those of a whole strip take too much; the rows are then read once for each two."""
-    found, gathered = [], writer._gathered
+    found, gathered = [], writer._gather_rows
     data = packed(table())
 
     def watched(*parts: Any) -> Any:
         found.append(gathered(*parts))
         return found[-1]
 
-    monkeypatch.setattr(writer, "_gathered", watched)
-    monkeypatch.setattr(writer, "HELD", 0)
+    monkeypatch.setattr(writer, "_gather_rows", watched)
+    monkeypatch.setattr(writer, "MAX_HELD_BYTES", 0)
     assert packed(table()) == data
     assert len(found) == 3 * 2
     assert max(part.shape[1] for part in found) <= 2 * 90
@@ -180,16 +180,16 @@ def test_predictions_are_exact_whatever_the_factors() -> None:
             for j in range(3):
                 plain = [(a.tobytes(), b.tobytes(), c.tobytes()) for a, b, c in tile.columns]
                 wanted = packed_reader.predictions(mine[i].tobytes(), theirs[j].tobytes(), plain)
-                row, found = np.empty(kernels_records.MOST_FACTORS, np.int32), np.zeros(1, np.uint16)
+                row, found = np.empty(kernels_records.MAX_FACTORS, np.int32), np.zeros(1, np.uint16)
                 kernels_model.raise_row(mine[i].view(np.int8), 0, tile.parts(0), tile.shifts, row)
                 kernels_model.add_prediction(row, theirs[j].view(np.int8), 0, tile.parts(0), found)
                 assert [out[0, i, j]] == wanted == found.tolist()
 
 
 def test_the_classes_are_sound() -> None:
-    assert model.ladder().sound()
+    assert model.default_classes().is_valid()
     assert (np.diff(model.class_edges()) > 0).all()
-    assert (model.ladder().frequencies[1:, 63] > 0).all()
+    assert (model.default_classes().frequencies[1:, 63] > 0).all()
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_a_look_up_in_a_file_has_the_disk_read_its_parts_alone(
     bgfmt.save(table(), path, format=NAME)
     with bgfmt.open(path) as db:
         found, asked = db.table.equities, []  # type: ignore[attr-defined]
-        monkeypatch.setattr(found.reader.source, "soon", asked.extend)
+        monkeypatch.setattr(found.reader.source, "prefetch", asked.extend)
         assert np.array_equal(found[100, 7], stored[100, 7])
         assert len(asked) == 4  # the strip's head and index, a row's segment, a column's factors
         asked.clear()

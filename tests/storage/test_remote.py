@@ -387,7 +387,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A compressed table of four strips."""
     path = tmp_path_factory.mktemp("packed") / "ts_06x05.bgts"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "MOST_GROUP", 120)
+        patch.setattr(layout, "MAX_GROUP_ROWS", 120)
         bgfmt.save(bgfmt.solver.two_sided(6, 5), path)
     return path
 
@@ -397,7 +397,7 @@ def test_a_record_of_a_compressed_table_takes_three_requests(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "GAP_PAGES", 0)  # in a table this small all is near
-    monkeypatch.setattr(layout, "HEAD", 512)
+    monkeypatch.setattr(layout, "STRIP_HEAD_BYTES", 512)
     random = np.random.default_rng(3)
     with bgfmt.open(packed) as here, serving(packed) as server:
         n = here.table.positions
@@ -416,10 +416,10 @@ def test_a_record_of_a_compressed_table_takes_three_requests(
 def test_an_index_that_points_elsewhere_is_found_without_its_sum(packed: Path, tmp_path: Path) -> None:
     with bgfmt.open(packed) as here:
         ours, us = here.table.equities.reader, 100
-        ours._need(0)
+        ours._load_index(0)
         (row,) = ours.places[[us]]
         strip = int(ours._group[row])
-        ours._need(strip)
+        ours._load_index(strip)
         entry = int(ours._index[strip] + 8 * (row - ours.edges[strip]) * ours.shape.groups)
         them = int(here.table.equities.order[0])
     good = packed.read_bytes()

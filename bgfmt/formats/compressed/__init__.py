@@ -1,7 +1,7 @@
-"""bgfmt-ts: two-sided tables of 16-bit integers, compressed without loss, any record found by itself.
+"""bgfmt-ts: two-sided tables of 16-bit integers, compressed without loss, with random access to single records.
 
-A file is checked in blocks: every byte is under a checksum, and whatever is read is checked first. How it works, and
-every byte: docs/formats/bgfmt-ts.md.
+The file consists of blocks, each with a checksum; whatever is read is checked first. The algorithm and the byte map
+are in docs/formats/bgfmt-ts.md.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class BgfmtTwoSided(Format[StoredEquities]):
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
         from bgfmt.formats.compressed.writer import facts_of
 
-        if len(facts_of(table)) > layout.MOST_FACTS:
-            return f"{self.name} holds at most {layout.MOST_FACTS} bytes of facts"
+        if len(facts_of(table)) > layout.MAX_FACTS_BYTES:
+            return f"{self.name} holds at most {layout.MAX_FACTS_BYTES} bytes of facts"
         return table.check()
 
     def check(self, table: StoredEquities, options: Options) -> None:
-        """As of every format; MissingExtraError where what packing takes is not installed."""
+        """Raise as for every format, and MissingExtraError if a package needed for compression is not installed."""
         super().check(table, options)
         if as_read(table, Reader) is None:
             require("compressing a table", ("threadpoolctl", "large"), *jit.modules())
@@ -87,7 +87,7 @@ class BgfmtTwoSided(Format[StoredEquities]):
             writer.write(table, VERSIONS[type(table)], sink)
 
     def audit(self, source: Source, table: StoredEquities, extent: Extent) -> Iterator[Fault]:
-        """Check every checksum of the file, facts that no program writes, and the encoding against the writer's."""
+        """Check every checksum of the file, its facts, and its encoding against that of the writer."""
         from bgfmt.formats.compressed import canonical
 
         reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
@@ -100,7 +100,7 @@ class BgfmtTwoSided(Format[StoredEquities]):
 
 
 def _copy(reader: Reader, sink: Outlet) -> None:
-    """The bytes as they are, once every checksum is right. What is far away is fetched once for both."""
+    """Copy the file's bytes after verifying all checksums. A remote file is downloaded once for both."""
     source = reader.source.local()
     try:
         Reader(source, reader.offset, reader.shape, reader.directory).check_all()

@@ -2,11 +2,12 @@
 
 The format leaves a writer free: any order of the positions, any classes, any factors, and blocks coded in more than
 one way give the same numbers. So a file can be altered without altering its table. Whatever differs from the writer's
-choice is reported as carried along: it is no part of a number, readers ignore it, and a copy repeats it.
+choice is reported as carried along: it is no part of a number, readers ignore it, and copies preserve it.
 
-The factors are taken from the file, and all else is compared with what follows from them and the numbers. A table of
-at most `REWRITTEN` positions is also written anew, factors included: there a factor can be so weak that another value
-predicts the same. In a larger table a factor takes part in thousands of predictions, and another value changes some.
+The factors are taken from the file, and everything else is compared with what follows from them and the numbers. A
+table of at most `MAX_REWRITTEN_POSITIONS` positions is also written anew, factors included: there a factor can be so
+weak that another value predicts the same. In a larger table a factor takes part in thousands of predictions, and
+another value changes some of them.
 """
 
 from __future__ import annotations
@@ -22,61 +23,66 @@ from bgfmt.formats.compressed.reader import Reader
 from bgfmt.storage import ComparingSink
 from bgfmt.tables.two_sided import StoredEquities
 
-REWRITTEN = 1024  # positions of a table up to which it is written anew
+MAX_REWRITTEN_POSITIONS = 1024  # larger tables are not written anew
 
 
 def find_differences(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
-    """Yield what differs from the writer's bytes; the checksums of the file have to be right."""
+    """Yield what differs from the writer's bytes, in a file whose checksums are right."""
     found = [*_compare_head(reader, table)]
-    if _has_own_classes(reader):  # they say how blocks are coded
+    if _has_own_classes(reader):  # the coding of blocks depends on them
         groups = range(reader.shape.groups)
         found += [fault for g in groups for j in groups for fault in _compare_segments(reader, g, j)]
-    if not found and reader.shape.positions <= REWRITTEN:
+    if not found and reader.shape.positions <= MAX_REWRITTEN_POSITIONS:
         found += _compare_factors(reader, table)
     yield from found
 
 
-def _carried(offset: int, size: int, what: str, expected: str, found: str = "others") -> Fault:
+def _carried_fault(offset: int, size: int, what: str, expected: str, found: str = "others") -> Fault:
+    """Return a fault that readers ignore and copies preserve."""
     return Fault(offset, size, what, expected, found, carried=True)
 
 
 def _has_own_classes(reader: Reader) -> bool:
+    """Return True if the file's classes are those that bgfmt writes."""
     found = reader.directory.classes
-    own = model.ladder()
+    own = model.default_classes()
     return all(np.array_equal(one, other) for one, other in zip(found, own, strict=True))
 
 
 def _compare_head(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
-    """Compare the header and the directory; offsets of strips follow from what is in them."""
+    """Yield differences in header and directory; the offsets of the strips follow from the strips themselves."""
     shape = reader.shape
     begin = reader.offset
     columns = table.equities.shape[2]
     own = layout.Shape.of(shape.version, table.points, table.chequers, columns, shape.facts, shape.size)
     if shape != own:
         expected = f"{own.groups} groups and blocks of {own.block} records"
-        yield _carried(begin, layout.HEADER_BYTES, "the header", expected)
+        yield _carried_fault(begin, layout.HEADER_BYTES, "the header", expected)
     if not _has_own_classes(reader):
         at = begin + layout.HEADER_BYTES
-        yield _carried(at, layout.CLASS_BYTES, "the classes", "those that bgfmt writes")
+        yield _carried_fault(at, layout.CLASS_BYTES, "the classes", "those that bgfmt writes")
     if not np.array_equal(reader.directory.order, writer.weakest_first(table.equities)):
         at = begin + shape.order_at
-        yield _carried(at, 4 * shape.positions, "the positions", "the weakest first", "another order")
+        yield _carried_fault(at, 4 * shape.positions, "the positions", "the weakest first", "another order")
     if reader.directory.facts != writer.facts_of(table):
-        yield _carried(begin + shape.facts_at, shape.facts, "the facts", "those that bgfmt writes")
+        yield _carried_fault(begin + shape.facts_at, shape.facts, "the facts", "those that bgfmt writes")
 
 
 def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
-    """Find the rows of a tile that may be coded otherwise; encode them again by the file's factors, and compare."""
+    """Yield a fault if row segments of tile (g, j) are coded otherwise than the writer codes them.
+
+    Only segments that may be coded otherwise are encoded again, with the file's factors, and compared.
+    """
     from bgfmt.formats.compressed import kernels_canonical
 
     edges = reader.edges.tolist()
     shape = reader.shape
     tile_model = reader.model(g, j)
     width = edges[j + 1] - edges[j]
-    classes = model.ladder()
+    classes = model.default_classes()
     slots = classes.slots.reshape(-1)
-    for start in range(edges[g], edges[g + 1], writer.ROWS):
-        places = np.arange(start, min(start + writer.ROWS, edges[g + 1]))
+    for start in range(edges[g], edges[g + 1], writer.PACKED_ROWS):
+        places = np.arange(start, min(start + writer.PACKED_ROWS, edges[g + 1]))
         data, starts, ends = reader.segments(places, j)
         suspects = np.zeros(len(places), bool)
         kernels_canonical.find_suspects(
@@ -91,7 +97,7 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
         factors = (starts + shape.entry_bytes(width))[:, None] + np.arange(tile_model.factor_bytes)
         records = reader.piece(places, edges[j], edges[j + 1])
         again, sizes = writer.encode_rows(
-            records, shape.block, data[factors], reader.beside(g, j, 0, width), tile_model
+            records, shape.block, data[factors], reader.column_factors(g, j, 0, width), tile_model
         )
         stops = np.cumsum(sizes)
         parts = zip(starts.tolist(), ends.tolist(), (stops - sizes).tolist(), stops.tolist(), strict=True)
@@ -99,21 +105,23 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
         if odd:
             size = int((ends - starts)[odd].sum())
             expected = "blocks coded as bgfmt codes these numbers"
-            yield _carried(reader.segment_at(int(places[odd[0]]), j), size, "a row segment", expected)
+            yield _carried_fault(reader.segment_at(int(places[odd[0]]), j), size, "a row segment", expected)
     reader.source.release()
 
 
 def _compare_factors(reader: Reader, table: StoredEquities) -> Iterator[Fault]:
-    """Write the table anew and compare; where only this can tell, the factors are what differs."""
+    """Write the table again and compare; a difference found only here is one of factors."""
     begin = reader.offset
     size = reader.shape.size
     sink = ComparingSink(memoryview(reader.source.bytes(begin, size)))
     try:
         writer.write(table, reader.shape.version, Outlet(sink))
     except MissingExtraError as error:
-        yield _carried(begin, size, "the factors", "a comparison with bgfmt's", f"none: {error}")
+        yield _carried_fault(begin, size, "the factors", "a comparison with bgfmt's", f"none: {error}")
         return
     differing = [(at, max(len(expected), len(stored))) for at, expected, stored in sink.runs()]
     if differing:
         expected = "those that bgfmt finds on this processor"
-        yield _carried(begin + differing[0][0], sum(size for _, size in differing), "the factors", expected)
+        yield _carried_fault(
+            begin + differing[0][0], sum(size for _, size in differing), "the factors", expected
+        )

@@ -1,7 +1,7 @@
-"""Compiled: which row segments may be coded otherwise than the writer codes their residuals.
+"""Compiled: find row segments that may be coded otherwise than the writer codes their residuals.
 
-Symbols have one code alone, so that a block is the writer's if its classes are, if no residual has an escape that has
-a symbol, and if it is coded and not plain. A plain block makes a segment suspect: only coding it tells.
+Every symbol has exactly one code, so a block is the writer's if its classes are, if no residual that has a symbol is
+escaped, and if it is coded instead of plain. A plain block makes a segment suspect: only coding it decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bgfmt.jit import njit
 def _has_own_classes(
     residual: Any, first: int, count: int, columns: int, classes: int, edges: Any, ranges: Any, escapes: Any
 ) -> bool:
-    """Return whether the classes, four bits a column, and the number of escapes of a block are the writer's.
+    """Return True if the classes, four bits a column, and the number of escapes of a block are the writer's.
 
     residual : int16; those of the block begin at `first`.
     """
@@ -52,10 +52,11 @@ def find_suspects(
     data: Any, starts: Any, width: int, factors: int, columns: int, block: int, slots: Any, shifts: Any, edges: Any,
     ranges: Any, suspects: Any,
 ) -> None:  # fmt: skip
-    """Set suspects[k] (bool) where segment k, at starts[k] in data, may not be coded as the writer codes it.
+    """Set suspects[k] (bool) if segment k, at starts[k] in data, may not be coded as the writer codes it.
 
-    width : records of a segment. factors : bytes of its factors. slots, shifts : of the classes. edges : (15,) mean
-    absolute residuals between classes. ranges : (16, 2) int32, the least and greatest residual that has a symbol.
+    width : records of a segment. factors : size of its factors in bytes. slots, shifts : of the classes.
+    edges : (15,) mean absolute residuals between classes.
+    ranges : (16, 2) int32, the smallest and largest residual that has a symbol.
     """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
@@ -63,7 +64,7 @@ def find_suspects(
     residual = np.zeros(spare + block * columns, np.uint16)
     signed = residual.view(np.int16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
-    waiting = np.zeros((LANES // 2, 2), np.int64)  # of each block that is decoded: classes and records
+    waiting = np.zeros((LANES // 2, 2), np.int64)  # classes and number of records of each block being decoded
     stride: Any = np.int64(columns)
     for k in range(len(starts)):
         lengths = starts[k] + blocks * kept

@@ -1,9 +1,9 @@
-"""Compiled: what the factors of a tile predict, as exact sums of products. See docs/formats/bgfmt-ts.md for the rule.
+"""Compiled: predictions from the factors of a tile, as exact sums of products; see docs/formats/bgfmt-ts.md.
 
-Predictions of whole tiles are products of matrices. Factors are laid out for them first: those of 16 bits as doubles,
-which hold the sums exactly, the others as pairs of 16-bit integers in 32 bits, so that one instruction of the
-processor multiplies and adds both; the innermost loops are those of `bgfmt.jit.lanes`. Predictions of single records
-are plain loops.
+Predictions of whole tiles are matrix products. The factors are laid out for them first: 16-bit ones as doubles, which
+hold the sums exactly, the others as pairs of 16-bit integers in 32 bits, so that one instruction of the processor
+multiplies and adds both; the innermost loops are those of `bgfmt.jit.lanes`. Predictions of single records are plain
+loops.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _NONE = U(0)
 def lay_out(
     rows: Any, counts: Any, raised: Any, scales: Any, panel: int, wide_panel: int, wide: Any, small: Any
 ) -> None:
-    """Factors (m, bytes) uint8 of rows or of columns, laid out for `products`.
+    """Copy the factors (m, bytes) uint8 of rows or of columns into the layout that `products` needs.
 
-    counts : K, M, S. raised : (M + S,) by how many bits each small factor is raised here. scales : (K,) float64 by
-    what each factor of 16 bits is multiplied. wide float64 and small int32, both flat, take panels of `wide_panel`
-    and `panel` rows, factor by factor, those of a panel side by side.
+    counts : numbers K, M, S of 16-bit factors, 8-bit factors and pairs. raised : (M + S,) left shift of each small
+    factor.
+    scales : (K,) float64, multipliers of the 16-bit factors. wide, small : flat float64 and int32 outputs in panels
+    of `wide_panel` and `panel` rows, factor by factor, those of a panel adjacent.
     """
     many, narrow, pairs = counts
     data = rows.view(np.int8)
@@ -46,7 +47,7 @@ def lay_out(
         for k in range(0, narrow, 2):
             to = first * steps + panel * (k // 2) - first
             other = min(k + 1, narrow - 1)
-            # one left over has 0 beside it
+            # an odd one is paired with 0
             by = raised[k]
             also = raised[other] if other > k else 16
             for i in range(first, last):
@@ -68,11 +69,12 @@ def products(
     left_wide: Any, left_small: Any, right_wide: Any, right_small: Any, parts: Any, scale: Any, begin: int, w: int,
     out: Any,
 ) -> None:  # fmt: skip
-    """Predict one column of the table from factors that are laid out: out[:, begin : begin + w] of (m, any) uint16.
+    """Compute predictions of one column of the table from factors that are laid out, by `lay_out`.
 
-    The left ones are in panels of one row, padded to four rows; the right ones in panels of 16 and of 32 columns.
-    parts : (p + 1,) where sums of pairs must begin anew to stay within 32 bits, and the end. scale : what the sums
-    are multiplied by.
+    They go to out[:, begin : begin + w] of (m, any) uint16. The left factors are in panels of one row, padded to four
+    rows; the right ones in panels of 16 and of 32 columns.
+    parts : (p + 1,) indices at which a new sum of pairs begins, to stay within 32 bits, and the end.
+    scale : multiplier of those sums.
     """
     m = len(out)
     padded = (m + ROWS - 1) // ROWS * ROWS
@@ -107,16 +109,16 @@ def products(
 
 @njit("u1.1C, i8, i8")
 def fetch(data: Any, start: Any, stop: Any) -> None:
-    """Have the memory bring data[start:stop] (uint8), which will soon be needed: batches are a fifth faster."""
+    """Call the processor's prefetch for data[start:stop] (uint8), needed soon; makes batches a fifth faster."""
     for at in range(start, stop, 64):
         fetch_line(data.ctypes.data + at)
 
 
 @njit()
 def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
-    """The factors of a row, from data[at] (int8) on, shifted for `add_prediction`: out int32.
+    """Decode the factors of a row, from data[at] (int8) on, shifted for `add_prediction`, into out (int32).
 
-    parts : as `TileModel.parts` has them. shifts : uint8, those of all tiles.
+    parts : see `TileModel.parts`. shifts : uint8, the shifts of all tiles.
     """
     to = _NONE
     for c in range(len(parts)):
@@ -146,8 +148,10 @@ def raise_row(data: Any, at: Any, parts: Any, shifts: Any, out: Any) -> None:
 
 @njit()
 def add_prediction(row: Any, data: Any, at: Any, parts: Any, out: Any) -> None:
-    """Add what the factors predict of a record to out (columns,) uint16: `row` as `raise_row` has it, the column's
-    factors from data[at] (int8) on."""
+    """Add the prediction of a record to out (columns,) uint16.
+
+    row : factors of the row as from `raise_row`. data, at : int8 array, and where the column's factors begin in it.
+    """
     to = _NONE
     for c in range(len(parts)):
         wide = U(parts[c, WIDE])

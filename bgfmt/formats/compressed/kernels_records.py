@@ -1,11 +1,11 @@
-"""Compiled: records, whole rows or single ones, from predictions and from residuals, which an entropy coder packs.
+"""Compiled: decode and encode records, whole rows or single ones, from predictions and entropy-coded residuals.
 
 The coder is rANS with a 32-bit state, 12-bit frequencies and 16-bit units.
 
-A block is two streams, one from its beginning forwards, one from its end backwards; both end with the state they were
-started from, and where they meet. Streams are decoded four at a time, each in its *lane*, so that the processor need
-not wait for any one of them: that is three times as fast. Numbers of the decoder are unsigned: Numba then needs no
-test for indices below zero.
+A block is two streams, one from its beginning forwards, one from its end backwards; both end with the state with
+which the encoder started, and where they meet. Streams are decoded four at a time, each in its *lane*, so that the
+processor need not wait for any one of them: that is three times as fast. Numbers of the decoder are unsigned: Numba
+then needs no test for indices below zero.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 from bgfmt.formats.compressed.kernels_model import add_prediction, fetch, raise_row
-from bgfmt.formats.compressed.layout import ESCAPE, MIDDLE, MOST_NARROW, MOST_PAIRS, MOST_WIDE, PLAIN
+from bgfmt.formats.compressed.layout import ESCAPE, MAX_NARROW, MAX_PAIRS, MAX_WIDE, MIDDLE, PLAIN
 from bgfmt.jit import njit
 
 U = np.uint64
 STARTED = U(1 << 16)
 LANES = 4
 NEVER = 1 << 40
-#: a lane: state, where its next unit is, step to the unit after, least and greatest place of a unit of its block,
-#: records left, where its next record goes; state and place when it had none left; first slots of four columns;
-#: escapes so far
+#: fields of a lane: state, offset of its next unit, step to the unit after, smallest and largest offset of a unit of
+#: its block, records left, index of its next record in the output; state and offset when none were left; first
+#: slots of four columns; number of escapes
 X = 0
 AT = 1
 STEP = 2
@@ -38,10 +38,10 @@ SLOTS = 9
 ESCAPES = 13
 WORDS = 14
 
-AT_ONCE = 4096  # records that are located before they are decoded
-SOON = 4  # records before it is needed the memory is asked for a column's factors
-MOST_LENGTH = 4096  # records of a stream
-MOST_FACTORS = 4 * (MOST_WIDE + MOST_NARROW + 2 * MOST_PAIRS)
+BATCH_RECORDS = 4096  # records that are located before they are decoded
+PREFETCH_RECORDS = 4  # how many records ahead the factors of a column are prefetched
+MAX_STREAM_RECORDS = 4096  # records of a stream
+MAX_FACTORS = 4 * (MAX_WIDE + MAX_NARROW + 2 * MAX_PAIRS)
 
 _NONE, _ONE, _TWO, _FOUR, _ESCAPE, _MIDDLE = U(0), U(1), U(2), U(4), U(ESCAPE), U(MIDDLE)
 _8, _12, _16, _25, _31, _63 = U(8), U(12), U(16), U(25), U(31), U(63)
@@ -53,12 +53,13 @@ _SLOT, _MANY = U(4095), U(8191)
 
 @njit()
 def _unit_at(data: Any, at: Any) -> Any:
+    """Return the 16-bit unit at offset `at`."""
     return U(data[at]) | U(data[at + _ONE]) << _8
 
 
 @njit()
 def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: Any) -> bool:
-    """Set lane k to the first or the second stream of a block of `units` units at `start`; False if it is none."""
+    """Start lane k with the first or second stream of a block of `units` units at `start`; False if it is invalid."""
     if units < 4:
         return False
     first = U(start)
@@ -80,7 +81,7 @@ def open_stream(data: Any, start: Any, units: Any, second: bool, lanes: Any, k: 
 
 @njit()
 def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
-    """Give lane k the classes of a block, which are at `at`; False where all are 0."""
+    """Set the classes of lane k to those of a block, stored at `at`; return False if all are 0."""
     some = False
     for c in range(columns):
         kind = U(data[at + c // 2] >> 4 * (c % 2) & 15)
@@ -90,8 +91,8 @@ def set_classes(data: Any, at: Any, columns: int, lanes: Any, k: Any) -> bool:
 
 
 @njit("u8.2C, i8, i8")
-def _rest(lanes: Any, k: Any, spare: Any) -> None:
-    """Give lane k nothing to do but to write zeros from `spare` on; it reads where it has read already."""
+def _idle_lane(lanes: Any, k: Any, spare: Any) -> None:
+    """Set lane k to write zeros from `spare` on and to read only where it has read already."""
     at = min(max(lanes[k, AT], lanes[k, LEAST]), lanes[k, MOST])
     lanes[k, X] = STARTED
     lanes[k, STEP] = _NONE
@@ -105,8 +106,8 @@ def _rest(lanes: Any, k: Any, spare: Any) -> None:
 
 
 @njit()
-def _symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
-    """State and place after a symbol has been taken; no branch, since which way is never known before."""
+def _next_symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
+    """Return state and offset after taking a symbol; without a branch, which could not be predicted."""
     unit = _unit_at(data, at)
     x = (slot >> _12 & _MANY) * (x >> _12) + (slot & _SLOT)
     short = _NONE - (x - STARTED >> _63)  # all ones where a unit is needed
@@ -114,8 +115,8 @@ def _symbol(data: Any, x: Any, at: Any, step: Any, slot: Any) -> Any:
 
 
 @njit("u1.1C, u8, u8, u8.2C, i8, u8, u8")
-def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift: Any) -> Any:
-    """State, place and value after the low bits of a symbol have been taken."""
+def _take_low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift: Any) -> Any:
+    """Return state, offset and value after taking the low bits of a symbol."""
     at = min(max(at, lanes[k, LEAST]), lanes[k, MOST])
     if value == _ESCAPE - _MIDDLE:
         value = _NONE
@@ -133,8 +134,11 @@ def _low_bits(data: Any, x: Any, at: Any, lanes: Any, k: Any, value: Any, shift:
 def _decode_steps(
     data: Any, lanes: Any, steps: int, columns: int, slots: Any, shifts: Any, stride: int, out: Any
 ) -> None:
-    """`steps` records of each of four lanes. A damaged stream is kept within its block and the four bytes behind it,
-    where every segment has its sum: the caller sees afterwards that it did not end as it should."""
+    """Decode `steps` records in each of four lanes.
+
+    A damaged stream stays within its block and the four bytes after it, which every segment has for its checksum; the
+    caller detects that it did not end properly.
+    """
     x0 = lanes[0, X]
     a0 = lanes[0, AT]
     s0 = lanes[0, STEP]
@@ -166,23 +170,23 @@ def _decode_steps(
             q1 = U(slots[b1 | x1 & _SLOT])
             q2 = U(slots[b2 | x2 & _SLOT])
             q3 = U(slots[b3 | x3 & _SLOT])
-            x0, a0 = _symbol(data, x0, a0, s0, q0)
-            x1, a1 = _symbol(data, x1, a1, s1, q1)
-            x2, a2 = _symbol(data, x2, a2, s2, q2)
-            x3, a3 = _symbol(data, x3, a3, s3, q3)
+            x0, a0 = _next_symbol(data, x0, a0, s0, q0)
+            x1, a1 = _next_symbol(data, x1, a1, s1, q1)
+            x2, a2 = _next_symbol(data, x2, a2, s2, q2)
+            x3, a3 = _next_symbol(data, x3, a3, s3, q3)
             v0 = (q0 >> _25 & _63) - _MIDDLE
             v1 = (q1 >> _25 & _63) - _MIDDLE
             v2 = (q2 >> _25 & _63) - _MIDDLE
             v3 = (q3 >> _25 & _63) - _MIDDLE
             if (q0 | q1 | q2 | q3) >> _31:
                 if q0 >> _31:
-                    x0, a0, v0 = _low_bits(data, x0, a0, lanes, 0, v0, U(shifts[b0 >> _12]))
+                    x0, a0, v0 = _take_low_bits(data, x0, a0, lanes, 0, v0, U(shifts[b0 >> _12]))
                 if q1 >> _31:
-                    x1, a1, v1 = _low_bits(data, x1, a1, lanes, 1, v1, U(shifts[b1 >> _12]))
+                    x1, a1, v1 = _take_low_bits(data, x1, a1, lanes, 1, v1, U(shifts[b1 >> _12]))
                 if q2 >> _31:
-                    x2, a2, v2 = _low_bits(data, x2, a2, lanes, 2, v2, U(shifts[b2 >> _12]))
+                    x2, a2, v2 = _take_low_bits(data, x2, a2, lanes, 2, v2, U(shifts[b2 >> _12]))
                 if q3 >> _31:
-                    x3, a3, v3 = _low_bits(data, x3, a3, lanes, 3, v3, U(shifts[b3 >> _12]))
+                    x3, a3, v3 = _take_low_bits(data, x3, a3, lanes, 3, v3, U(shifts[b3 >> _12]))
             out[t0 + c] = v0
             out[t1 + c] = v1
             out[t2 + c] = v2
@@ -209,19 +213,19 @@ def _decode_steps(
 def decode(
     data: Any, lanes: Any, busy: int, columns: int, slots: Any, shifts: Any, stride: int, spare: int, out: Any
 ) -> None:
-    """All records that the first `busy` lanes have left: residuals modulo 65536 into `out`, from TO on.
+    """Decode all records that the first `busy` lanes have left: residuals modulo 65536 into `out`, from TO on.
 
-    slots : (16 * 4096,) uint32 as `Classes.slots` has them. stride : numbers from one record to the next. spare :
-    where in `out` lanes without work may write. END_X and END_AT of every lane say how its stream ended.
+    slots : (16 * 4096,) uint32, see `Classes.slots`. stride : numbers from one record to the next.
+    spare : index in `out` from which idle lanes may write. END_X and END_AT of every lane tell how its stream ended.
     """
     for k in range(busy, LANES):
-        _rest(lanes, k, spare)
+        _idle_lane(lanes, k, spare)
     while True:
         steps: Any = np.int64(NEVER)
         for k in range(LANES):
             if lanes[k, LEFT] == 0:
                 lanes[k, END_X], lanes[k, END_AT] = lanes[k, X], lanes[k, AT]
-                _rest(lanes, k, spare)
+                _idle_lane(lanes, k, spare)
             elif lanes[k, STEP] == 0:
                 lanes[k, TO] = spare
             else:
@@ -238,8 +242,8 @@ def decode(
 
 
 @njit()
-def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block: Any) -> Any:
-    """Bytes of the first `blocks` blocks of a row segment; their lengths are at `lengths` in data."""
+def _block_bytes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block: Any) -> Any:
+    """Return the size of the first `blocks` blocks of a row segment; their lengths are at `lengths` in data."""
     units = U(0)
     plain = U(0)
     first = U(lengths)
@@ -257,27 +261,29 @@ def _sizes(data: Any, lengths: Any, blocks: Any, width: Any, columns: Any, block
     "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u2.2C",
     "u1.1C, i8.1C, i8.1C, i8, i8, i8, i8, i8, i8, u4.1C, i8.1C, u2.3C, i8.1C, i8.1C, u8.2C",
 )
-def rows(
+def decode_rows(
     data: Any, starts: Any, stops: Any, width: int, factors: int, columns: int, block: int, first: int, last: int,
     slots: Any, shifts: Any, predicted: Any, into: Any, target: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Blocks first..last-1 of row segments of `width` records, with their predictions; -1, or a segment that is bad.
+    """Decode blocks first..last-1 of row segments and add the predictions; return -1, or the index of an invalid one.
 
-    predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 where there is one column: record
-    first * block + i of segment k goes to out[into[k], target[i]], unless that is negative.
+    starts, stops : offsets of the segments in data. width : records of a segment. factors : size of its factors in
+    bytes.
+    predicted : (columns, m, records) uint16. out : (m, any) uint64, or uint16 for one column: record first * block +
+    i of segment k is written to out[into[k], target[i]], unless target[i] is negative.
     """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
     many = predicted.shape[2]
-    spare = (last - first) * block * columns  # behind the residuals, room for those of a block
+    spare = (last - first) * block * columns  # after the residuals, space for those of a block
     residual = np.zeros(spare + block * columns, np.uint16)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     for k in range(len(starts)):
         lengths = starts[k] + blocks * kept
         at = lengths + blocks + factors
-        if at + _sizes(data, lengths, blocks, width, columns, block) != stops[k] - 4:
+        if at + _block_bytes(data, lengths, blocks, width, columns, block) != stops[k] - 4:
             return k
-        at += _sizes(data, lengths, first, width, columns, block)
+        at += _block_bytes(data, lengths, first, width, columns, block)
         busy = 0
         for b in range(first, last):
             count = min(block, width - b * block)
@@ -305,7 +311,7 @@ def rows(
                 at += 2 * units
             if busy == LANES or (busy and b == last - 1):
                 decode(data, lanes, busy, columns, slots, shifts, columns, spare, residual)
-                for x in range(0, busy, 2):  # a block has been decoded where its streams meet
+                for x in range(0, busy, 2):  # a block is decoded properly if its streams meet
                     if lanes[x, END_X] != STARTED or lanes[x + 1, END_X] != STARTED:
                         return k
                     if lanes[x, END_AT] != lanes[x + 1, END_AT] + U(2):
@@ -335,14 +341,17 @@ def _open_record(
     data: Any, start: Any, stop: Any, column: Any, width: Any, factors: Any, columns: int, block: int, lanes: Any,
     lane: Any, out: Any,
 ) -> int:  # fmt: skip
-    """Where the residuals of one record of a row segment are: 0 they are all 0, and so is `out`; 1 `out` holds the
-    record as stored; 2 they are the last of what the lane has left; -1 the segment is bad."""
+    """Locate the residuals of one record of a row segment.
+
+    Returns 0 if they are all 0 (`out` is set to zeros), 1 if `out` now holds the stored record, 2 if they are the
+    last ones the lane has left to decode, -1 if the segment is invalid.
+    """
     kept = 2 if columns == 4 else 1
     blocks = (width + block - 1) // block
     b = column // block
     within = column - b * block
     lengths = start + blocks * kept
-    at = lengths + blocks + factors + _sizes(data, lengths, b, width, columns, block)
+    at = lengths + blocks + factors + _block_bytes(data, lengths, b, width, columns, block)
     units = np.int64(data[lengths + b])
     lanes[lane, LEFT] = 0
     if units == PLAIN:
@@ -366,9 +375,9 @@ def _open_record(
 
 
 @njit()
-def _by_length(states: Any, many: Any, order: Any) -> Any:
-    """Put the first `many` lanes into `order`, those with fewest records left first; how many have none left."""
-    ends = np.zeros(MOST_LENGTH + 2, np.int64)
+def _sort_by_length(states: Any, many: Any, order: Any) -> Any:
+    """Sort the first `many` lanes by the records they have left into `order`; return how many have none left."""
+    ends = np.zeros(MAX_STREAM_RECORDS + 2, np.int64)
     for i in range(many):
         ends[states[i, LEFT] + U(1)] += 1
     for left in range(1, len(ends)):
@@ -384,26 +393,32 @@ def _by_length(states: Any, many: Any, order: Any) -> Any:
 @njit(
     "u1.1C, i8.1C, i8.1C, u1.1C, i8.1C, i8.1C, i8.1C, i8.1C, i8.1C, i8.3C, u1.1C, i8, u4.1C, i8.1C, i8.1C, u2.2C"
 )
-def records(
+def decode_records(
     data: Any, starts: Any, stops: Any, side: Any, beside: Any, places: Any, tiles: Any, widths: Any, factors: Any,
     parts: Any, model_shifts: Any, block: int, slots: Any, shifts: Any, order: Any, out: Any,
 ) -> Any:  # fmt: skip
-    """Single records, sorted by tile and row, the i-th into row order[i] of out (m, columns) uint16; -1, or an i that
-    is bad.
+    """Decode single records, sorted by tile and row, the i-th into out[order[i]] of (m, columns) uint16.
 
-    starts, stops : row segments in data. beside : factors of the record's column, in side. places : of the records in
-    their tile. tiles : which tile. widths, factors, parts : of every tile, see `TileModel.parts`.
+    Returns -1, or the index i of an invalid record. Many records are located first and then decoded four at a time,
+    records with equally many steps together.
 
-    Many are located first, and then decoded four at a time, those that are as long together.
+    Parameters
+    ----------
+    data, starts, stops : the row segments
+    side, beside : factors of the records' columns, and their offsets in side
+    places, tiles : column of each record within its tile, and index of the tile
+    widths, factors, parts, model_shifts : of every tile, see `TileModel.parts`
+    block : records of a block
+    slots, shifts : of the classes
     """
     columns = out.shape[1]
-    many = min(len(starts), AT_ONCE)
+    many = min(len(starts), BATCH_RECORDS)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     states = np.zeros((many, WORDS), np.uint64)
     by_length = np.empty(many, np.int64)
     stored = np.zeros(len(starts), np.bool_)
     decoded = np.zeros((LANES + 1, 4), np.uint16)
-    stride: Any = np.int64(0)  # no literals, for which numba would compile once more
+    stride: Any = np.int64(0)  # not literals, for which numba would compile again
     spare: Any = np.int64(4 * LANES)
     for first in range(0, len(starts), many):
         count = min(many, len(starts) - first)
@@ -418,7 +433,7 @@ def records(
             stored[i] = how == 1
             if how == 2:
                 fetch(data, np.int64(states[k, LEAST]), np.int64(states[k, MOST]))
-        done = _by_length(states, count, by_length)
+        done = _sort_by_length(states, count, by_length)
         for at in range(done, count, LANES):
             busy = min(LANES, count - at)
             for k in range(busy):
@@ -434,13 +449,14 @@ def records(
                 for c in range(columns):
                     out[order[i], c] = decoded[k, c]
     each = 3 if columns == 4 else 2
-    row = np.empty(MOST_FACTORS, np.int32)
+    row = np.empty(MAX_FACTORS, np.int32)
     mine = data.view(np.int8)
     theirs = side.view(np.int8)
     last = np.int64(-1)
     for i in range(len(starts)):
-        if i + SOON < len(starts):
-            fetch(side, beside[i + SOON], beside[i + SOON] + factors[tiles[i + SOON]])
+        ahead = i + PREFETCH_RECORDS
+        if ahead < len(starts):
+            fetch(side, beside[ahead], beside[ahead] + factors[tiles[ahead]])
         if stored[i]:
             continue
         t = tiles[i]
@@ -452,11 +468,15 @@ def records(
 
 
 @njit("u1.1C, i8, i8, i8, i8, i8, i8, i8.2C, u1.1C, i8, u4.1C, i8.1C, u2.1C")
-def record(
+def decode_record(
     data: Any, start: Any, stop: Any, where: Any, place: Any, width: Any, factors: Any, parts: Any,
     model_shifts: Any, block: int, slots: Any, shifts: Any, out: Any,
 ) -> bool:  # fmt: skip
-    """One record, out (columns,) uint16; False where its segment is bad."""
+    """Decode one record into out (columns,) uint16; return False if its segment is invalid.
+
+    start, stop : its row segment in data. where : offset of its column's factors. place : its column within the tile.
+    The other parameters are as for `decode_records`.
+    """
     columns = len(out)
     lanes = np.zeros((LANES, WORDS), np.uint64)
     how = _open_record(data, start, stop, place, width, factors, columns, block, lanes, np.int64(0), out)
@@ -474,7 +494,7 @@ def record(
         out[:] = decoded[:columns]
     if how != 1:
         signed = data.view(np.int8)
-        row = np.empty(MOST_FACTORS, np.int32)
+        row = np.empty(MAX_FACTORS, np.int32)
         at = start + (width + block - 1) // block * (3 if columns == 4 else 2)
         raise_row(signed, at, parts, model_shifts, row)
         add_prediction(row, signed, where, parts, out)
@@ -485,8 +505,8 @@ def record(
 
 
 @njit("u1.1C, i8, u2")
-def _put(out: Any, at: Any, unit: Any) -> Any:
-    """A unit, low half first; where the next one goes."""
+def _put_unit(out: Any, at: Any, unit: Any) -> Any:
+    """Write a 16-bit unit, low half first; return the next offset."""
     out[at] = unit & 255
     out[at + 1] = unit >> 8
     return at + 2
@@ -496,7 +516,7 @@ def _put(out: Any, at: Any, unit: Any) -> Any:
 def _encode_stream(
     residual: Any, first: int, last: int, kinds: Any, frequencies: Any, begins: Any, shifts: Any, units: Any
 ) -> Any:
-    """Code records first..last-1 of a block, the last one first: units, then the state's two; how many in all."""
+    """Encode records first..last-1 of a block, the last first; return the number of units, including the state."""
     columns = len(kinds)
     many = 0
     x: Any = np.int64(STARTED)
@@ -542,7 +562,7 @@ def choose_class(total: Any, count: Any, edges: Any) -> int:
 def _choose_classes(
     stored: Any, predicted: Any, i: int, first: int, count: int, edges: Any, residual: Any, kinds: Any
 ) -> None:
-    """Residuals of `count` records of row i, from `first` on, and the class of each column, by their mean size."""
+    """Compute residuals of `count` records of row i, from `first` on, and choose the class of each column."""
     columns = len(kinds)
     for c in range(columns):
         total = np.int64(0)
@@ -559,10 +579,11 @@ def encode(
     stored: Any, predicted: Any, factors: Any, block: int, edges: Any, frequencies: Any, begins: Any, shifts: Any,
     out: Any, sizes: Any,
 ) -> Any:  # fmt: skip
-    """Row segments, room for their sums left: bytes into `out`, sizes of each; bytes in all.
+    """Encode row segments, with space for their checksums; return the total size in bytes.
 
-    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8. edges : (15,) of mean
-    absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
+    stored : (m, w, columns) uint16. predicted : (columns, m, w) uint16. factors : (m, f) uint8.
+    edges : (15,) mean absolute residuals between classes 1..15, the first 0. frequencies, begins : (16, 64).
+    out : bytes of the segments. sizes : (m,) int64, is set to the size of each segment.
     """
     m, width, columns = stored.shape
     kept = 2 if columns == 4 else 1
@@ -592,16 +613,16 @@ def encode(
             if one + two < PLAIN and one + two <= count * columns:
                 out[lengths + b] = one + two
                 for k in range(one - 1, -1, -1):
-                    at = _put(out, at, units[0, k])
+                    at = _put_unit(out, at, units[0, k])
                 for k in range(two):
-                    at = _put(out, at, units[1, k])
+                    at = _put_unit(out, at, units[1, k])
             else:
                 out[lengths + b] = PLAIN
                 for c in range(kept):
                     out[begin + b * kept + c] = 0
                 for k in range(count):
                     for c in range(columns):
-                        at = _put(out, at, stored[i, b * block + k, c])
+                        at = _put_unit(out, at, stored[i, b * block + k, c])
         at += 4
         sizes[i] = at - begin
     return at

@@ -1,8 +1,8 @@
-"""Where the parts of a bgfmt-ts file lie: its head, its strips of rows, their tiles; see docs/formats/bgfmt-ts.md.
+"""Parts of a bgfmt-ts file: its head, its strips of rows, their tiles; see docs/formats/bgfmt-ts.md.
 
 offset          type            content
 0               8 bytes         "bgfmt-ts"
-8               u16             version: 1; 3 where gammons are counted, 4 by Jacoby's rule
+8               u16             version: 1; 3 if gammons are counted, 4 by Jacoby's rule
 10              u8, u8, u8      points, chequers, columns (1 or 4)
 13              u8              records of a block, as the power of 2
 14              u16             groups G
@@ -12,8 +12,8 @@ offset          type            content
 32              28 bytes        zero
 60              u32             CRC-32 of bytes 0 to 59
 64              16 x 65 u16     classes: shift, 64 frequencies
-2144            (G + 1) x u64   where the strips begin, and the end
-...             n x u32         order: the position number of every place
+2144            (G + 1) x u64   offsets of the strips, and of the end
+...             n x u32         order: the position number at every place
 ...             F bytes         facts, JSON
 ...             u32             CRC-32 of everything from byte 64 on
 
@@ -40,23 +40,23 @@ MAGIC = b"bgfmt-ts"
 VERSION = 1
 GAMMONS = 3
 JACOBY = 4
-SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which one ply makes the others
+SECOND_LEVEL = 2  # a version of bgfmt 0.2: half of the records, from which the others follow by one ply
 HEADER_BYTES = 64
 BLOCK = 128  # records of a block
-PLAIN = 255  # the length of a block that holds its records as they are
-MOST_GROUP = 8192
-FEW_STRIPS = 8  # up to which their heads are read when a table that is far away is opened
-HEAD = 5 << 10  # bytes, about what the head of a strip takes
-MOST_FACTS = 1 << 16
-MOST_WIDE = 256
-MOST_NARROW = 1024
-MOST_PAIRS = 1024
+PLAIN = 255  # the stated length of an uncompressed block
+MAX_GROUP_ROWS = 8192
+MAX_PREFETCHED_STRIPS = 8  # if a remote table has no more, the heads of all strips are read at opening
+STRIP_HEAD_BYTES = 5 << 10  # approximate size of the head of a strip
+MAX_FACTS_BYTES = 1 << 16
+MAX_WIDE = 256
+MAX_NARROW = 1024
+MAX_PAIRS = 1024
 CLASS_BYTES = 16 * 65 * 2
-#: symbols of residuals: how many, that of 0, that of all others; the sum of their frequencies
+#: symbols of residuals: their number, the one of residual 0, the escape for all others; sum of the frequencies
 SYMBOLS = 64
 MIDDLE = 31
 ESCAPE = 63
-WHOLE = 4096
+FREQUENCY_SUM = 4096
 HEADER = Struct(
     "magic" / Const(MAGIC),
     "version" / Int16ul,
@@ -74,17 +74,20 @@ HEADER = Struct(
 
 
 def crc(data: Any) -> bytes:
-    """CRC-32 as it stands in the file."""
+    """Return the CRC-32 of the data as 4 little-endian bytes."""
     return zlib.crc32(data).to_bytes(4, "little")
 
 
-def sealed(data: bytes) -> bytes:
-    """Bytes, and their checksum behind them."""
+def with_checksum(data: bytes) -> bytes:
+    """Return the data followed by its CRC-32."""
     return data + crc(data)
 
 
-def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
-    """`size` bytes at an offset, the last four the checksum of the others; CorruptError if they are not."""
+def read_with_checksum(source: Source, at: int, size: int, what: str) -> bytes:
+    """Read `size` bytes at an offset, of which the last four are the CRC-32 of the others.
+
+    what : name of the part in errors. Raises CorruptError if the checksum is wrong.
+    """
     data = source.bytes(at, size, what)
     stored = data[-4:]
     right = crc(memoryview(data)[:-4])
@@ -95,7 +98,11 @@ def read_sealed(source: Source, at: int, size: int, what: str) -> bytes:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the first 64 bytes say."""
+    """Content of the 64-byte header.
+
+    block : records of a block. groups : into which positions are divided. positions : of a side.
+    facts, size : bytes of the facts and of the whole table.
+    """
 
     version: int
     points: int
@@ -109,47 +116,50 @@ class Shape:
 
     @staticmethod
     def of(version: int, points: int, chequers: int, columns: int, facts: int = 0, size: int = 0) -> Shape:
-        """The shape that bgfmt writes for a table; `facts` and `size` in bytes."""
+        """Return the header that bgfmt writes for a table; `facts` and `size` are in bytes."""
         n = board.count(points, chequers)
-        return Shape(version, points, chequers, columns, BLOCK, -(-n // MOST_GROUP), n, facts, size)
+        return Shape(version, points, chequers, columns, BLOCK, -(-n // MAX_GROUP_ROWS), n, facts, size)
 
     def edges(self) -> list[int]:
-        """Where the groups begin among the places, and the end."""
+        """Return the first place of every group, and the number of places at the end."""
         return [g * self.positions // self.groups for g in range(self.groups + 1)]
 
     @property
     def strips_at(self) -> int:
-        """Where the offsets of the strips are."""
+        """Offset of the list of strip offsets."""
         return HEADER_BYTES + CLASS_BYTES
 
     @property
     def order_at(self) -> int:
-        """Where the order of the positions is."""
+        """Offset of the order of the positions."""
         return self.strips_at + 8 * (self.groups + 1)
 
     @property
     def facts_at(self) -> int:
-        """Where the facts are."""
+        """Offset of the facts."""
         return self.order_at + 4 * self.positions
 
     @property
     def first_strip(self) -> int:
-        """Where the first strip begins."""
+        """Offset of the first strip."""
         return self.facts_at + self.facts + 4
 
     def entry_bytes(self, width: int) -> int:
-        """Bytes of classes and lengths at the beginning of a row segment of `width` records."""
+        """Return the size of the classes and lengths at the beginning of a row segment of `width` records."""
         return -(-width // self.block) * (3 if self.columns == 4 else 2)
 
     def build(self) -> bytes:
-        """The 64 bytes."""
+        """Build the 64 bytes of the header."""
         fields = vars(self) | {"block": self.block.bit_length() - 1, "crc": bytes(4)}
-        return sealed(bytes(HEADER.build(fields))[:60])
+        return with_checksum(bytes(HEADER.build(fields))[:60])
 
 
 def read_shape(source: Source, offset: int) -> Shape:
-    """The first 64 bytes, checked; CapabilityError for a table of the second level."""
-    first = read_sealed(source, offset, HEADER_BYTES, "header")
+    """Read and check the 64-byte header.
+
+    Raises CapabilityError for version 2 ("level 2"), which only bgfmt 0.2 wrote.
+    """
+    first = read_with_checksum(source, offset, HEADER_BYTES, "header")
     if first[8:10] == SECOND_LEVEL.to_bytes(2, "little"):
         what = "a bgfmt-ts table of level 2, and this version of bgfmt reads level 1"
         how = "convert it with bgfmt 0.2 (convert FILE NEW -O level=1)"
@@ -164,8 +174,8 @@ def read_shape(source: Source, offset: int) -> Shape:
         ("columns", 12, "1 or 4", header.columns, header.columns in (1, 4)),
         ("block", 13, "4 to 12", header.block, 4 <= header.block <= 12),
         ("positions", 16, n, header.positions, header.positions == n),
-        ("groups", 14, f"groups of at most {MOST_GROUP}", groups, 1 <= groups <= n <= groups * MOST_GROUP),
-        ("facts", 20, f"at most {MOST_FACTS}", header.facts, header.facts <= MOST_FACTS),
+        ("groups", 14, f"groups of at most {MAX_GROUP_ROWS}", groups, 1 <= groups <= n <= groups * MAX_GROUP_ROWS),
+        ("facts", 20, f"at most {MAX_FACTS_BYTES}", header.facts, header.facts <= MAX_FACTS_BYTES),
     ]  # fmt: skip
     for field, at, expected, stored, right in checks:
         if not right:
@@ -179,37 +189,40 @@ def read_shape(source: Source, offset: int) -> Shape:
 
 
 class Classes(NamedTuple):
-    """Shift (16,) and frequency (16, 64) of every class, int64; class 0 is all zeros and has none."""
+    """Classes of the entropy coder: shift (16,) and symbol frequencies (16, 64), int64; all zeros for class 0."""
 
     shifts: NDArray[np.int64]
     frequencies: NDArray[np.int64]
 
     @property
     def begins(self) -> NDArray[np.int64]:
-        """Where each symbol's slots begin, (16, 64)."""
+        """First slot of each symbol, (16, 64)."""
         return np.cumsum(self.frequencies, axis=1) - self.frequencies
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """(16, 4096): distance in the symbol's slots, frequency << 12, symbol << 25, low bits << 31.
+        """Decoding table (16, 4096) uint32, indexed by class and slot.
 
-        Those of class 0 leave a stream as it is and say "residual 0".
+        Bits 0-11: distance from the symbol's first slot; 12-24: frequency; 25-30: symbol; 31: whether low bits
+        follow. The slots of class 0 leave the state unchanged and mean residual 0.
         """
-        out = np.empty((16, WHOLE), np.uint32)
-        out[0] = np.arange(WHOLE) | WHOLE << 12 | MIDDLE << 25
+        out = np.empty((16, FREQUENCY_SUM), np.uint32)
+        out[0] = np.arange(FREQUENCY_SUM) | FREQUENCY_SUM << 12 | MIDDLE << 25
         for kind in range(1, 16):
             many = self.frequencies[kind]
             begins = self.begins[kind]
             symbols = np.repeat(np.arange(SYMBOLS), many)
             low = (symbols == ESCAPE) | (self.shifts[kind] > 0)
-            out[kind] = low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(WHOLE) - begins[symbols]
+            out[kind] = (
+                low << 31 | symbols << 25 | many[symbols] << 12 | np.arange(FREQUENCY_SUM) - begins[symbols]
+            )
         return out
 
     @property
     def ranges(self) -> NDArray[np.int32]:
-        """(16, 2): the least and the greatest residual that has a symbol; those of class 0 are all of 16 bits.
+        """Smallest and largest residual that has a symbol, (16, 2) int32; for class 0 all 16-bit integers.
 
-        Right for classes whose symbols stand side by side, as bgfmt's do.
+        Valid for classes whose symbols are contiguous, as bgfmt's are.
         """
         out = np.full((16, 2), (-32768, 32767), np.int32)
         for kind in range(1, 16):
@@ -219,15 +232,15 @@ class Classes(NamedTuple):
                 out[kind] = symbols[0] << shift, (symbols[-1] + 1 << shift) - 1
         return out
 
-    def sound(self) -> bool:
-        """Whether a coder can work with them."""
-        whole = (self.frequencies[1:].sum(axis=1) == WHOLE).all()
+    def is_valid(self) -> bool:
+        """Return True if the frequencies of each class sum to 4096 and the shifts are at most 15."""
+        whole = (self.frequencies[1:].sum(axis=1) == FREQUENCY_SUM).all()
         return bool(whole and (self.shifts <= 15).all() and (self.frequencies[0] == 0).all())
 
 
 @dataclass(frozen=True, eq=False)
 class Directory:
-    """What stands before the strips: classes, offsets of the strips, order of the positions, facts as bytes."""
+    """Part between header and strips: classes, offsets of the strips, order of the positions, facts as bytes."""
 
     classes: Classes
     strips: list[int]
@@ -235,22 +248,22 @@ class Directory:
     facts: bytes
 
     def build(self) -> bytes:
-        """Its bytes, the checksum included."""
+        """Build the bytes of the directory, its checksum included."""
         table = np.column_stack([self.classes.shifts, self.classes.frequencies])
         out = table.astype("<u2").tobytes() + np.array(self.strips, "<u8").tobytes()
-        return sealed(out + self.order.astype("<u4").tobytes() + self.facts)
+        return with_checksum(out + self.order.astype("<u4").tobytes() + self.facts)
 
 
 def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
-    """Everything between the first 64 bytes and the first strip, checked."""
-    if source.far and shape.groups <= FEW_STRIPS:
+    """Read and check everything between the 64-byte header and the first strip."""
+    if source.far and shape.groups <= MAX_PREFETCHED_STRIPS:
         begins = np.frombuffer(source.bytes(offset + shape.strips_at, 8 * shape.groups, "directory"), "<u8")
-        heads = [(offset + begin, HEAD) for begin in begins.tolist()]
+        heads = [(offset + begin, STRIP_HEAD_BYTES) for begin in begins.tolist()]
         source.prefetch([(offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES), *heads])
-    data = read_sealed(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
+    data = read_with_checksum(source, offset + HEADER_BYTES, shape.first_strip - HEADER_BYTES, "directory")
     table = np.frombuffer(data, "<u2", 16 * 65).reshape(16, 65).astype(np.int64)
     classes = Classes(table[:, 0].copy(), table[:, 1:].copy())
-    if not classes.sound():
+    if not classes.is_valid():
         raise CorruptError(source.name, offset + HEADER_BYTES, "classes of 4096 parts", "others")
     strips = np.frombuffer(data, "<u8", shape.groups + 1, shape.strips_at - HEADER_BYTES).tolist()
     rows = np.diff(shape.edges()).tolist()
@@ -265,37 +278,40 @@ def read_directory(source: Source, offset: int, shape: Shape) -> Directory:
     return Directory(classes, strips, order, data[shape.facts_at - HEADER_BYTES : -4])
 
 
-#: of the factors of one column in a tile: bytes before them, how many of 16 bits, of 8, pairs of 4, where their
-#: shifts begin
+#: indices in `TileModel.parts`: bytes before the column's factors, number of 16-bit ones, of 8-bit ones, of pairs
+#: of 4-bit ones, index of their first shift
 BEFORE, WIDE, NARROW, PAIRS, SHIFTS, PARTS = range(6)
 
 
 @dataclass(frozen=True, eq=False)
 class TileModel:
-    """How the factors of a tile are stored: of every column the shifts of those of 16 bits, of 8, of pairs of 4.
+    """How the factors of a tile are stored: for every column the shifts of its 16-bit, 8-bit and 4-bit factors.
 
-    columns : (wide, narrow, pairs) of each column, uint8 of 0 to 15.
+    columns : (wide, narrow, pairs) of each column, uint8 arrays of shifts from 0 to 15.
     """
 
     columns: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]]
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """(columns, 3)."""
+        """Number of 16-bit factors, 8-bit factors and pairs of 4-bit factors, (columns, 3)."""
         return np.array([[len(part) for part in column] for column in self.columns], np.int64)
 
     @cached_property
     def factor_bytes(self) -> int:
-        """Bytes of a row's, or a column's, factors."""
+        """Size in bytes of the factors of one row, or of one column of records."""
         return int((self.counts * (2, 1, 1)).sum())
 
     @cached_property
     def shifts(self) -> NDArray[np.uint8]:
-        """Those of all columns, one behind the other."""
+        """Shifts of all columns, concatenated."""
         return np.concatenate([part for column in self.columns for part in column])
 
     def parts(self, shifts_before: int) -> NDArray[np.int64]:
-        """(columns, PARTS): where the factors of every column are."""
+        """Return where the factors of every column are, (columns, PARTS) int64; see `BEFORE` and the next constants.
+
+        shifts_before : index of this tile's first shift in the shifts of all tiles.
+        """
         out = []
         at = 0
         for wide, narrow, pairs in self.columns:
@@ -305,7 +321,7 @@ class TileModel:
         return np.array(out, np.int64)
 
     def build(self) -> bytes:
-        """As a strip's head holds it."""
+        """Build the bytes of this tile in the head of a strip."""
         return b"".join(
             counts.astype("<u2").tobytes() + b"".join(part.tobytes() for part in column)
             for counts, column in zip(self.counts, self.columns, strict=True)
@@ -313,20 +329,20 @@ class TileModel:
 
 
 def strip_head(tiles: list[TileModel]) -> bytes:
-    """u32 its size, then counts and shifts of every tile, u32 its sum."""
+    """Build the head of a strip: u32 its size, counts and shifts of every tile, CRC-32."""
     body = b"".join(tile.build() for tile in tiles)
-    return sealed((len(body) + 8).to_bytes(4, "little") + body)
+    return with_checksum((len(body) + 8).to_bytes(4, "little") + body)
 
 
 def read_strip_head(source: Source, at: int, shape: Shape) -> tuple[list[TileModel], int]:
-    """The tiles of a strip, and the size of its head."""
+    """Read the head of a strip: return the models of its tiles, and the head's size in bytes."""
     size = int.from_bytes(source.bytes(at, 4, "strip"), "little")
-    limits = (MOST_WIDE, MOST_NARROW, MOST_PAIRS)
+    limits = (MAX_WIDE, MAX_NARROW, MAX_PAIRS)
     columns = shape.groups * shape.columns
     most = 8 + columns * (6 + sum(limits))
     if not 8 + 6 * columns <= size <= most:
         raise CorruptError(source.name, at, f"a strip's head of at most {most} bytes", size)
-    data = read_sealed(source, at, size, "strip")
+    data = read_with_checksum(source, at, size, "strip")
     parts = []
     place = 4
     for _ in range(columns):

@@ -1,4 +1,4 @@
-"""The writer of a table: strip by strip of rows, tile by tile; memory is that of some tiles and a packed strip."""
+"""Writer of compressed tables: strip by strip of rows, tile by tile. Memory: a few tiles and one packed strip."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from bgfmt.errors import extra, install_hint
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
 from bgfmt.formats.compressed import model
-from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, sealed, strip_head
+from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, strip_head, with_checksum
 from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities
 
-ROWS = 512  # of a tile at once
-GATHERED = 128  # rows of the table at once
-SAMPLED = 97  # rows that the strength of the positions is taken from
-AT_ONCE = 2  # tiles
-HELD = 1 << 30  # bytes of tiles that are gathered in one pass over their rows
+PACKED_ROWS = 512  # rows of a tile that are encoded together
+GATHER_ROWS = 128  # rows of the table that are read together
+SAMPLED_ROWS = 97  # rows from which the strength of the positions is estimated
+PARALLEL_TILES = 2
+MAX_HELD_BYTES = 1 << 30  # of tiles gathered in one pass over their rows
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
-#: held while BLAS is kept to one thread: another writer would otherwise set the threads back too early
+#: held while BLAS is limited to one thread: another writer would otherwise restore the limit too early
 _one_thread = threading.Lock()
 
 
 def facts_of(table: StoredEquities) -> bytes:
-    """What the table says beyond its numbers."""
+    """Return the facts of the table besides its numbers as JSON, or b"" if there are none."""
     facts = records.facts_of(table)
     return json.dumps(facts).encode() if facts else b""
 
 
 def weakest_first(equities: Rows) -> Numbers:
-    """Position numbers by place, by how the sides of some rows fare against them. Any order will do."""
+    """Return the position numbers sorted from the weakest, by the results of some sample rows; any order is valid."""
     n = equities.shape[0]
-    sampled = np.unique(np.linspace(0, n - 1, SAMPLED).round().astype(np.int64))
+    sampled = np.unique(np.linspace(0, n - 1, SAMPLED_ROWS).round().astype(np.int64))
     sums = np.asarray(equities[sampled])[..., 0].sum(axis=0, dtype=np.int64)
     return np.argsort(-sums, kind="stable")
 
 
 def write(table: StoredEquities, version: int, sink: Outlet) -> None:
-    """The whole of a table of 16-bit integers, as a file of a version."""
+    """Write the whole table as a file of this version."""
     facts = facts_of(table)
     size = version, table.points, table.chequers, table.equities.shape[2], len(facts)
     shape = Shape.of(*size)
@@ -60,15 +60,15 @@ def write(table: StoredEquities, version: int, sink: Outlet) -> None:
             sink.sink.write(piece)
         strips.append(sink.position - begin)
     shape = Shape.of(*size, strips[-1])
-    directory = Directory(model.ladder(), strips, numbers, facts)
+    directory = Directory(model.default_classes(), strips, numbers, facts)
     sink.sink.write_at(begin, shape.build() + directory.build())
 
 
-def _gathered(table: StoredEquities, rows: Numbers, columns: Numbers) -> NDArray[np.uint16]:
-    """The records of some rows of the table against some columns, both in the order of the file."""
+def _gather_rows(table: StoredEquities, rows: Numbers, columns: Numbers) -> NDArray[np.uint16]:
+    """Return the records of some rows of the table against some columns, both in the order of the file."""
     out = np.empty((len(rows), len(columns), table.equities.shape[2]), np.uint16)
-    for start in range(0, len(rows), GATHERED):
-        part = np.asarray(table.equities[rows[start : start + GATHERED]])
+    for start in range(0, len(rows), GATHER_ROWS):
+        part = np.asarray(table.equities[rows[start : start + GATHER_ROWS]])
         for k in range(len(part)):
             np.take(part[k], columns, axis=0, out=out[start + k], mode="clip")
         if table.release is not None:
@@ -79,34 +79,36 @@ def _gathered(table: StoredEquities, rows: Numbers, columns: Numbers) -> NDArray
 def _strip(
     table: StoredEquities, numbers: Numbers, shape: Shape, g: int, begin: int, sink: Outlet
 ) -> Iterator[Any]:
-    """The bytes of a strip in pieces; `sink` counts them tile by tile.
+    """Yield the bytes of a strip in pieces; `sink` counts them tile by tile.
 
-    BLAS keeps to one thread: two tiles at once are quicker, and the factors do not depend on the processors.
+    BLAS is limited to one thread: two tiles in parallel are faster, and the factors do not depend on the processors.
     """
     threads = extra("threadpoolctl", "compressing a table needs threadpoolctl", install_hint("large"))
     edges = shape.edges()
     groups = shape.groups
     rows = numbers[edges[g] : edges[g + 1]]
-    together = max(AT_ONCE, HELD // (2 * shape.columns * len(rows) ** 2))
+    together = max(PARALLEL_TILES, MAX_HELD_BYTES // (2 * shape.columns * len(rows) ** 2))
     models = []
     beside = []
     segments = []
     sizes = []
 
-    def packed(j: int, tile: NDArray[np.uint16]) -> tuple[TileModel, Bytes, memoryview, Numbers]:
-        factored = _packed(tile, shape, *model.fit(tile, g * groups + j))
+    def pack(j: int, tile: NDArray[np.uint16]) -> tuple[TileModel, Bytes, memoryview, Numbers]:
+        factored = _pack_tile(tile, shape, *model.fit(tile, g * groups + j))
         if factored[1].nbytes + len(factored[2]) < tile.nbytes:
             return factored
-        bare = _packed(tile, shape, *model.without_factors(tile))  # blocks by themselves, plain where need be
+        bare = _pack_tile(
+            tile, shape, *model.without_factors(tile)
+        )  # residuals only, uncompressed where necessary
         return min(factored, bare, key=lambda one: one[1].nbytes + len(one[2]))
 
-    with _one_thread, threads.threadpool_limits(1, "blas"), ThreadPoolExecutor(AT_ONCE) as pool:
+    with _one_thread, threads.threadpool_limits(1, "blas"), ThreadPoolExecutor(PARALLEL_TILES) as pool:
         for first in range(0, groups, together):
             some = range(first, min(groups, first + together))
-            part = _gathered(table, rows, numbers[edges[first] : edges[some.stop]])
+            part = _gather_rows(table, rows, numbers[edges[first] : edges[some.stop]])
             tiles = np.split(part, [edges[j] - edges[first] for j in some[1:]], axis=1)
             for j, (tile_model, factors, data, lengths) in zip(
-                some, pool.map(packed, some, tiles), strict=True
+                some, pool.map(pack, some, tiles), strict=True
             ):
                 models.append(tile_model)
                 beside.append(factors)
@@ -119,20 +121,20 @@ def _strip(
     lengths = np.array(sizes).T  # (rows, tiles)
     at = begin + len(head) + 8 * (lengths.size + 1) + 4 + sum(factors.nbytes for factors in beside)
     index = at + np.concatenate([[0], np.cumsum(lengths)])
-    yield from (head, sealed(index.astype("<u8").tobytes()), *beside)
+    yield from (head, with_checksum(index.astype("<u8").tobytes()), *beside)
     ends = np.cumsum(lengths, axis=0)
     for k in range(len(lengths)):
         yield b"".join(data[ends[k, j] - lengths[k, j] : ends[k, j]] for j, data in enumerate(segments))
 
 
-def _packed(
+def _pack_tile(
     tile: NDArray[np.uint16], shape: Shape, left: Bytes, right: Bytes, tile_model: TileModel
 ) -> tuple[TileModel, Bytes, memoryview, Numbers]:
-    """A tile by the factors of its rows and columns: model, sealed factors of columns, row segments, their sizes."""
+    """Encode a tile with given factors: return model, column factors with checksums, row segments, their sizes."""
     out = bytearray()
     sizes = []
-    for start in range(0, len(tile), ROWS):
-        rows = slice(start, start + ROWS)
+    for start in range(0, len(tile), PACKED_ROWS):
+        rows = slice(start, start + PACKED_ROWS)
         data, lengths = encode_rows(tile[rows], shape.block, left[rows], right, tile_model)
         out += data
         sizes.append(lengths)
@@ -144,14 +146,14 @@ def _packed(
 def encode_rows(
     rows: NDArray[np.uint16], block: int, left: Bytes, right: Bytes, tile_model: TileModel
 ) -> tuple[memoryview, Numbers]:
-    """Return the sealed row segments of some rows of a tile, one behind the other, and their sizes (m,) int64.
+    """Return the row segments of some rows of a tile, with checksums, concatenated, and their sizes (m,) int64.
 
-    rows : (m, width, columns) uint16, in the order of the file. block : records of a block. left, right : factors of
-    these rows, (m, bytes), and of the tile's columns, (width, bytes).
+    rows : (m, width, columns) uint16, in the order of the file. block : records of a block.
+    left, right : factors of these rows, (m, bytes), and of the tile's columns, (width, bytes).
     """
     from bgfmt.formats.compressed import kernels_records
 
-    ladder = model.ladder()
+    ladder = model.default_classes()
     m, width, columns = rows.shape
     entry = -(-width // block) * (3 if columns == 4 else 2)
     most = entry + left.shape[1] + 4 + width * columns * 2 + 8

@@ -337,7 +337,7 @@ def test_bgfmt_match(compiled: Readers) -> None:
 @pytest.mark.parametrize("name", ["ts_06x04", "ts_06x04_cubeless"])
 def test_bgfmt_ts(compiled: Readers, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part down to the coded blocks, and every sum, of nine tiles."""
-    monkeypatch.setattr(layout, "MOST_GROUP", 90)
+    monkeypatch.setattr(layout, "MAX_GROUP_ROWS", 90)
     data = written("bgfmt-ts", bgfmt.load(GOLDEN / f"gnubg/{name}.bd"))
     source, theirs = Source.from_bytes(data, name), compiled.read("bgfmt-ts", data)
     header = layout.HEADER.parse(data)

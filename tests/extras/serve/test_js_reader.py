@@ -65,7 +65,7 @@ def other_files(folder: Path, random: np.random.Generator) -> Iterator[Path]:
     for name, most in (("ts_06x04", 8192), ("ts_05x04", 64), ("ts_06x04", 22), ("ts_06x04_cubeless", 70)):
         path = folder / f"{name}_{most}.bgts"
         with pytest.MonkeyPatch.context() as patch, bgfmt.open(GOLDEN / f"gnubg/{name}.bd") as db:
-            patch.setattr(layout, "MOST_GROUP", most)
+            patch.setattr(layout, "MAX_GROUP_ROWS", most)
             bgfmt.save(db.table, path)
         yield path
     for columns, spread in ((4, 65536), (1, 65536), (4, 2000)):
