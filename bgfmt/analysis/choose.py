@@ -1,4 +1,4 @@
-"""Which of several tables answers a question: two-sided before one-sided, exact numbers before rounded ones."""
+"""Choose which of several tables answers a query: two-sided before one-sided, exact numbers before rounded ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables import GammonTwoSided, OneSided, Table, TwoSided, of_kind
 from bgfmt.tables.rolls import MeanRolls, NormalOneSided, OfRolls
 
-Asked = Database | Table
+Asked = Database | Table  # what a query can be directed to
 Databases = Asked | Sequence[Asked]
 
-#: which kinds of one-sided tables answer questions, the best first
+#: the kinds of one-sided tables that answer queries, the best first
 RANK = {OneSided.kind: 0, MeanRolls.kind: 1, NormalOneSided.kind: 2}
 
 
 def tables_of(databases: Databases) -> list[Table]:
-    """The tables of one or more databases or tables; CapabilityError for what is neither."""
+    """Return the tables of one or more databases or tables as a list; CapabilityError for any other object."""
     asked: Any = (
         databases if isinstance(databases, Iterable) and not isinstance(databases, str) else [databases]
     )
@@ -35,13 +35,13 @@ def tables_of(databases: Databases) -> list[Table]:
 
 
 def check_going_on(position: Position) -> None:
-    """PositionError when the game is over."""
+    """Raise PositionError if the game of a position is over."""
     if not position.us.chequers or not position.them.chequers:
         raise PositionError(f"{position}: the game is over, one side has no chequers left")
 
 
 def check_race(position: Position) -> None:
-    """Refuse what no table is about: PositionError when the game is over, NotCoveredError for contact."""
+    """Check that a position is a race: PositionError if the game is over, NotCoveredError for contact."""
     check_going_on(position)
     if position.contact:
         raise NotCoveredError(f"{position}: {CONTACT}; {WHO_ANSWERS_CONTACT}")
@@ -50,9 +50,22 @@ def check_race(position: Position) -> None:
 def two_sided_for(
     databases: Databases, position: Position, *, cubeful: bool = False, results: Sequence[Side] | None = None
 ) -> TwoSided | None:
-    """The best two-sided table that covers both sides, or None: cubeful ones first, of them exact numbers first.
+    """Choose the best two-sided table that covers both sides: cubeful before cubeless, then exact before rounded.
 
-    With `results`, sides that a play can lead to, it is these that the table has to cover instead of `position.us`.
+    Parameters
+    ----------
+    databases
+        One or more databases or tables.
+    position
+        The side on roll first.
+    cubeful
+        Accept tables with cubeful equities only.
+    results
+        Sides after plays, which the table has to cover instead of `position.us`.
+
+    Returns
+    -------
+    None if no table covers both sides.
     """
     sides = [position.them, *([position.us] if results is None else results)]
     fitting = [
@@ -66,7 +79,11 @@ def two_sided_for(
 def counting_for(
     databases: Databases, position: Position, *, jacoby: bool, results: Sequence[Side] | None = None
 ) -> GammonTwoSided | None:
-    """As `two_sided_for`, of cubeful tables that count gammons; where none can be lost Jacoby's rule is nothing."""
+    """Choose the best cubeful two-sided table that counts gammons and covers both sides, or None.
+
+    jacoby : the table must be for Jacoby's rule, or without it; ignored in a position without gammons. Other
+    parameters: see `two_sided_for`.
+    """
     sides = [position.them, *([position.us] if results is None else results)]
     fitting = [
         table
@@ -78,25 +95,31 @@ def counting_for(
 
 
 def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:
-    """The best one-sided table that covers all of these sides, or None: distributions, means, normal ones."""
+    """Choose the best one-sided table that covers all of these sides, or None.
+
+    Tables of distributions come before tables of means, and these before normal approximations.
+    """
     fitting = [table for table in of_rolls(databases) if not any(table.covers_side(side) for side in sides)]
     return min(fitting, key=lambda t: (RANK[t.kind], not t.exact, "gammon" not in t.arrays()), default=None)
 
 
 def distributions_for(databases: Databases, *sides: Side) -> OneSided | None:
-    """The best table of distributions that covers all of these sides, or None."""
+    """Choose the best one-sided table of distributions of rolls that covers all of these sides, or None."""
     one = one_sided_for(of_kind(tables_of(databases), OneSided), *sides)
     return next(iter(of_kind([] if one is None else [one], OneSided)), None)
 
 
 def of_rolls(databases: Databases) -> list[OfRolls]:
-    """The one-sided tables of a kind that questions are answered from."""
+    """Return the one-sided tables among the databases, of the kinds in `RANK`."""
     found = of_kind(tables_of(databases), OfRolls)  # type: ignore[type-abstract]
     return [table for table in found if table.kind in RANK]
 
 
 def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCoveredError:
-    """The error for a question that none of the tables answers, with each table's reason."""
+    """Return the error for a query that none of the tables answers, with each table's reason.
+
+    wanted : what was queried, such as "the rolls of one side"; used for tables that cover the sides.
+    """
     reasons = []
     for table in tables_of(databases):
         why = next(filter(None, (table.covers_side(side) for side in sides)), None)
@@ -106,7 +129,10 @@ def not_covered(databases: Databases, *sides: Side, wanted: str = "") -> NotCove
 
 
 def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
-    """The first two-sided table, an exact one before the others; NotCoveredError where there is none."""
+    """Return the first two-sided table, an exact one before others; NotCoveredError if there is none.
+
+    cubeful : accept tables with cubeful equities only.
+    """
     fitting = [t for t in of_kind(tables_of(databases), TwoSided) if t.cubeful or not cubeful]
     if not fitting:
         raise not_covered(databases, wanted=f"both sides' {'cubeful ' * cubeful}equities")
@@ -114,5 +140,17 @@ def first_two_sided(databases: Databases, *, cubeful: bool = False) -> TwoSided:
 
 
 def equities_many(databases: Databases, us: Any, them: Any) -> NDArray[Any]:
-    """(N, 4) or (N, 1) equities of many positions, counts (N, points), from the first two-sided table given."""
+    """Look up the equities of many positions in the first two-sided table.
+
+    Parameters
+    ----------
+    databases
+        One or more databases or tables.
+    us, them
+        Counts (N, points) of the side on roll and of the other.
+
+    Returns
+    -------
+    (N, 4) equities cubeless, owned, centered, opponent, or (N, 1) of a cubeless table.
+    """
     return first_two_sided(databases).lookup_many(us, them)

@@ -1,10 +1,10 @@
-"""Engines: programs that play the whole game. They come in by the entry points `bgfmt.engines`.
+"""Engines: programs that play the whole game, registered as entry points `bgfmt.engines`.
 
     [project.entry-points."bgfmt.engines"]
     random = "my_package.random_mover:RandomMover"
 
-An engine is made by its class and words from the command line (`RandomMover({"seed": "3"})`), and answers the five
-questions of `Engine`. `EngineDecider` puts its answers in the adviser's words, so that a host asks either.
+An engine is created by calling its class with options from the command line (`RandomMover({"seed": "3"})`), and has
+the five methods of `Engine`. `EngineDecider` gives it the interface of the adviser, so that a host can use either.
 
 >>> "bkg" in names()
 True
@@ -29,65 +29,68 @@ from bgfmt.tables.registry import entry_points
 
 
 class Engine(Protocol):
-    """Plays the whole game. All questions come as a `GameState`, the side on roll being the one that is asked.
+    """Plays the whole game. Every method gets a `GameState`.
 
-    name : as hosts call it. play is asked with dice and at least one legal play, the others before the roll.
+    The engine answers for the side on roll, except that `take` and `accept` are answers of the other side. `play` is
+    called with dice and at least one legal play, the other methods before the roll.
+
+    name : the name that hosts show.
     """
 
     name: ClassVar[str]
 
     def play(self, state: GameState) -> Play:
-        """One of the legal plays of the state's dice."""
+        """Choose one of the legal plays of the state's dice."""
 
     def double(self, state: GameState) -> bool:
-        """Whether to double; asked where the rules allow it."""
+        """Return whether to double; called only where the rules allow it."""
 
     def take(self, state: GameState) -> bool:
-        """Whether the side that is doubled takes; the state's side on roll is the doubler."""
+        """Return whether the side that is doubled takes; the state's side on roll is the doubler."""
 
     def resign(self, state: GameState) -> int:
-        """Games (1, 2 or 3, of the cube each) that the side on roll gives up, 0 to go on."""
+        """Return what the side on roll resigns: 1 a single game, 2 a gammon, 3 a backgammon, 0 to play on."""
 
     def accept(self, state: GameState) -> bool:
-        """Whether the other side accepts what the side on roll offers to resign (`state.resigned`)."""
+        """Return whether the other side accepts what the side on roll offers to resign (`state.resigned`)."""
 
 
 class Decider(Protocol):
-    """Whom hosts ask: `bgfmt.analysis.advisor.Advisor`, or an engine in its place."""
+    """What hosts query: `bgfmt.analysis.advisor.Advisor`, or an engine in its place."""
 
     def decide(self, state: GameState) -> Decision:
-        """One word or one play."""
+        """Decide what to do in a state: a play, a cube action, or the answer to a double or resignation."""
 
     def resignation(self, state: GameState) -> Resignation:
-        """Whether to accept what is offered; with nothing offered, whether to resign."""
+        """Return whether to accept the resignation that is offered, or if none is, whether to resign."""
 
 
 @runtime_checkable
 class Outside(Protocol):
-    """A decider that can be told what to do where no table reaches."""
+    """A decider with an option for positions that no table covers."""
 
     def with_outside(self, outside: Any) -> Decider:
-        """Return a decider that does this where no table reaches."""
+        """Return a decider that uses `outside`, as of `Advisor`, where no table covers the position."""
 
 
 class EngineDecider:
-    """An engine asked as the adviser is: `decide` and `resignation`, for the hosts.
+    """Gives an engine the methods `decide` and `resignation` of the adviser, for the hosts.
 
-    Plays are checked against the rules, and an engine that breaks them gets a PositionError.
+    Plays are checked against the rules; PositionError is raised for an illegal one.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     def resignation(self, state: GameState) -> Resignation:
-        """Whether to accept what is offered; with nothing offered, whether to resign."""
+        """Return whether to accept the resignation that is offered, or if none is, whether to resign."""
         position = state.position
         if state.resigned:
             return Resignation(source="engine", position=position, accept=self.engine.accept(state))
         return Resignation(source="engine", position=position, offer=self.engine.resign(state))
 
     def decide(self, state: GameState) -> Decision:
-        """What the engine does in a state, one word or one play."""
+        """Return what the engine does in a state: a play, a cube action, or its answer to a double or resignation."""
         position = state.position.check()
         if state.kind == "resignation":
             return Decision("accept" if self.engine.accept(state) else "reject", "engine")
@@ -104,11 +107,14 @@ class EngineDecider:
         plays = legal_plays(state.position, *state.dice)
         if len(plays) < 2:
             return Decision("play", "forced", play=RankedPlay.forced(plays[0]) if plays else None)
-        return Decision("play", "engine", play=RankedPlay.forced(checked(self.engine, state, plays)))
+        return Decision("play", "engine", play=RankedPlay.forced(query_play(self.engine, state, plays)))
 
 
-def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
-    """The engine's play; PositionError where it is none of the legal ones."""
+def query_play(engine: Engine, state: GameState, plays: list[Play]) -> Play:
+    """Let an engine play a state's dice; return its play, found among the legal `plays` by the result.
+
+    PositionError if the play is illegal.
+    """
     chosen = engine.play(state)
     found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
     if found is None:
@@ -119,12 +125,18 @@ def checked(engine: Engine, state: GameState, plays: list[Play]) -> Play:
 T = TypeVar("T")
 
 
-ASKED = {"play": "a play", "double": "a double", "take": "a take"}
-ASKED |= {"resign": "resigning", "accept": "a resignation"}
+#: methods of an engine by what an error message calls them
+METHODS = {
+    "play": "a play",
+    "double": "a double",
+    "take": "a take",
+    "resign": "resigning",
+    "accept": "a resignation",
+}
 
 
-class Guest:
-    """An engine of another package: its answers, and EngineError where it raises anything but a BgfmtError."""
+class PluginEngine:
+    """Wraps an engine of another package: any exception but a BgfmtError becomes an EngineError."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -134,13 +146,23 @@ class Guest:
         if name == "engine":  # not made yet, as when it is unpickled
             raise AttributeError(name)
         value = getattr(self.engine, name)
-        return partial(guarded, self.name, ASKED[name], value) if name in ASKED else value
+        return partial(call_plugin, self.name, METHODS[name], value) if name in METHODS else value
 
 
-def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> T:
-    """The answer of a guest; EngineError where it raises anything but a BgfmtError."""
+def call_plugin(engine: str, what: str, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function of another package's engine; any exception but a BgfmtError becomes an EngineError.
+
+    Parameters
+    ----------
+    engine
+        The name of the engine, for the error.
+    what
+        What was wanted of it, for the error.
+    function, arguments
+        What to call.
+    """
     try:
-        return question(*asked)
+        return function(*arguments)
     except BgfmtError:
         raise
     except Exception as error:
@@ -148,12 +170,12 @@ def guarded(engine: str, what: str, question: Callable[..., T], *asked: Any) -> 
 
 
 def names() -> list[str]:
-    """Names of all engines."""
+    """Return the names of all installed engines, sorted."""
     return sorted(entry_points("bgfmt.engines"))
 
 
-def options_of(items: Iterable[str]) -> dict[str, str]:
-    """Options `KEY=VALUE` by name, empty ones left out; CapabilityError for a text without `=`."""
+def parse_options(items: Iterable[str]) -> dict[str, str]:
+    """Parse options `KEY=VALUE` to a dict; empty texts are skipped. CapabilityError for a text without `=`."""
     pairs = [item.partition("=") for item in items if item]
     bad = next((key for key, equals, _ in pairs if not equals), None)
     if bad is not None:
@@ -162,12 +184,23 @@ def options_of(items: Iterable[str]) -> dict[str, str]:
 
 
 def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
-    """A new engine; `options` are its own, by name, as words.
+    """Create an engine.
+
+    Parameters
+    ----------
+    name
+        One of `names()`.
+    options
+        The engine's options by name, as text.
 
     Raises
     ------
-    CapabilityError where there is none of that name, or it cannot be loaded; PositionError for an option that it
-    does not have; EngineError where a guest raises another error.
+    CapabilityError
+        There is no engine of this name, or it cannot be loaded.
+    PositionError
+        The engine has no such option.
+    EngineError
+        An engine of another package raised another exception.
     """
     point = entry_points("bgfmt.engines").get(name)
     if point is None:
@@ -179,30 +212,31 @@ def create(name: str, options: Mapping[str, str] | None = None) -> Engine:
     if point.value.startswith("bgfmt."):
         engine: Engine = made(dict(options or {}))
         return engine
-    # the name of a guest is that of the engine it holds
-    return cast(Engine, Guest(guarded(name, "being made", made, dict(options or {}))))
+    # cast: `name` is an attribute of the instance, not of the class
+    return cast(Engine, PluginEngine(call_plugin(name, "being made", made, dict(options or {}))))
 
 
-# -- where no table reaches -------------------------------------------------------------------------------
+# -- positions that no table covers -----------------------------------------------------------------------
 
 
 class OutsideEngine(Protocol):
-    """A second engine, asked where no table covers the position."""
+    """A second engine, queried where no table covers the position."""
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Worth of each position after a play, greater is better; `us` is the side that has played."""
+        """Return a value for each position after a play, greater is better; `us` is the side that has played."""
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Whether the player on roll doubles, and whether the other takes."""
+        """Return whether the player on roll doubles, and whether the other takes."""
 
 
 class PlainRule:
-    """A plain rule, with the one-sided tables there are.
+    """A rule of thumb for positions that no two-sided table covers.
 
-    * play, no contact: the play that leaves the fewest mean rolls where a one-sided table knows them, else the most
+    * play, no contact: the play that leaves the fewest mean rolls if a one-sided table covers it, else the most
       chequers off, then the fewest pips outside the home board, then the fewest gaps;
-    * play, contact: the play with the best of a plain sum: pips ahead, less for our blots by how far they have come
-      and how many opposing chequers can reach them, more for chequers of theirs on the bar and for points we hold;
+    * play, contact: the play with the greatest score: the lead in pips, minus a penalty for each own blot by how far
+      it has come and how many opposing chequers can reach it, plus bonuses for opposing chequers on the bar and for
+      own points;
     * cube, no contact: the 8-9-12 rule: double at a lead of 8 % of our pips, redouble at 9 %, take up to 12 %;
     * cube, contact: never double, take unless behind by more than a third of our pips.
     """
@@ -211,7 +245,7 @@ class PlainRule:
         self.tables = tables
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Worth of each position after a play, greater is better."""
+        """Return a score for each position after a play, greater is better."""
         if any(result.contact for result in results):
             return [_contact_score(result) for result in results]
         sides = [result.us for result in results]
@@ -222,7 +256,7 @@ class PlainRule:
         return [float(-mean) for mean in bulk.side_values(table, numbers, None)]
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Whether to double, and whether to take."""
+        """Return whether the player on roll doubles, and whether the other takes."""
         us = state.position.us.pips
         them = state.position.them.pips
         if state.position.contact:
@@ -238,7 +272,10 @@ class PlainRule:
 
 
 def untidiness(result: Position | Side) -> tuple[int, ...]:
-    """Of the side that has played: chequers left, pips outside the home board, gaps; the least is the tidiest."""
+    """Return a sort key for results of equal value: the smallest is the tidiest.
+
+    The key is (chequers left, pips outside the home board, empty home points) of the side that has played.
+    """
     side = result if isinstance(result, Side) else result.us
     outside = sum((point - 6) * n for point, n in enumerate(side.counts, 1) if point > 6) + 19 * side.bar
     gaps = sum(not n for n in (*side.counts, *(0,) * 6)[:6])
@@ -246,6 +283,7 @@ def untidiness(result: Position | Side) -> tuple[int, ...]:
 
 
 def _contact_score(result: Position) -> float:
+    """Return the score of `PlainRule` for a position with contact; `us` is the side that has played."""
     us = result.us
     theirs = result.them.counts
     score = float(result.them.pips - us.pips) + 4.0 * result.them.bar

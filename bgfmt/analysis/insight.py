@@ -1,4 +1,4 @@
-"""What lies behind a cube decision: take points, market losers, and what each roll is worth."""
+"""The reasons of a cube decision: take points, market losers, and the equity of each roll."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgfmt.game.moves import ROLLS
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 
-MONEY = (0.25, 0.2)  # take points for money, of a dead cube and of one that is fully live
+MONEY_TAKE_POINTS = (0.25, 0.2)  # for money, with a dead cube and with one that is fully live
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,19 @@ class Insight(Plain):
 
 
 def take_points(score: Score | None, cube: int, side: int = 1) -> tuple[float, float]:
-    """The take points of a side that is doubled with the cube at `cube`, dead and live; for money without a score."""
+    """Return the take points (win probabilities) of a doubled side, with a dead and with a fully live cube.
+
+    Parameters
+    ----------
+    score
+        The match score; for money if None.
+    cube
+        The value of the cube before the double.
+    side
+        Which side of the score is doubled: 0 the side on roll, 1 the other.
+    """
     if score is None:
-        return MONEY
+        return MONEY_TAKE_POINTS
     passed, lost, won = (score.after(side, points) for points in (-cube, -2 * cube, 2 * cube))
     dead = (passed - lost) / (won - lost) if won > lost else 0.0
     if score.away[side] <= 2 * cube:
@@ -86,12 +96,23 @@ def take_points(score: Score | None, cube: int, side: int = 1) -> tuple[float, f
 
 
 def insight(state: GameState, advisor: Advisor, *, met_player: int | None = None) -> Insight | None:
-    """Return what lies behind the double in a state; None where something of it is not covered.
+    """Return take points, market losers and the equities of all rolls of a cube decision.
 
-    met_player : which player of an uneven match equity table is on roll; by default as the adviser was made.
+    Parameters
+    ----------
+    state
+        A state before the roll, or with a double pending.
+    advisor
+        Gives the equities.
+    met_player
+        Which player of the match equity table, 0 or 1, is on roll; by default as the adviser was created.
+
+    Returns
+    -------
+    None if a position that can arise within two rolls is not covered.
     """
     state = replace(state.before_roll(), doubled=False)
-    first = advisor.player_of(state, met_player) ^ state.turn  # the player of the table that player 0 is
+    first = advisor.player_of(state, met_player) ^ state.turn  # number in the table of player 0 of the state
     try:
         return _insight(state, advisor, first)
     except NotCoveredError:

@@ -1,15 +1,15 @@
-"""Which databases are asked: those named, or those of this machine.
+"""The databases that queries go to: those named, or the default ones of this machine.
 
-A name may be a file or a folder of files. Where none is given these are tried in turn, and the first that has any
-database is the library:
+A name is a file or a folder of files. Without names these are tried in turn, and the first that has any database is
+the library:
 
-1. the files and folders in the environment variable BGFMT_DB, parted as those in PATH are;
+1. the files and folders in the environment variable BGFMT_DB, separated like those in PATH;
 2. what GNU Backgammon has installed, with the default table of the kind (one-sided, two-sided) that it lacks;
-3. the default tables: one-sided 6 points and two-sided 6x6, made once in about two seconds and kept in the user's
+3. the default tables: one-sided 6 points and two-sided 6x6, solved once in about two seconds and stored in the user's
    data folder (`folder()`).
 
-Beside them the one-sided table of ten points is made, once in about ten seconds, the first time that a race outside
-the home boards is asked for, and the mean rolls of twelve, in twenty, where one beyond is played out.
+Two more default tables are solved and stored when first needed: the one-sided table of ten points (about ten seconds)
+for a race outside the home boards, and the mean rolls of twelve points (twenty seconds) for rollouts beyond these.
 """
 
 from __future__ import annotations
@@ -34,26 +34,28 @@ from bgfmt.storage import PathLike
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
 VARIABLE = "BGFMT_DB"
-#: the default tables: file name, kind of table, points, what they are called when they are made
+#: the default tables: file name, kind of table, points, and the name in the message when they are solved
 DEFAULTS = (
     ("gnubg_os0.bd", OneSided.kind, 6, "the default tables"),
     ("gnubg_ts0.bd", TwoSided.kind, 6, "the default tables"),
 )
-#: the one of races outside the home boards, without gammons; its rows are read where they lie
+#: the same for races outside the home boards; without gammons and uncompressed, so that rows are read in place
 FAR = ("bgfmt_os10.bd", OneSided.kind, 10, "the one-sided table of 10 points")
-#: of play-outs beyond it
+#: the same for rollouts of chequers beyond these
 WIDE = ("bgfmt_means12.npz", MeanRolls.kind, 12, "the mean rolls of 12 points")
-#: gnubg's files of ordinary backgammon, the larger ones of each kind beside those it always has
+#: gnubg's files of ordinary backgammon, of each kind the optional larger one first
 GNUBG_FILES = ("gnubg_ts.bd", "gnubg_ts0.bd", "gnubg_os.bd", "gnubg_os0.bd")
 
 Say = Callable[[str], None]
-_making = Lock()  # one thread makes a table, others wait for its file
+_making = Lock()  # one thread solves a default table, others wait for its file
 
 
 class Library:
-    """Databases with their names, in the order in which they were given. A context manager.
+    """An ordered list of databases and their names. A context manager.
 
-    notes : what was left out and why, a line each.
+    databases : databases and tables that the caller opened, and closes.
+    opened : databases that `close` closes.
+    notes : files that were skipped and why, a line each.
     """
 
     def __init__(
@@ -70,14 +72,14 @@ class Library:
 
     @classmethod
     def of(cls, asked: Library | Asked | PathLike | Sequence[Asked | PathLike] | None) -> Library:
-        """The library of whatever stands for databases; None for those of this machine."""
+        """Return a library of databases, tables or paths, one or several; None for the default databases."""
         if isinstance(asked, Library):
             return asked
         if asked is None:
-            return standing()
+            return open_default()
         single = isinstance(asked, (str, os.PathLike, Database, Table))
         several: Any = [asked] if single else asked
-        library = named(one for one in several if isinstance(one, (str, os.PathLike)))
+        library = open_paths(one for one in several if isinstance(one, (str, os.PathLike)))
         return cls(
             [one for one in several if isinstance(one, (Database, Table))],
             opened=library._opened,
@@ -94,7 +96,7 @@ class Library:
         return len(self.databases)
 
     def close(self) -> None:
-        """Close the databases that were opened here."""
+        """Close the databases that this library opened."""
         while self._opened:
             self._opened.pop().close()
 
@@ -104,29 +106,40 @@ class Library:
         return [one.table if isinstance(one, Database) else one for one in self.databases]
 
     def lines(self) -> list[str]:
-        """What is asked, a line each, and what was left out."""
-        held = [f"{self.name(t)}: {o}" for t, o in zip(self.tables, self.databases, strict=True)]
-        return held + self.notes
+        """Return a line of text for each database, then the notes about files that were skipped."""
+        lines = [f"{self.name(t)}: {o}" for t, o in zip(self.tables, self.databases, strict=True)]
+        return lines + self.notes
 
     def name(self, table: Table) -> str:
-        """What a table is called: the name of its file, or its kind and size where it is in memory."""
+        """Return the name of a table: that of its file, or its kind and size if it has none."""
         return self._names.get(id(table)) or _name(table, str)
 
 
 def _name(one: Asked, of_path: Callable[[str], str]) -> str:
-    """What a table is called: that of a file by its path, where `of_path` says how much of it is wanted."""
+    """Return the name of a database, by `of_path` of its path, or kind and size of a table in memory."""
     return of_path(one.name) if isinstance(one, Database) else f"{one.kind} {one.points}x{one.chequers}"
 
 
 # -- files and folders -----------------------------------------------------------------------------------
 
 
-def named(paths: Iterable[PathLike], **reading: Any) -> Library:
-    """The databases of files and folders; `reading` are options of `bgfmt.open`, for the files named themselves.
+def open_paths(paths: Iterable[PathLike], **reading: Any) -> Library:
+    """Open the databases of files and folders.
 
-    A folder may be one database, as a store of chunks is, or hold several.
-    Files of a folder that are no database are passed over, broken ones are named in the notes; of a file named
-    itself every error is raised. UnknownFormatError for a folder without any database.
+    A folder may be one database, as a store of chunks is, or have several files. Of these files, those that are no
+    database are skipped, and broken ones are listed in the library's notes.
+
+    Parameters
+    ----------
+    paths
+        Files and folders.
+    reading
+        Options of `bgfmt.open`, used for `paths` but not for files in a folder.
+
+    Raises
+    ------
+    UnknownFormatError
+        A folder has no database. Errors of opening a path in `paths` are raised too.
     """
     opened: list[Database] = []
     notes: list[str] = []
@@ -161,14 +174,17 @@ def _scanned(folder: Path, notes: list[str]) -> Iterator[Database]:
             notes.append(f"{path.name} is left out: {error}")
 
 
-# -- those of this machine -------------------------------------------------------------------------------
+# -- the default databases -------------------------------------------------------------------------------
 
 
-def standing(say: Say | None = None) -> Library:
-    """The databases of this machine. `say` takes a line when the default tables are made (stderr if None)."""
+def open_default(say: Say | None = None) -> Library:
+    """Open the default databases of this machine, in the order that the head of this module describes.
+
+    say : called with a line of text when default tables have to be solved; writes to stderr if None.
+    """
     variable = [path for path in os.environ.get(VARIABLE, "").split(os.pathsep) if path]
     if variable:
-        return named(variable)
+        return open_paths(variable)
     notes: list[str] = []
     opened: list[Database] = []
     for path in _gnubg_files():
@@ -199,14 +215,17 @@ def _gnubg_files() -> Iterator[Path]:
 
 
 def folder() -> Path:
-    """Where the default tables are kept: `bgfmt/tables` in the user's folder for programs' data."""
+    """Return the folder of the default tables: `bgfmt/tables` in the user's folder for application data."""
     return folders.user_data() / "bgfmt" / "tables"
 
 
 def distributions(far: bool, say: Say | None = None) -> Any:
-    """(boards, rolls) uint16: the rows of the one-sided default table of six points, or ten where a race is `far`.
+    """Return the distributions of rolls of a one-sided default table; see `one_sided_default` for the parameters.
 
-    Chances in 65535ths to bear off the last chequer. The table is made the first time and kept.
+    Returns
+    -------
+    (boards, rolls) uint16, read-only: probability of bearing off the last chequer in exactly i rolls, in 65535ths,
+    by position number.
     """
     rows = np.ascontiguousarray(one_sided_default(far, say).bearoff[:])
     rows.flags.writeable = False  # as what is mapped, so that kernels are compiled once
@@ -215,13 +234,20 @@ def distributions(far: bool, say: Say | None = None) -> Any:
 
 @cache
 def one_sided_default(far: bool, say: Say | None = None) -> OneSided:
-    """The one-sided default table of ten points where a race is `far`, else of six; made the first time and kept."""
+    """Return a one-sided default table; it is solved and stored if it doesn't exist yet.
+
+    far : the table of ten points, else that of six.
+    say : called with a line of text when the table of ten points has to be solved; writes to stderr if None.
+    """
     return _table(*(FAR if far else DEFAULTS[0]), (say or _to_stderr) if far else lambda _: None)  # type: ignore[no-any-return]
 
 
 @cache
-def sums() -> Any:
-    """(boards,) int32: mean rolls of boards on twelve points, in 65535ths; the table is made and kept as those."""
+def wide_means() -> Any:
+    """Return (boards,) int32, the mean rolls of all boards on twelve points in 65535ths, by position number.
+
+    The default table `WIDE` is solved and stored if it doesn't exist yet.
+    """
     return np.rint(65535 * _table(*WIDE, _to_stderr).means[:]).astype(np.int32)
 
 
@@ -232,7 +258,7 @@ def _table(*default: Any) -> Any:
 
 
 def _default(name: str, kind: str, points: int, called: str, say: Say) -> Database | Table:
-    """A default table, kept earlier or made and kept now; where it cannot be kept it serves this once."""
+    """Open a default table, or solve and store it; if it can't be stored, return it in memory."""
     path = folder() / name
     far = name == FAR[0]
     with suppress(BgfmtError, OSError):  # missing or broken

@@ -1,4 +1,4 @@
-"""Exact answers on demand for one race, at a match score and for money: from the rules alone, no table is read."""
+"""Exact answers for one race on demand, at a match score and for money: calculated from the rules, without tables."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns, joined
 from bgfmt.solver.machine import check_memory
 
-#: what a race is solved for: a match score with its cube, or money, with Jacoby's rule (True) or without
+#: what a race is solved for: a match score with its cube, or money with Jacoby's rule (True) or without (False)
 Terms = Score | bool
 
 
 def columns_for(position: Position, terms: Terms) -> Columns:
-    """The columns a position needs; those of money are the cubeless one and one for each place of the cube."""
+    """Return the columns (cube states) that solving a position needs.
+
+    For money they are the cubeless one and one for each owner of the cube; at a score the states that can arise.
+    """
     if isinstance(terms, Score):
         return columns.for_match(terms, gammons=position.gammons)
     return columns.for_money(jacoby=terms)
 
 
 def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
-    """What solving a position at a score takes; NotCoveredError for contact and for far more than `limit`."""
+    """Return how much work solving a position at a score takes.
+
+    NotCoveredError for contact; TooMuchWorkError if the boards alone show that it exceeds `limit`.
+    """
     return solving.plan(position, len(columns_for(position, score)), limit=limit)
 
 
@@ -42,19 +48,29 @@ def solve_match(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> MatchAnswer:
-    """The exact answer of a race at a match score, in float64, from the rules and the match equity table alone.
+    """Solve a race at a match score exactly, in float64, from the rules and the match equity table alone.
 
     Parameters
     ----------
-    position : the side on roll first; no contact, up to fifteen chequers a side on up to 24 points.
-    score : the score, cube and match equity table.
-    limit : most pairs of boards times cube states to calculate, `solving.DEFAULT_LIMIT` when None.
-    progress : called as ``progress(done, total)`` with pairs of boards.
+    position
+        The side on roll first; no contact, up to fifteen chequers a side on up to 24 points.
+    score
+        The score, cube and match equity table.
+    limit
+        Largest calculation, in pairs of boards times cube states; `solving.DEFAULT_LIMIT` if None.
+    threads
+        Number of threads; all cores if None.
+    progress
+        Called as ``progress(done, total)`` with numbers of pairs of boards.
 
     Raises
     ------
-    PositionError when the game is over; NotCoveredError for contact and beyond the limit, naming both;
-    SolverError for too little memory.
+    PositionError
+        The game is over.
+    NotCoveredError
+        The sides are in contact, or the calculation exceeds the limit.
+    SolverError
+        There is too little memory.
     """
     return match_answer(_game(position, score, limit, threads, progress).start(), score)
 
@@ -67,9 +83,9 @@ def solve_money(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Solved:
-    """The exact answer of a race for money, cubeless and with the cube wherever it lies; see `solve_match`.
+    """Solve a race for money exactly: its cubeless equity and those with the cube centered or owned by either side.
 
-    With `jacoby` gammons count for nothing while the cube is centered.
+    jacoby : gammons do not count while the cube is centered. Other parameters and exceptions: see `solve_match`.
     """
     return _game(position, jacoby, limit, threads, progress).start()
 
@@ -81,11 +97,12 @@ def _game(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Game:
-    kept = columns_for(position, terms)
-    work = solving.plan(position, len(kept), limit=limit)
+    """Solve a race with all positions that can come up in it; exceptions as of `solve_match`."""
+    cubes = columns_for(position, terms)
+    work = solving.plan(position, len(cubes), limit=limit)
     work.check(limit)
     check_memory(work.memory, f"{position}: exact play")
-    return solving.solve(work, kept, threads=threads, progress=progress)
+    return solving.solve(work, cubes, threads=threads, progress=progress)
 
 
 # -- match -----------------------------------------------------------------------------------------------
@@ -93,10 +110,11 @@ def _game(
 
 @dataclass(frozen=True, eq=False)
 class MatchAnswer:
-    """The answer for a position at a match score, by any source.
+    """The answer for a position at a match score, from any source.
 
-    plays : called with the two dice it gives, for each side that a play leads to, the chance to win the match after
-    it.
+    cube : the cube action before the roll.
+    plays : function of the two dice that returns, for the side after each play, the match winning chance of the side
+        that has played.
     """
 
     cube: MatchCube
@@ -104,7 +122,7 @@ class MatchAnswer:
 
 
 def match_answer(solved: Solved, score: Score) -> MatchAnswer:
-    """The answer for a position solved, or estimated, at a score, seen by the side on roll."""
+    """Return the cube action and the values of plays of a position that was solved, or estimated, at a score."""
     place = solved.columns.place(score.state)
 
     def plays(high: int, low: int) -> dict[Side, float]:
@@ -117,7 +135,10 @@ def match_answer(solved: Solved, score: Score) -> MatchAnswer:
 
 
 def judge(solved: Solved, score: Score, place: int) -> MatchCube:
-    """The cube decision at a score; `place` is the column of its cube, 0 where nobody may double any more."""
+    """Judge the cube action of a solved position at a score.
+
+    place : the column of the cube at this score, 0 if neither side may double any more.
+    """
     position = solved.position
     doubling = solved.columns.doubling
     no_double = _chance(score, solved, place, float(solved.on_roll[place]))
@@ -131,7 +152,7 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
 
 
 def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
-    """The match winning chance of a value of a column."""
+    """Convert a value of a column to a match winning chance."""
     cubeless = solved.columns.states[place] is columns.CUBELESS
     add, times = columns.dead(score, 0, score.state) if cubeless else (0.0, 1.0)
     return (1 + add + times * value) / 2
@@ -140,12 +161,12 @@ def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
 # -- every score ---------------------------------------------------------------------------------------
 
 
-TOGETHER = 48  # columns solved at once
+MAX_COLUMNS = 48  # columns solved at once
 GRID_BYTES = 2 << 30
 
 
 def scores(upto: int) -> Iterator[AtScore]:
-    """All cells of a grid, row by row."""
+    """Yield the scores of a grid, row by row: points that both sides need, and whether it is the Crawford game."""
     for mine in range(1, upto + 1):
         for other in range(1, upto + 1):
             if (mine == 1) != (other == 1):
@@ -165,17 +186,34 @@ def scores_grid(
     progress: Progress | None = None,
     estimate: Callable[[Score], Solved] | None = None,
 ) -> Grid:
-    """The cube action at all scores up to `upto`-away each.
+    """Return the cube action of a race at all scores up to `upto`-away each.
 
     Parameters
     ----------
-    cube, owner : the cube in every cell; cells of the Crawford game have none whatever it is.
-    limit : most pairs of boards times cube states, of all scores together; `solving.DEFAULT_LIMIT` when None.
-    estimate : what estimates a score instead of solving it.
+    position
+        The side on roll first.
+    upto
+        Most points that either side needs.
+    met, player
+        The match equity table, and which of its players, 0 or 1, is on roll.
+    cube, owner
+        Value and owner of the cube at every score, except in the Crawford game, which has none.
+    limit
+        Largest calculation for all scores together, in pairs of boards times cube states; `solving.DEFAULT_LIMIT` if
+        None.
+    progress
+        Called as ``progress(done, total)`` with numbers of columns.
+    estimate
+        Estimates the race at a score; if given, nothing is solved.
 
     Raises
     ------
-    As `solve_match`; PositionError when `upto` is below 1, NotCoveredError when it is beyond the table.
+    PositionError
+        The game is over, or `upto` is below 1.
+    NotCoveredError
+        The sides are in contact, the calculation exceeds the limit, or a score is beyond the match equity table.
+    SolverError
+        There is too little memory.
     """
     if upto < 1:
         raise PositionError(f"a grid goes up to 1-away or more, not {upto}")
@@ -192,18 +230,18 @@ def scores_grid(
     total = sum(len(part) - shared for _, _, part in left) + shared
     work = solving.plan(position, total, limit=limit)
     work.check(limit)
-    together = max(1, min(TOGETHER, GRID_BYTES * total // max(1, work.memory)))
+    most_columns = max(1, min(MAX_COLUMNS, GRID_BYTES * total // max(1, work.memory)))
     done = 0
     while left:
         many = 0
         used = shared
-        while many < len(left) and (not many or used + len(left[many][2]) - shared <= together):
+        while many < len(left) and (not many or used + len(left[many][2]) - shared <= most_columns):
             used += len(left[many][2]) - shared
             many += 1
         here = left[:many]
         left = left[many:]
-        kept, places = joined([part for _, _, part in here])
-        solved = solving.solve(replace(work, columns=len(kept)), kept).start()
+        cubes, places = joined([part for _, _, part in here])
+        solved = solving.solve(replace(work, columns=len(cubes)), cubes).start()
         for (cell, score, part), place in zip(here, places, strict=True):
             cells[cell] = judge(solved, score, int(place[part.place(score.state)]))
         done += used - shared
@@ -212,16 +250,16 @@ def scores_grid(
     return Grid(position, upto, met, cells)
 
 
-# -- calculations kept for a while, for what comes up later in a game ----------------------------------
+# -- a cache of calculations, for positions that come up later in a game -------------------------------
 
 
 GAMES_BYTES = 256 << 20
-KEPT_GAMES = 4
+CACHED_GAMES = 4
 Rules = tuple[Any, ...]
 
 
 def _rules(terms: Terms) -> Rules:
-    """What two questions of one game have in common, as the side on roll sees it."""
+    """Return what two positions of one game have in common, as the side on roll sees it."""
     if not isinstance(terms, Score):
         return ("money", terms)
     met = terms.met
@@ -230,7 +268,7 @@ def _rules(terms: Terms) -> Rules:
 
 
 class Games:
-    """The last calculations, `KEPT_GAMES` at most and up to `most` bytes together, newest last."""
+    """Cache of the last calculations: at most `CACHED_GAMES`, and `most` bytes together."""
 
     def __init__(self, most: int = GAMES_BYTES) -> None:
         self.most = most
@@ -238,7 +276,7 @@ class Games:
         self._lock = Lock()
 
     def find(self, position: Position, terms: Terms) -> Solved | None:
-        """A position solved by a calculation kept, None where there is none."""
+        """Return the values of a position that a cached calculation includes, None if none does."""
         turned = terms.for_opponent() if isinstance(terms, Score) else terms
         for rules, game in reversed(tuple(self._games)):
             for first, asked in ((True, terms), (False, turned)):
@@ -249,19 +287,19 @@ class Games:
         return None
 
     def solve(self, position: Position, terms: Terms, limit: int, progress: Progress | None = None) -> Solved:
-        """A position solved, and kept."""
+        """Solve a position and cache the calculation; exceptions as of `solve_match`."""
         game = _game(position, terms, limit, progress=progress)
         if game.work.memory <= self.most:
             with self._lock:
-                games = [*self._games, (_rules(terms), game)][-KEPT_GAMES:]
+                games = [*self._games, (_rules(terms), game)][-CACHED_GAMES:]
                 while sum(one.work.memory for _, one in games) > self.most:
                     del games[0]
                 self._games = games
         return game.start()
 
 
-def _holds(kept: Columns, terms: Terms) -> bool:
-    """Whether the columns tell of the cube as it is."""
-    if not isinstance(terms, Score) or terms.state in kept.states:
+def _holds(cubes: Columns, terms: Terms) -> bool:
+    """Return whether the columns include the cube as it is."""
+    if not isinstance(terms, Score) or terms.state in cubes.states:
         return True
-    return kept.states[0] is columns.CUBELESS and not terms.live(terms.state)
+    return cubes.states[0] is columns.CUBELESS and not terms.live(terms.state)

@@ -1,4 +1,4 @@
-"""Drawings for print and screen; matplotlib is optional and imported only here."""
+"""Charts drawn by matplotlib, which is optional and imported only here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 
 PathLike = str | os.PathLike[str]
-MOST = 2000  # positions a side in one chart
+MAX_SIDES = 2000  # boards of a side in one chart
 
 
 def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
@@ -32,9 +32,16 @@ def _figure(path: PathLike, size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def distributions(path: PathLike, rows: Mapping[str, Any]) -> None:
-    """Draw distributions of the number of rolls, one set of bars a label, into `path` (.png, .svg, .pdf, ...).
+    """Draw distributions of the number of rolls as bars.
 
-    Raises MissingExtraError without matplotlib, CapabilityError for a suffix it does not draw.
+    Parameters
+    ----------
+    path
+        The file to write; its suffix (.png, .svg, .pdf, ...) chooses the format.
+    rows
+        For each label a distribution: the probability of exactly 0, 1, 2, ... rolls.
+
+    Raises MissingExtraError without matplotlib, CapabilityError for a suffix that it does not write.
     """
     figure, axes = _figure(path, (7, 4))
     width = 0.8 / max(1, len(rows))
@@ -59,18 +66,27 @@ def distributions(path: PathLike, rows: Mapping[str, Any]) -> None:
 
 
 def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
-    """Draw the cube actions of a family of positions: all sides of as many chequers as `position`'s own.
+    """Draw the cube actions of all positions with as many chequers on each side as `position`.
 
-    One row a side on roll, one column a side waiting, both sorted by their mean cubeless equity against
-    the other family, so that the five actions form bands; `position` is marked. Needs a cubeful two-sided table.
+    Each row is a board of the side on roll, each column one of the other side, both sorted by their mean cubeless
+    equity, so that the five actions (`LABELS`) form bands. `position` is marked.
+
+    Parameters
+    ----------
+    path
+        The file to write, as in `distributions`.
+    databases
+        One or more databases; a cubeful two-sided table among them is needed.
+    position
+        The position whose numbers of chequers are drawn.
     """
     table = choose.two_sided_for(databases, position, cubeful=True)
     if table is None:
         raise choose.not_covered(databases, position.us, position.them, wanted="both sides' cubeful equities")
     families = [_family(side, table.points) for side in (position.us, position.them)]
-    if max(map(len, families)) > MOST:
+    if max(map(len, families)) > MAX_SIDES:
         raise NotCoveredError(
-            f"a chart holds {MOST} positions a side, this family has {max(map(len, families))}"
+            f"a chart holds {MAX_SIDES} positions a side, this family has {max(map(len, families))}"
         )
     us, them = families
     pairs = table.lookup_many(np.repeat(us, len(them)), np.tile(them, len(us)))
@@ -107,7 +123,11 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
 
 
 def rule_chart(path: PathLike, sections: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Draw the mean losses of rules of thumb, one panel a section: its title -> rule -> kind of decision -> loss."""
+    """Draw the mean losses of rules of thumb as bars, one panel for each section.
+
+    path : the file to write, as in `distributions`.
+    sections : title of a section -> name of a rule -> kind of decision -> mean loss in points.
+    """
     most = max((len(rules) for rules in sections.values()), default=1)
     figure, first = _figure(path, (8.5, (1 + 0.36 * most) * max(1, len(sections))))
     first.remove()
@@ -127,7 +147,11 @@ def rule_chart(path: PathLike, sections: Mapping[str, Mapping[str, Mapping[str, 
 
 
 def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
-    """Draw the actions of a position at every score, a code a cell; own points down, the other side's across."""
+    """Draw the cube actions of a position at every score as a grid of short codes such as "D/T".
+
+    path : the file to write, as in `distributions`.
+    codes : codes[i][j] is for the side on roll needing i + 1 points and the other side j + 1.
+    """
     names = sorted({code for row in codes for code in row})
     figure, axes = _figure(path, (1.5 + 0.6 * len(codes), 1 + 0.6 * len(codes)))
     numbers = np.array([[names.index(code) for code in row] for row in codes])
@@ -145,6 +169,7 @@ def score_chart(path: PathLike, codes: Sequence[Sequence[str]]) -> None:
 
 
 def _family(side: Side, points: int) -> Any:
+    """Return the position numbers of all boards with as many chequers as `side`."""
     first = board.count(points, side.chequers - 1)
     last = board.count(points, side.chequers)
     return np.arange(first, last)

@@ -1,10 +1,11 @@
-"""One position solved exactly: only what play can reach from it, in float64, nothing read from any table.
+"""Solve one position exactly, in float64: only the positions that play can reach from it, without any table.
 
-Side A is on roll with board u0, side B has t0. Boards of each side are found by play (`Family`), with the numbers of
-rolls after which each can come up; so a pair of boards is met only where those agree. Kept is, for each pair, what
-it is worth to A when B is on roll. A's boards are taken by rising pips: the value of A on roll is a running maximum
-along rows of what its boards lead to; and for a block of boards of A side by side, that of B on roll is one over
-what B's boards lead to. Pairs in which a side on roll has several cube states have a column for each.
+Side A is on roll with board u0, side B has t0. The boards of each side that play can reach are listed (`Family`),
+with the numbers of rolls after which each can come up; a pair of boards can arise only where these numbers agree.
+For each pair the value to A when B is on roll is stored. A's boards are processed by rising pips: the value of A on
+roll is the maximum over the rows of the boards that its plays lead to; then, for a block of A's boards side by side,
+the value of B on roll is the maximum over the columns of the boards that B's plays lead to. There is one column of
+values for each cube state.
 """
 
 from __future__ import annotations
@@ -31,25 +32,27 @@ from bgfmt.solver.machine import check_memory, thread_count
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-EVER = (1 << 63) - 1
-#: most pairs times columns that are calculated unless more is asked for: some 20 seconds of two cores
+ALL_ROLLS = (1 << 63) - 1  # bits of all numbers of rolls
+#: default limit of a calculation in pairs of boards times columns: some 20 seconds of two cores
 DEFAULT_LIMIT = 400_000_000
-BOARD_COST = 400  # finding a board of a side counts as this many of them
-RESULT_COST = 8  # and finding what a roll can make of it as this many
-UNREACHED = 8  # play makes more than one in this many of the boards with no chequer farther back
-SPARE = 10  # a calculation this many times the limit by that reckoning is not begun
-SPARSE = 50  # more than one in this many pairs of boards can be met
-LAST_TOLD = 61  # more rolls of a side than this are not told apart
+BOARD_COST = 400  # finding a board of a side costs as much as this many pairs times columns
+RESULT_COST = 8  # and finding one result of a roll as much as this many
+UNREACHED = 8  # play reaches more than one in this many of the boards with no chequer farther back
+SPARE = 10  # a calculation estimated at more than this many times the limit is not begun
+SPARSE = 50  # more than one in this many pairs of boards can come up
+MAX_ROLL_BITS = 61  # numbers of rolls of a side above this share a bit
 LANES = 128  # boards side by side times columns
-#: the cube of money answers, as the side on roll sees it
+#: the cube states of money answers, as the side on roll sees them
 MONEY = {"cubeless": CUBELESS, **{owner: CubeState(1, place) for owner, place in OWNERS.items()}}
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """All boards that play can make of a side, by falling pips, the side itself first and all off last.
+    """All boards that a side can reach by play, by falling pips: the side itself first, all chequers off last.
 
-    counts (n, points) int8; plies (n,) int64, bits; ends, results: see `of_rolls`, of boards that are played on.
+    counts : (n, points) int8, chequers on points 1, 2, ...
+    plies : (n,) int64; bit k is set if the board can come up after k rolls of this side.
+    ends, results : results of each of the 21 rolls, as indices of boards; see `bgfmt.game.results.of_rolls`.
     """
 
     counts: Array
@@ -67,22 +70,22 @@ class Family:
 
     @cached_property
     def alive(self) -> int:
-        """Bits of the numbers of rolls after which the side can still have chequers."""
+        """Bits of the numbers of rolls after which the side can still have chequers; bit k is k rolls."""
         return int(np.bitwise_or.reduce(self.plies[:-1]))
 
     @property
     def gains(self) -> Array:
-        """(n,) what the other side wins against each board: 1, a gammon 2, a backgammon 3."""
+        """(n,) points that the other side wins if it bears off against each board: 1, gammon 2, backgammon 3."""
         full = self.counts.sum(axis=1, dtype=np.int64) == board.MAX_CHEQUERS
         gains: Array = 1 + full + (full & self.counts[:, 18:].any(axis=1))
         return gains
 
     def side(self, place: int) -> Side:
-        """The side at a place."""
+        """Return the board at an index as a `Side`."""
         return Side(*(int(c) for c in self.counts[place]))
 
     def place(self, side: Side) -> int | None:
-        """The place of a side, None where play cannot make it."""
+        """Return the index of the board of a side, None if play cannot reach it."""
         points = self.counts.shape[1]
         if side.highest > points:
             return None
@@ -90,14 +93,17 @@ class Family:
         return int(found[0]) if len(found) else None
 
     def plays(self, roll: int, place: int = 0) -> Array:
-        """Places of what can be made of roll number 0..20 by a board, by default the side itself."""
+        """Return the indices of the boards that a roll can be played to.
+
+        roll : 0 to 20, the dice in order 11, 21, 22, 31, ... place : the board that plays, by default the start.
+        """
         first = 21 * place + roll
         return self.results[self.ends[first] : self.ends[first + 1]]
 
 
 @lru_cache(maxsize=1 << 12)
 def no_farther(side: Side) -> int:
-    """How many boards have every chequer where it stands or nearer to home: no fewer than play can make."""
+    """Count the boards with every chequer on its point or nearer to home: a bound of those that play can reach."""
     ways = [1]  # by chequers placed so far, on points from the highest down
     may = 0
     for counts in reversed(side.counts):
@@ -107,11 +113,25 @@ def no_farther(side: Side) -> int:
 
 
 def family(
-    side: Side, *, alive: int = EVER, limit: int = DEFAULT_LIMIT, most: int = 1 << 40
+    side: Side, *, alive: int = ALL_ROLLS, limit: int = DEFAULT_LIMIT, most: int = 1 << 40
 ) -> Family | None:
-    """The boards of a side (see `kernels.closure` for `alive`).
+    """Find the boards that a side can reach by play.
 
-    None when they are too many for `limit`, or more than `most`, about.
+    Parameters
+    ----------
+    side
+        The board to begin with.
+    alive
+        Bits of the numbers of rolls after which the other side can still have chequers; boards are played on only
+        after these.
+    limit
+        Limit of the whole calculation, in pairs of boards times columns, of which finding boards takes a part.
+    most
+        Largest number of boards, roughly.
+
+    Returns
+    -------
+    The family; None if it exceeds a limit.
     """
     from bgfmt.analysis import kernels
 
@@ -119,8 +139,8 @@ def family(
     most_results = max(1_000_000, limit // RESULT_COST)
     points = max(6, side.highest)
     bound = no_farther(side)
-    if alive == EVER and bound > 4 * most:
-        return None  # play to the end makes most of them
+    if alive == ALL_ROLLS and bound > 4 * most:
+        return None  # play to the end reaches most of them
     terms = np.ascontiguousarray(board.number_terms(points))
     start = np.array(side.padded(points), np.int64)
     room = min(bound, most, 1 << 16) + 6 * points + 2
@@ -164,9 +184,13 @@ def family(
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a calculation takes, known before it begins.
+    """The plan of a calculation, with its cost.
 
-    pairs : pairs of boards, each with either side on roll; columns : cube states for each; memory : bytes.
+    ours, theirs : the boards of the side on roll and of the other.
+    columns : cube states for each pair of boards.
+    rolling : (n, 2) for each board of ours the first board of theirs that it can be on roll against, and the end
+        (exclusive) of that range.
+    waiting : the same where the other side is on roll.
     """
 
     position: Position
@@ -178,63 +202,83 @@ class Work:
 
     @cached_property
     def pairs(self) -> int:
-        """Pairs of boards calculated."""
+        """Pairs of boards to calculate, each with either side on roll."""
         return int((self.waiting[:, 1] - self.waiting[:, 0]).clip(0).sum())
 
     @property
     def size(self) -> int:
-        """Pairs times columns: what the limit is about."""
+        """Pairs times columns, which limits refer to."""
         return self.pairs * self.columns
 
     @property
     def memory(self) -> int:
-        """Bytes needed, about."""
+        """Memory needed in bytes, roughly."""
         return len(self.ours) * len(self.theirs) * self.columns * 8 + 12 * len(self.ours.results)
 
     @property
     def rolls(self) -> int:
-        """The most rolls, of both sides together, that the game can still take."""
+        """The most rolls, of both sides together, that the game can still last."""
         return sum(int(f.plies.max()).bit_length() for f in (self.ours, self.theirs))
 
     def check(self, limit: int | None = None) -> None:
-        """NotCoveredError when this is more than `limit` (by default `DEFAULT_LIMIT`)."""
+        """Raise TooMuchWorkError if `size` is more than `limit` (by default `DEFAULT_LIMIT`)."""
         most = DEFAULT_LIMIT if limit is None else limit
         if self.size > most:
             raise TooMuchWorkError(f"{self.position}", self.size, most)
 
 
 def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
-    """What solving a race with `columns` columns takes.
+    """Find the boards of both sides of a race, and plan solving it.
 
-    NotCoveredError for contact, and where the boards alone show that it is more than `limit`.
+    Parameters
+    ----------
+    position
+        The side on roll first.
+    columns
+        The number of cube states.
+    limit
+        Largest calculation, in pairs of boards times columns; `DEFAULT_LIMIT` if None.
+
+    Raises
+    ------
+    PositionError
+        The game is over.
+    NotCoveredError
+        The sides are in contact.
+    TooMuchWorkError
+        The boards alone show that the limit is exceeded; otherwise `Work.check` has to be called.
     """
     check_race(position)
     limit = DEFAULT_LIMIT if limit is None else limit
 
-    def boards(side: Side, alive: int = EVER, most: int = 1 << 40) -> Family:
+    def boards(side: Side, alive: int = ALL_ROLLS, most: int = 1 << 40) -> Family:
         found = None if hopeless else family(side, alive=alive, limit=limit, most=most)
         if found is None:
             raise TooMuchWorkError(f"{position}", None, limit)
         return found
 
-    # the side that is off sooner says how far the other's boards are needed
+    # the boards of the slower side are needed only as far as the faster one can still have chequers
     swapped = position.us.pips > position.them.pips
     first, second = (position.them, position.us) if swapped else (position.us, position.them)
-    # sides about as far from home both play nearly to the end, and play makes a good part of the boards it could
+    # sides about as far from home both play nearly to the end, and reach a good part of the boards of the bound
     pairs = no_farther(first) * no_farther(second) // UNREACHED**2
     hopeless = second.pips < 2 * first.pips and pairs * columns > SPARE * limit
     quick = boards(first)
-    alive = quick.alive if quick.alive < 1 << LAST_TOLD else EVER
+    alive = quick.alive if quick.alive < 1 << MAX_ROLL_BITS else ALL_ROLLS
     slow = boards(second, alive, SPARSE * limit // (len(quick) * columns))
     ours, theirs = (slow, quick) if swapped else (quick, slow)
-    rolling = _met(ours.plies, theirs.plies)
-    waiting = _met(ours.plies >> 1, theirs.plies)
+    rolling = _ranges(ours.plies, theirs.plies)
+    waiting = _ranges(ours.plies >> 1, theirs.plies)
     rolling[-1] = waiting[-1] = 0
     return Work(position, ours, theirs, columns, rolling, waiting)
 
 
-def _met(ours: Array, theirs: Array) -> Array:
-    """(n, 2): from which to past which board of theirs each of ours can be met; the last, all off, left out."""
+def _ranges(ours: Array, theirs: Array) -> Array:
+    """Return (n, 2) the range (first, end exclusive) of boards of theirs that each of ours can stand against.
+
+    ours, theirs : bits of the numbers of rolls after which each board can come up. The last of theirs, with all
+    chequers off, is not in a range.
+    """
     distinct, which = np.unique(ours, return_inverse=True)
     spans = np.zeros((len(distinct), 2), np.int64)
     for i, bits in enumerate(distinct):
@@ -249,13 +293,15 @@ def _met(ours: Array, theirs: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A position solved, seen by the side on roll.
+    """The values of a position for K cube states, seen by the side on roll: calculated, estimated or by rollouts.
 
-    usual : of estimates and play-outs the error that 95 % keep, None for a calculation; error : no value is farther
-    than this from the truth, of those 99.9 % are not. columns : the side on roll first.
-    ours, place : the boards of the side on roll, and which of them it has now. on_roll (K,): its values before it
-    doubles or rolls, not doubling. after (boards, K): what each board it can play to is worth to it when the other
-    side is on roll with the board it has now.
+    usual : for estimates and rollouts the error that 95 % of them do not exceed; None for a calculation.
+    columns : the cube states, the side on roll first.
+    error : the greatest error of a value; for estimates and rollouts that which 99.9 % of them do not exceed.
+    ours, place : the boards of the side on roll, and the index of the one that it has now.
+    on_roll : (K,) values before it rolls, if it does not double.
+    after : (boards, K) value to this side of each board that it can play to, the other side then being on roll with
+        the board that it has now.
     """
 
     position: Position
@@ -269,30 +315,33 @@ class Solved:
     source: Source = CALCULATION
 
     def plays(self, roll: int) -> Array:
-        """Places of the boards that roll number 0..20 can be played to."""
+        """Return the indices of the boards that a roll, numbered as in `Family.plays`, can be played to."""
         return self.ours.plays(roll, self.place)
 
     def values(self, high: int, low: int, column: int) -> dict[Side, float]:
-        """What each side that a play of the roll leads to is worth in a column."""
+        """Return the value of each result of a roll in one column, by the side after the play."""
         high, low = max(high, low), min(high, low)
         places = self.plays(high * (high - 1) // 2 + low - 1)
         values = self.after[places, column].tolist()
         return {self.ours.side(int(place)): value for place, value in zip(places, values, strict=True)}
 
     def column(self, cube: str) -> int:
-        """For money, the column of the cube "centered", "owned" (by the side on roll), "opponent" or "cubeless"."""
+        """Return the column of a cube for money.
+
+        cube : "centered", "owned" (by the side on roll), "opponent" or "cubeless".
+        """
         return self.columns.states.index(MONEY[cube])
 
     def equity(self, cube: str) -> float:
-        """For money, the equity of rolling on with the cube there, for a cube at 1; of the side on roll."""
+        """Return the money equity of the side on roll, not doubling, with a cube at 1 (see `column` for `cube`)."""
         return float(self.on_roll[self.column(cube)])
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """All that play can make of a position, solved.
+    """A solved position with all that can come up in its game.
 
-    after (boards of A, boards of B, K): what each pair is worth to A when B is on roll.
+    after : (boards of A, boards of B, K) value of each pair to A, the side on roll at the start, when B is on roll.
     """
 
     work: Work
@@ -301,17 +350,17 @@ class Game:
 
     @property
     def error(self) -> float:
-        """No value is farther than this from the truth: 23 roundings a roll of numbers below the greatest value."""
+        """Bound of the rounding error of all values: 23 roundings a roll of numbers below the greatest value."""
         return 23 * 2.0**-52 * self.work.rolls * float(np.abs(self.columns.won[:, :, 1:]).max())
 
     def start(self) -> Solved:
-        """The position that was asked."""
+        """Return the values of the position that the game begins with."""
         return self._first(self.work.position, 0, 0)
 
     def find(self, position: Position, *, first: bool) -> Solved | None:
-        """A position that may come up, None for one that cannot.
+        """Return the values of a position that can come up in the game, None for one that can't.
 
-        first : whether A, who was on roll at the start, is on roll in it, or B.
+        first : whether A, who was on roll at the start, is on roll in it; else B is.
         """
         ours = self.work.ours
         theirs = self.work.theirs
@@ -347,12 +396,15 @@ class Game:
 
 
 def _results(family: Family, place: int) -> Array:
-    """What can be made of all rolls, one after another."""
+    """Return the indices of the boards that the 21 rolls can be played to, one roll after another."""
     return family.results[family.ends[21 * place] : family.ends[21 * place + 21]]
 
 
 def _rolled(values: Array, family: Family, place: int) -> Array:
-    """The mean over the rolls of the best of `values` (results, ...), which stand as in `_results`."""
+    """Return the mean over the rolls of each roll's best value.
+
+    values : (results, ...) in the order of `_results`.
+    """
     starts = family.ends[21 * place : 21 * place + 21] - family.ends[21 * place]
     best = np.maximum.reduceat(values, starts, axis=0)
     total = np.zeros(best.shape[1:])
@@ -364,7 +416,19 @@ def _rolled(values: Array, family: Family, place: int) -> Array:
 def solve(
     work: Work, columns: Columns, *, threads: int | None = None, progress: Progress | None = None
 ) -> Game:
-    """Calculate what `work` plans; `progress(done, total)` counts pairs."""
+    """Calculate the values of all pairs of boards of a plan.
+
+    Parameters
+    ----------
+    work
+        The plan, as returned by `plan`.
+    columns
+        The cube states, as many as planned.
+    threads
+        Number of threads; all cores if None.
+    progress
+        Called as ``progress(done, total)`` with numbers of pairs.
+    """
     from bgfmt.analysis import kernels
 
     if len(columns) != work.columns:
@@ -415,10 +479,13 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class SideRolls:
-    """The rolls of one side, exactly.
+    """Exact distributions of the rolls of one side.
 
-    last : (rolls,) chances to bear off the last chequer in exactly 0, 1, 2, ... rolls; first : the first chequer,
-    None where some are off already. Their means are the least that play can reach, each by itself.
+    boards : how many boards the side can reach.
+    last : (rolls,) probability of bearing off the last chequer in exactly 0, 1, 2, ... rolls.
+    first : the same for the first chequer; None if some are off already.
+
+    Each is that of the play which minimises its mean.
     """
 
     side: Side
@@ -428,9 +495,11 @@ class SideRolls:
 
 
 def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
-    """The rolls of one side on up to 24 points, in float64, from the rules alone.
+    """Calculate the distributions of rolls of one side on up to 24 points, from the rules alone.
 
-    NotCoveredError for a chequer on the bar, and for more boards than `limit` (as of `solve_money`) allows.
+    limit : largest calculation as in `bgfmt.analysis.ondemand.solve_money`; TooMuchWorkError beyond it.
+
+    NotCoveredError for a chequer on the bar; PositionError if all are off.
     """
     if not side.chequers:
         raise PositionError("there is nothing to play, all chequers are off")
@@ -449,6 +518,7 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
 
 
 def _chances(boards: Family, done: Array, rolls: int) -> Array:
+    """Return the distribution of rolls until a board is `done` (n,), for the board that the family begins with."""
     from bgfmt.analysis import kernels
 
     chances = np.zeros((len(boards), rolls))

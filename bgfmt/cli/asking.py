@@ -116,7 +116,9 @@ def opened(
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
     databases = (
-        library.named(paths, part=part or 0, guard=guard, format=described) if paths else library.standing()
+        library.open_paths(paths, part=part or 0, guard=guard, format=described)
+        if paths
+        else library.open_default()
     )
     with databases:
         for line in databases.notes:

@@ -142,7 +142,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
 def given(options: str, *known: str) -> dict[str, str]:
     """Options `KEY=VALUE` with commas between; CapabilityError for one that is not known, if any is."""
-    found = engines.options_of(options.split(","))
+    found = engines.parse_options(options.split(","))
     for key in found:
         if known and key not in known:
             raise CapabilityError(f"no option is called {key!r} (there are: {', '.join(known)})")

@@ -213,7 +213,7 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
     name, _, rest = text.partition(":")
-    return engines.EngineDecider(engines.create(name, engines.options_of(rest.split(","))))
+    return engines.EngineDecider(engines.create(name, engines.parse_options(rest.split(","))))
 
 
 @section("Engines")

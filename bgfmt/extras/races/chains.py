@@ -277,7 +277,7 @@ def tables(points: int, wide: bool = False) -> Arrays:
     rows = library.distributions(points != HOME)
     home, far, wider = (np.ascontiguousarray(board.number_terms(one)) for one in (HOME, FAR, WIDE))
     terms = home if points == HOME else far
-    sums = (library.sums(), wider) if wide else (np.zeros(len(rows), np.int32), terms)
+    sums = (library.wide_means(), wider) if wide else (np.zeros(len(rows), np.int32), terms)
     return rows, terms, home, *sums
 
 

@@ -98,7 +98,7 @@ def serve(
     hosts = server.hosts_of(host, tuple(name.lower() for name in allow_host))
     files = list(databases)
     if not files:
-        with library.standing() as held:
+        with library.open_default() as held:
             files = [one.name for one in held.databases if isinstance(one, Database)]
     if not files:
         raise NotCoveredError("there is no table here, and none can be kept: name one")

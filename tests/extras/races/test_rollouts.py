@@ -43,10 +43,10 @@ def means_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     made = solver.mean_rolls
     monkeypatch.setattr(solver, "mean_rolls", lambda points: made(points, 6))
     monkeypatch.setattr(library, "WIDE", (tmp_path / "means.npz", *library.WIDE[1:]))
-    for kept in (library.sums, chains.tables, rollouts._oracle):
+    for kept in (library.wide_means, chains.tables, rollouts._oracle):
         kept.cache_clear()
     yield tmp_path / "means.npz"
-    for kept in (library.sums, chains.tables, rollouts._oracle):
+    for kept in (library.wide_means, chains.tables, rollouts._oracle):
         kept.cache_clear()
 
 
@@ -66,14 +66,14 @@ def test_beyond_ten_points_exact_equities_lie_within_the_bounds(
             assert value.high - value.low <= 2 * (2.58 * 0.001 + 0.001)
     assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
     assert load(means_of_few).kind == "mean-rolls"
-    library.sums.cache_clear()
-    assert library.sums()[12] == pytest.approx(65535 * load(means_of_few).means[12], abs=0.5)
+    library.wide_means.cache_clear()
+    assert library.wide_means()[12] == pytest.approx(65535 * load(means_of_few).means[12], abs=0.5)
     assert capsys.readouterr().err == ""  # kept
 
 
 def test_of_two_threads_one_makes_the_means(means_of_few: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda _: library.sums(), range(2))
+        first, second = pool.map(lambda _: library.wide_means(), range(2))
     assert np.array_equal(first, second)
     assert capsys.readouterr().err.count("making the mean rolls of 12 points in ") == 1
 

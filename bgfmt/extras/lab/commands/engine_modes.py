@@ -13,7 +13,7 @@ import click
 
 from bgfmt import jit, storage
 from bgfmt.analysis.choose import check_going_on
-from bgfmt.analysis.engines import options_of
+from bgfmt.analysis.engines import parse_options
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
 from bgfmt.extras import matches
@@ -41,7 +41,7 @@ class Request(SimpleNamespace):
 
 def run(request: Request) -> None:
     """Do what is asked for."""
-    main = engine.create(request.name, options_of(request.pairs))
+    main = engine.create(request.name, parse_options(request.pairs))
     if request.output is not None:
         _suffix(request.output)
         storage.check_output(request.output, force=request.force)

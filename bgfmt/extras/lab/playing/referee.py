@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from bgfmt.analysis.engines import checked
+from bgfmt.analysis.engines import query_play
 from bgfmt.extras import matches
 from bgfmt.extras.lab.engine import Engine
 from bgfmt.extras.lab.playing import Quit, Undo
@@ -106,7 +106,7 @@ class _Table:
             self.before.append((turn, dice, self.used, deepcopy(self.walk)))
         moves = []
         if plays:
-            play = plays[0] if len(plays) == 1 else checked(self.players[turn], state, plays)
+            play = plays[0] if len(plays) == 1 else query_play(self.players[turn], state, plays)
             moves = [(move.start, move.end) for move in play.moves]
         self.walk.roll(turn, dice, moves, 0)
         return self.say()

@@ -36,7 +36,7 @@ def judge_over(tables: Sequence[str], described: str | None, **options: Any) -> 
 
     described : the format that the option `--as` names for files without a header. options : as `Judge` takes them.
     """
-    named = library.named(tables, part=0, format=described) if tables else library.standing()
+    named = library.open_paths(tables, part=0, format=described) if tables else library.open_default()
     return Judge(named, **options)
 
 
