@@ -42,7 +42,7 @@ from typing import Any
 end_lost: Callable[[str], None] | None = None
 
 
-def shown(data: object, most: int = 16) -> str:
+def format_bytes(data: object, most: int = 16) -> str:
     """A few bytes as a person reads them: text where it is text, else hexadecimal; anything else as it is."""
     if not isinstance(data, bytes):
         return str(data)
@@ -57,10 +57,10 @@ class BgfmtError(Exception):
     """Root of every error raised by bgfmt itself. All of them pickle."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args, self.__dict__)
+        return _unpickle, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[BgfmtError], args: tuple[Any, ...], facts: dict[str, Any]) -> BgfmtError:
+def _unpickle(kind: type[BgfmtError], args: tuple[Any, ...], facts: dict[str, Any]) -> BgfmtError:
     error = kind.__new__(kind)
     error.args = args
     error.__dict__.update(facts)
@@ -92,7 +92,9 @@ class HeaderError(FormatError):
     """A field of a header holds something its format does not allow."""
 
     def __init__(self, name: str, field: str, offset: int, expected: object, found: object) -> None:
-        super().__init__(f"{name}: {field} at byte {offset:,}: expected {expected}, found {shown(found, 40)}")
+        super().__init__(
+            f"{name}: {field} at byte {offset:,}: expected {expected}, found {format_bytes(found, 40)}"
+        )
         self.field = field
         self.offset = offset
         self.expected = expected
@@ -125,7 +127,7 @@ class CorruptError(FormatError):
         self, name: str, offset: int, expected: object, found: object, position_number: int | None = None
     ) -> None:
         where = f"byte {offset:,}" + ("" if position_number is None else f" (position {position_number:,})")
-        super().__init__(f"{name}: {where}: expected {expected}, found {shown(found, 40)}")
+        super().__init__(f"{name}: {where}: expected {expected}, found {format_bytes(found, 40)}")
         self.offset = offset
         self.expected = expected
         self.found = found

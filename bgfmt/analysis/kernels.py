@@ -269,7 +269,7 @@ def solve_rows(
 def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
     """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
 
-    ends, results : see `results.of_rolls`, boards by falling pips; done (n,) bool: boards that need no
+    ends, results : see `results.build_roll_results`, boards by falling pips; done (n,) bool: boards that need no
     more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of `rolls` - 1 rolls or more.
     """
     many, rolls = chances.shape

@@ -25,7 +25,7 @@ from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.game.results import WEIGHTS, Singles, of_rolls
+from bgfmt.game.results import WEIGHTS, Singles, build_roll_results
 from bgfmt.met.score import OWNERS, CubeState
 from bgfmt.solver.columns import CUBELESS, Columns
 from bgfmt.solver.machine import check_memory, thread_count
@@ -52,7 +52,7 @@ class Family:
 
     counts : (n, points) int8, chequers on points 1, 2, ...
     plies : (n,) int64; bit k is set if the board can come up after k rolls of this side.
-    ends, results : results of each of the 21 rolls, as indices of boards; see `bgfmt.game.results.of_rolls`.
+    ends, results : results of each of the 21 rolls, as indices of boards; see `bgfmt.game.results.build_roll_results`.
     """
 
     counts: Array
@@ -171,7 +171,9 @@ def family(
     boards = boards[order]
     plies = plies[order]
     played = np.flatnonzero(plies[:-1] & alive)
-    ends, found = of_rolls(Singles(starts, place[targets[:, : starts[:, n].max()]]), played, most_results)
+    ends, found = build_roll_results(
+        Singles(starts, place[targets[:, : starts[:, n].max()]]), played, most_results
+    )
     if len(found) > most_results:
         return None
     whole = plies != 0

@@ -11,7 +11,7 @@ from bgfmt.analysis.answers import COLUMNS
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
-from bgfmt.game.drawing import many
+from bgfmt.game.drawing import pluralize
 from bgfmt.game.identifiers import says_cube
 from bgfmt.game.state import GameState
 
@@ -73,7 +73,7 @@ def heading(state: GameState) -> list[str]:
     """The board, who is on roll, and the cube and score where there is something to say of them."""
     us = state.position.us
     them = state.position.them
-    sides = f"On roll {us} ({many(us.pips, 'pip')}), other side {them} ({many(them.pips, 'pip')})"
+    sides = f"On roll {us} ({pluralize(us.pips, 'pip')}), other side {them} ({pluralize(them.pips, 'pip')})"
     more = asking.title(state)
     return [asking.board_of(state), "", sides, *([more] if more else [])]
 

@@ -26,7 +26,7 @@ from bgfmt.files.convert import choose_lossless_target
 from bgfmt.files.database import read_source
 from bgfmt.formats import Format, placeholder_rows
 from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, chunk_bytes, parse_description
-from bgfmt.game.board import in_pips
+from bgfmt.game.board import order_by_pips
 from bgfmt.solver.layers import Array, Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
@@ -238,7 +238,7 @@ class Filling:
             self.report.sum = self.facts.sum
             self.rows_ready(0, grid.n)
             return
-        store.write_chunk(NUMBERS, (0,), in_pips(grid.points, grid.chequers))
+        store.write_chunk(NUMBERS, (0,), order_by_pips(grid.points, grid.chequers))
         store.places.write(f"{NUMBERS}/{ROOT}", [self.facts.numbers_json()])
         rows = 0
         steps = solve_layers(making, workers) if layers else self._tiles(making, workers)
@@ -364,7 +364,7 @@ class Merge:
         self.facts = filling.facts
         self.sink = sink
         self.file = file
-        self.order = in_pips(self.facts.points, self.facts.chequers)
+        self.order = order_by_pips(self.facts.points, self.facts.chequers)
         n = self.facts.n
         k = self.facts.columns
         self.record = np.dtype("<u8" if k == 4 else "<u2")

@@ -13,7 +13,13 @@ from heapq import merge
 from itertools import repeat
 from typing import Any
 
-from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatNeededError, UnknownFormatError, shown
+from bgfmt.errors import (
+    AmbiguousFormatError,
+    CapabilityError,
+    FormatNeededError,
+    UnknownFormatError,
+    format_bytes,
+)
 from bgfmt.formats import records
 from bgfmt.formats.base import (
     HEAD_BYTES,
@@ -107,7 +113,7 @@ def recognise(source: Source, offset: int = 0) -> Format[Any]:
         what = f"{', '.join(unread)} files are written, not read; parquet and sqlite are read"
         raise CapabilityError(f"{source.name}: {what}")
     asked = tuple(f.name for f in all_formats().values() if f.reads)
-    what = "the file is empty" if source.size == 0 else f"it begins with {shown(head.bytes[:8])}"
+    what = "the file is empty" if source.size == 0 else f"it begins with {format_bytes(head.bytes[:8])}"
     what = f"no known format; {what} (`bgfmt formats` lists those there are)"
     raise UnknownFormatError(f"{source.name}: {what}", asked)
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, OptionError, shown
+from bgfmt.errors import BgfmtError, CapabilityError, OptionError, format_bytes
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.storage.sink import Data, size_of
@@ -443,7 +443,7 @@ class Format(ABC, Generic[T]):
             rule = f"{self.name} layout" if region is None else region.name
             place = extent.offset + at
             size = max(len(expected), len(stored))
-            yield Fault(place, size, rule, shown(expected), shown(stored))
+            yield Fault(place, size, rule, format_bytes(expected), format_bytes(stored))
 
     def salvage(self, source: Source) -> Iterator[Salvage]:
         """Yield what a damaged file of this format may have been, the likeliest first.

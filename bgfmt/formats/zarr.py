@@ -171,7 +171,7 @@ class Zarr(Format[StoredEquities]):
         if spec.state != "whole" or size != needed:
             what = "store" if spec.state == "whole" else "store, which is still being solved,"
             raise TruncatedError(source.name, needed, size, what)
-        order = board.in_pips(spec.points, spec.chequers)
+        order = board.order_by_pips(spec.points, spec.chequers)
         chunks = _Chunks(store, spec)
         rows = PlacedPairs(spec.shape, "<u2", order, spec.chunk, chunks.lines, chunks.records)
         place = offset, source.size - offset, spec.points, spec.chequers
@@ -196,7 +196,7 @@ class Zarr(Format[StoredEquities]):
         yield from _check_descriptions(store, spec)
         try:
             places, _ = store.read_chunk(NUMBERS, (0,), "<i8", (spec.n,))
-            if not np.array_equal(places, board.in_pips(spec.points, spec.chequers)):
+            if not np.array_equal(places, board.order_by_pips(spec.points, spec.chequers)):
                 yield Fault(0, places.nbytes, f"{NUMBERS}/c.0", "positions in order of pips", "others")
         except BgfmtError as error:
             yield Fault(0, 8 * spec.n, f"{NUMBERS}/c.0", "its chunk", str(error))

@@ -281,7 +281,7 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
     return out
 
 
-def in_pips(points: int, chequers: int) -> NDArray[np.int64]:
+def order_by_pips(points: int, chequers: int) -> NDArray[np.int64]:
     """Position numbers in order of pips, equal ones by number."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")

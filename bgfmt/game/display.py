@@ -85,7 +85,7 @@ def board(state: GameState) -> str:
             point = own if kind == "x" else 25 - own
             out.append(_stack(kind, _x(point), count, up=point <= 12))
         out.append(_stack(kind, BAR_AT, side.bar, up=kind == "o", middle=True))
-        out.append(_off(kind, max(0, state.chequers - side.chequers)))
+        out.append(_draw_borne_off(kind, max(0, state.chequers - side.chequers)))
     out.append(_cube(state))
     if state.dice:
         places = (RIGHT + 3 * POINT - 17, RIGHT + 3 * POINT + 17)
@@ -110,7 +110,7 @@ def _stack(kind: str, x: float, count: int, *, up: bool, middle: bool = False) -
     return "".join(out)
 
 
-def _off(kind: str, count: int) -> str:
+def _draw_borne_off(kind: str, count: int) -> str:
     """Chequers borne off, on their edges."""
     if not count:
         return ""

@@ -77,13 +77,13 @@ def draw_side(side: Side) -> str:
     return "\n".join(lines)
 
 
-def many(count: int, what: str) -> str:
+def pluralize(count: int, what: str) -> str:
     """A count and what is counted: "1 pip", "2 pips"."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _facts(side: Side) -> str:
-    return f"{many(side.chequers, 'chequer')}, {many(side.pips, 'pip')}"
+    return f"{pluralize(side.chequers, 'chequer')}, {pluralize(side.pips, 'pip')}"
 
 
 def _column(position: Position, point: int) -> tuple[str, int]:
@@ -121,7 +121,7 @@ def _harmless(letter: str) -> str:
     return " " if kind == "Zs" else "?" if kind in _HIDDEN else letter
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """UTF-8 with or without a mark, else the Western code page of Windows."""
     try:
         return data.decode("utf-8-sig")

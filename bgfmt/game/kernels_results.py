@@ -72,7 +72,7 @@ def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any)
 
 
 @njit()
-def _spread(starts: Any, results: Any, die: int, have: Any, out: Any, marks: Any, mark: int) -> int:
+def _apply_die(starts: Any, results: Any, die: int, have: Any, out: Any, marks: Any, mark: int) -> int:
     """One more move with a die from each of `have`, without repeats; a side without moves is off and stays."""
     size = 0
     for x in have:
@@ -148,8 +148,8 @@ def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, ma
                     if larger.size == 0:
                         alone[0] = x
                         larger = alone
-                    size = _spread(starts, results, d1, larger, out[written:], marks, mark)
-                    size += _spread(starts, results, d0, smaller, out[written + size :], marks, mark)
+                    size = _apply_die(starts, results, d1, larger, out[written:], marks, mark)
+                    size += _apply_die(starts, results, d0, smaller, out[written + size :], marks, mark)
                 written += size
                 ends[k] = written
                 k += 1

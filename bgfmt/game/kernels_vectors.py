@@ -43,7 +43,7 @@ def cube_of_gammons(nd: Any, dt: Any) -> Any:
 
 
 @njit("u2.1C, i8, b1, i2.1C")
-def turned(stored: Any, columns: int, gammons: bool, out: Any) -> None:
+def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> None:
     """out = turned values of stored records, both (places * columns,), uint16 and int16.
 
     gammons : they are 16383ths, of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
@@ -84,7 +84,7 @@ def record(
     There are 64 or 128 lanes.
 
     lines (m, lanes) int16, at int32 : line at[j - window] holds the turned values of all t against u's result j.
-    rolls : `RollResults`. gammons : as of `turned`.
+    rolls : `RollResults`. gammons : as of `negate_for_opponent`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size
@@ -103,4 +103,4 @@ def record(
     for lane in range(stored.size):
         value = np.int32(np.float64(sums[lane]) / 36.0)  # towards zero
         stored[lane] = np.uint16(value ^ -32768)
-    turned(stored, columns, gammons, out)
+    negate_for_opponent(stored, columns, gammons, out)

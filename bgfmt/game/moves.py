@@ -162,7 +162,7 @@ class Counts(NamedTuple):
         """The same as a position."""
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
-    def moved(self, start: int, end: int) -> tuple[Move, Counts]:
+    def move_chequer(self, start: int, end: int) -> tuple[Move, Counts]:
         """A chequer's move and the board after it; a single chequer of the other side where it ends is hit."""
         mine = list(self.mine)
         theirs = list(self.theirs)
@@ -182,7 +182,7 @@ class Counts(NamedTuple):
             if end == OFF and (highest > 6 or (start < die and start != highest)):
                 continue
             if end == OFF or self.theirs[BAR - end] < 2:
-                yield self.moved(start, end)
+                yield self.move_chequer(start, end)
 
 
 def notation(moves: tuple[Move, ...]) -> str:

@@ -24,7 +24,7 @@ class Singles(NamedTuple):
     results: Array
 
 
-def singles(points: int, order: Array, places: Array) -> Singles:
+def build_single_moves(points: int, order: Array, places: Array) -> Singles:
     """What one die makes of every position: `order` are the position numbers, `places` the reverse."""
     from bgfmt.game import kernels_results as kernels
 
@@ -36,7 +36,9 @@ def singles(points: int, order: Array, places: Array) -> Singles:
     return results
 
 
-def of_rolls(moved: Singles, places: Array | None = None, most: int = 1 << 62) -> tuple[Array, Array]:
+def build_roll_results(
+    moved: Singles, places: Array | None = None, most: int = 1 << 62
+) -> tuple[Array, Array]:
     """(ends (21 n + 1,) int64, results int32): results[ends[21 x + r] : ends[21 x + r + 1]] of roll r of place x.
 
     places : those that are asked about, all when None; x counts them. Looks no farther after `most` results.

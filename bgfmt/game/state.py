@@ -258,24 +258,26 @@ def cube_owner(name: str) -> Owner:
     return owner
 
 
-def full(side: Side) -> tuple[int, ...]:
+def counts_with_bar(side: Side) -> tuple[int, ...]:
     """25 counts: points 1 to 24 and the bar."""
     return side.padded(25)
 
 
-def side_of(counts: list[int] | tuple[int, ...]) -> Side:
+def side_from_counts(counts: list[int] | tuple[int, ...]) -> Side:
     """A side of 25 counts, points 1 to 24 and the bar."""
     return Side(*counts[:24], bar=counts[24])
 
 
-def signed(state: GameState) -> list[int]:
+def signed_counts(state: GameState) -> list[int]:
     """26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar; player 0's are negative."""
-    zero, one = (full(side) for side in state.sides)
+    zero, one = (counts_with_bar(side) for side in state.sides)
     return [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
 
 
-def sides_of(signed: list[int], name: str) -> tuple[Side, Side]:
+def sides_from_signed(signed: list[int], name: str) -> tuple[Side, Side]:
     """Player 0's and player 1's chequers of such counts; PositionError for those that `name` cannot have."""
     if signed[0] > 0 or signed[25] < 0:
         raise PositionError(f"{name}: a chequer on the other player's bar")
-    return side_of([max(0, -count) for count in signed[24::-1]]), side_of([max(0, c) for c in signed[1:]])
+    zero = side_from_counts([max(0, -count) for count in signed[24::-1]])
+    one = side_from_counts([max(0, count) for count in signed[1:]])
+    return zero, one

@@ -77,7 +77,7 @@ class Kernel:
         kernels.append(self)
 
     def __call__(self, *args: Any) -> Any:
-        function = self.chosen(*args)
+        function = self.function_for(*args)
         try:
             return function(*args)
         except (OSError, EOFError, pickle.UnpicklingError):  # kernels raise none of them
@@ -94,7 +94,7 @@ class Kernel:
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
 
-    def chosen(self, *args: Any) -> Callable[..., Any]:
+    def function_for(self, *args: Any) -> Callable[..., Any]:
         """Return the function for arguments of these types, for callers that count microseconds.
 
         TypeError for types that no signature declares.

@@ -18,7 +18,7 @@ overload: Callable[[Any], Decorator] = extending.overload
 I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
-def _spread(builder: Any, value: Any, kind: Any) -> Any:
+def _splat(builder: Any, value: Any, kind: Any) -> Any:
     """A vector of one number."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
@@ -59,9 +59,7 @@ def _add_best(
         greatest = builder.phi(short)
         greatest.add_incoming(least, before)
         greatest.add_incoming(better, loop)
-        weighted = builder.shl(
-            builder.sext(greatest, wide), _spread(builder, builder.trunc(shift, I32), wide)
-        )
+        weighted = builder.shl(builder.sext(greatest, wide), _splat(builder, builder.trunc(shift, I32), wide))
         builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
         return context.get_dummy_value()
 
@@ -106,7 +104,7 @@ def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> 
             first = builder.mul(k, ir.Constant(I64, many))
             places = [builder.gep(columns, [builder.add(first, ir.Constant(I64, v))]) for v in range(many)]
             parts = [builder.load(place, align=align) for place in places]
-            ones = [_spread(builder, builder.load(builder.gep(row, [k]), align=align), kind) for row in rows]
+            ones = [_splat(builder, builder.load(builder.gep(row, [k]), align=align), kind) for row in rows]
             sums = [step(builder, total, ones[x // many], parts[x % many]) for x, total in enumerate(totals)]
             following = builder.add(k, ir.Constant(I64, 1))
             k.add_incoming(ir.Constant(I64, 0), before)

@@ -52,8 +52,8 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 def pip_order(points: int, chequers: int) -> PipOrder:
     """The positions of `points` x `chequers` by pips, with every roll's results."""
-    numbers = board.in_pips(points, chequers)
-    ends, found = results.of_rolls(results.singles(points, numbers, np.argsort(numbers)))
+    numbers = board.order_by_pips(points, chequers)
+    ends, found = results.build_roll_results(results.build_single_moves(points, numbers, np.argsort(numbers)))
     return PipOrder(points, chequers, numbers, layer_cuts(points, chequers), ends, found)
 
 

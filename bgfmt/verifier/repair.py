@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt import formats
-from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError, shown
+from bgfmt.errors import BgfmtError, FormatError, UnknownFormatError, VerificationError, format_bytes
 from bgfmt.files.database import describe_foreign, read_source
 from bgfmt.formats import Format, Salvage
 from bgfmt.solver.machine import thread_count
@@ -145,8 +145,8 @@ def _describe_other_bytes(data: bytes, best: RepairedTable) -> list[str]:
     if not len(off):
         return []
     at = int(off[0])
-    was = shown(data[at : at + 8])
-    now = shown(best.data[at : at + 8])
+    was = format_bytes(data[at : at + 8])
+    now = format_bytes(best.data[at : at + 8])
     return [
         f"{plural(len(off), 'byte')} beside the numbers put right, from byte {at:,} on: {was} is {now} now"
     ]

@@ -151,7 +151,7 @@ def test_a_kernel_takes_what_it_declares_alone() -> None:
 def test_a_kernel_that_declares_nothing_is_run_by_python() -> None:
     kernel: Any = jit.njit()(add)
     assert kernel("a", "b") == "ab"
-    assert kernel.chosen(1, 2) is add
+    assert kernel.function_for(1, 2) is add
 
 
 def test_importing_it_does_not_import_numba() -> None:

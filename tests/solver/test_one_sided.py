@@ -197,7 +197,7 @@ def test_plays_that_could_bear_off_and_do_not() -> None:
     more expected rolls than the best.
     """
     n = board.count(6, 15)
-    ends, found = results.of_rolls(results.singles(6, np.arange(n), np.arange(n)))
+    ends, found = results.build_roll_results(results.build_single_moves(6, np.arange(n), np.arange(n)))
     means, chequers = solver_module.mean_rolls().means, board.unrank_array(np.arange(n), 6).sum(axis=1)
     keeps = chequers[found] == chequers[np.repeat(np.arange(21 * n) // 21, np.diff(ends))]
     kept, off = (

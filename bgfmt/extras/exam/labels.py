@@ -18,7 +18,7 @@ from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
 from bgfmt.extras.exam.label_files import CHANCES, MATCH, MAX_TEXT, Row, columns_of, read
 from bgfmt.extras.exam.making import SMALL, small
 from bgfmt.game.board import MAX_CHEQUERS, MAX_POINTS, Position, Side
-from bgfmt.game.drawing import many, printable
+from bgfmt.game.drawing import pluralize, printable
 from bgfmt.game.identifiers import parse
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
@@ -50,7 +50,8 @@ class Finding:
 
     def __str__(self) -> str:
         cause = f"; likely {self.cause}" if self.cause else ""
-        return f"{self.name}: {many(len(self.rows), 'row')} (first {self.rows[0]}){cause}. {self.example}".rstrip()
+        rows = pluralize(len(self.rows), "row")
+        return f"{self.name}: {rows} (first {self.rows[0]}){cause}. {self.example}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator
 from typing import Protocol
 
-from bgfmt.errors import FormatError, UnknownFormatError, shown
+from bgfmt.errors import FormatError, UnknownFormatError, format_bytes
 from bgfmt.extras.matches import unsupported
 from bgfmt.extras.matches.model import MAX_RECORDS, Game, Match, Record, Result, Rules, check_results
 from bgfmt.files.database import describe_foreign
@@ -56,7 +56,7 @@ def reader(data: bytes, name: str = "<bytes>") -> Reader:
     if reason := describe_foreign(data[: 1 << 16]):
         raise UnknownFormatError(f"{name}: {reason}", READERS)
     broken = "".join(f"; {one} does not load ({why})" for one, why in _READERS.broken.items())
-    what = f"it begins with {shown(data[:8])}" if data else "the file is empty"
+    what = f"it begins with {format_bytes(data[:8])}" if data else "the file is empty"
     asked = f"(asked: {', '.join(READERS)}{broken})"
     raise UnknownFormatError(f"{name}: no match that can be read; {what} {asked}", READERS)
 

@@ -17,9 +17,9 @@ from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, endin
 from bgfmt.extras.matches.plays import read_play, signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
-from bgfmt.game.drawing import decoded, printable
+from bgfmt.game.drawing import decode_text, printable
 from bgfmt.game.moves import BAR, OFF, Counts
-from bgfmt.game.state import as_state, signed
+from bgfmt.game.state import as_state, signed_counts
 
 NAME = "mat"
 LARGEST = 16 << 20  # 100,000 games
@@ -77,7 +77,7 @@ def read(data: bytes, name: str = "<text>") -> Iterator[Match]:
     """
     if len(data) > LARGEST:
         raise FormatError(f"{name}: a text larger than {LARGEST >> 20} MiB")
-    texts = [text for text in _split(decoded(data)) if text.games]
+    texts = [text for text in _split(decode_text(data)) if text.games]
     if not texts:
         raise FormatError(f"{name}: no match in the text (no line 'Game 1', no rows of plays)")
     yield from (_match(text, name) for text in texts)
@@ -423,5 +423,5 @@ def _cell(record: Record, cube: int) -> str:
         )
     if record.after == record.position or record.after is None:
         return f"{dice}:"
-    board = signed(as_state(record.after))
+    board = signed_counts(as_state(record.after))
     return f"{dice}: Illegal play (" + ";".join(map(str, [0, 0, 0, *board])) + ")"

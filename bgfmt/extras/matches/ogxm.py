@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from bgfmt.errors import FormatError, PositionError, shown
+from bgfmt.errors import FormatError, PositionError, format_bytes
 from bgfmt.extras.matches.model import Match, Result, Rules, is_cube, one_point_away
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
@@ -165,7 +165,9 @@ def read(data: bytes, name: str = "<ogxm>") -> Iterator[Match]:
 def _read_match(data: bytes, begin: int, name: str) -> tuple[Match, int]:
     source = Source(data, begin, len(data), name)
     if source.take(4, "OGXM") != b"OGXM":
-        raise FormatError(f"{name}: byte {begin}: expected OGXM, found {shown(data[begin : begin + 4])}")
+        raise FormatError(
+            f"{name}: byte {begin}: expected OGXM, found {format_bytes(data[begin : begin + 4])}"
+        )
     major, _, least, _ = source.unpack("<HHHH", "versions")
     if major not in (1, 2) or least > 2:
         source.at = begin + 4

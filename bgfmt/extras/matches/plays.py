@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from bgfmt.game.board import Position, Side
 from bgfmt.game.moves import BAR, OFF, Counts, Move, Play, legal_plays
-from bgfmt.game.state import full, side_of
+from bgfmt.game.state import counts_with_bar, side_from_counts
 
 Hop = tuple[int, int]
 MAX_HOPS = 30  # more than any roll and any slip of the pen
@@ -36,7 +36,7 @@ def signed_position(counts: Sequence[int]) -> Position:
     Raises PositionError if no such board is possible.
     """
     seen = counts[1:], [-n for n in counts[-2::-1]]
-    return Position(*(side_of([max(0, n) for n in side]) for side in seen))
+    return Position(*(side_from_counts([max(0, n) for n in side]) for side in seen))
 
 
 def can_move(before: Position, dice: tuple[int, int]) -> bool:
@@ -115,7 +115,7 @@ def _apply_hops(board: Counts, hops: Sequence[Hop]) -> tuple[tuple[Move, ...], C
             return f"a chequer cannot be moved to {_name(end)}"
         if end != OFF and board.theirs[BAR - end] > 1:
             return f"{_name(start)}/{end} puts both sides on one point"
-        move, board = board.moved(start, end)
+        move, board = board.move_chequer(start, end)
         moves.append(move)
     return tuple(moves), board
 
@@ -167,7 +167,7 @@ def read_play(text: str) -> tuple[list[tuple[int, int]], int, str]:
 
 def chequers_after(side: Side, hops: Sequence[Hop]) -> list[int] | None:
     """Return a side's chequers on points 1 to 25 after hops without hits; None if a hop starts at an empty point."""
-    counts = [0, *full(side)]
+    counts = [0, *counts_with_bar(side)]
     for start, end in hops:
         if not 0 < start <= BAR or not counts[start]:
             return None

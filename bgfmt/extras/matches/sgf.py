@@ -15,9 +15,9 @@ from bgfmt.extras.matches import model
 from bgfmt.extras.matches.model import Game, Match, Record, Result, Rules, ending, is_cube
 from bgfmt.extras.matches.walk import GameWalk, finish_match
 from bgfmt.game.board import Position
-from bgfmt.game.drawing import decoded
+from bgfmt.game.drawing import decode_text
 from bgfmt.game.moves import BAR, OFF, Counts, Move
-from bgfmt.game.state import side_of
+from bgfmt.game.state import side_from_counts
 
 NAME = "sgf"
 LARGEST = 32 << 20  # with analyses, thousands of games
@@ -200,7 +200,7 @@ def _walk(root: dict[str, list[bytes]], name: str) -> GameWalk:
 
 def _text(properties: dict[str, list[bytes]], key: str) -> str:
     value = properties.get(key, [b""])[0]
-    return re.sub(r"\\(\r\n?|\n|.)", lambda m: m[1].strip("\r\n"), decoded(value), flags=re.S).strip()
+    return re.sub(r"\\(\r\n?|\n|.)", lambda m: m[1].strip("\r\n"), decode_text(value), flags=re.S).strip()
 
 
 def _tell(node: Node, walk: GameWalk) -> None:
@@ -253,7 +253,7 @@ def _board(properties: dict[str, list[bytes]], before: Position) -> Position:
     for player, key in enumerate(("AW", "AB")):
         for letter in _each(properties.get(key, [])):
             sides[player][_point(letter, player)] += 1
-    return Position(*(side_of(side[1:]) for side in sides)).check()
+    return Position(*(side_from_counts(side[1:]) for side in sides)).check()
 
 
 def _each(values: list[bytes]) -> list[str]:

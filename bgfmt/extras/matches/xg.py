@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from construct import Array, Bytes, Container, Float64l, Int8sb, Int8ub, Int32sl, Int32ul, Pointer, Struct
 
-from bgfmt.errors import FormatError, PositionError, TruncatedError, shown
+from bgfmt.errors import FormatError, PositionError, TruncatedError, format_bytes
 from bgfmt.extras.matches.model import Hops, Match, Opinion, Result, Rules
 from bgfmt.extras.matches.plays import signed_position
 from bgfmt.extras.matches.walk import GameWalk, finish_match
@@ -254,7 +254,9 @@ _MEMBER = struct.Struct("<B255s256x4IB3x")
 def records(data: bytes, name: str, notes: list[str]) -> list[bytes]:
     """Return the records of temp.xg; no more is unpacked than a match may have. Problems are added to `notes`."""
     if len(data) < _HEADER.size or not recognise(data):
-        raise FormatError(f"{name}: byte 0: expected the header of an .xg file, found {shown(data[:8])}")
+        raise FormatError(
+            f"{name}: byte 0: expected the header of an .xg file, found {format_bytes(data[:8])}"
+        )
     _, _, size, thumbnail = _HEADER.unpack_from(data)
     begin = size + thumbnail
     most = MAX_RECORDS * RECORD

@@ -22,7 +22,7 @@ from bgfmt.extras.serve import page
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.files.database import Database
-from bgfmt.game.drawing import many
+from bgfmt.game.drawing import pluralize
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -156,7 +156,7 @@ def site(
         )
     if complete and made.is_dir():
         shutil.rmtree(made)
-    click.echo(f"{out}: the page and {many(len(files) + len(links), 'table')}, {size:,} bytes")
+    click.echo(f"{out}: the page and {pluralize(len(files) + len(links), 'table')}, {size:,} bytes")
 
 
 @section("Services")

@@ -29,7 +29,7 @@ from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import RETRY, Refusal
-from bgfmt.game.drawing import many
+from bgfmt.game.drawing import pluralize
 from bgfmt.storage import system
 
 M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
@@ -278,7 +278,7 @@ def serve(
         signal.signal(number, stop)
     # a client that connects from now on is answered soon
     if not worker:
-        click.echo(f"bgfmt serves {many(len(holdings), 'table')} on {address}")
+        click.echo(f"bgfmt serves {pluralize(len(holdings), 'table')} on {address}")
     try:
         server.run(sockets=[listener])
     finally:

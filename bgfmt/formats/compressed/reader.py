@@ -363,7 +363,7 @@ class Reader:
                 self._factors_at.item(tile) + (beside - low) * (factors + 4), beside - low, high - low, factors,
                 self._parts[tile], self._shifts, self.shape.block, self._slots, self._low_bits, out,
             )  # fmt: skip
-            self._record = self._record or vars(kernels)["decode_record"].chosen(*args)
+            self._record = self._record or vars(kernels)["decode_record"].function_for(*args)
             if self._record(*args):
                 return out
         record: Records = self.records(np.array([us]), np.array([them]))[0]

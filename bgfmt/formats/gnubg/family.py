@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, UnknownFormatError, shown
+from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, UnknownFormatError, format_bytes
 from bgfmt.formats.base import ROLLS, ArrayFormat, Head, Layout, Option, Options, Reading, Region, Salvage, T
 from bgfmt.formats.records import Fact, Record, number, truth
 from bgfmt.game import board, moves
@@ -161,9 +161,9 @@ class GnubgHeader(Record):
             return None
         facts = read_header(self.raw)
         if facts is None or facts.canonical != self.raw:
-            return f"the header {shown(self.raw)} is not as gnubg's programs write it"
+            return f"the header {format_bytes(self.raw)} is not as gnubg's programs write it"
         if (KINDS[facts.kind], facts.points, facts.chequers) != (table.kind, table.points, table.chequers):
-            return f"the header {shown(self.raw)} is that of another table"
+            return f"the header {format_bytes(self.raw)} is that of another table"
         return None
 
 
@@ -307,7 +307,9 @@ class GnubgFormat(ArrayFormat[T]):
         raw = source.bytes(offset, SIZE, "header")
         facts = read_header(raw)
         if facts is None or facts.kind != self.kind:
-            raise HeaderError(source.name, "kind", offset, f"a header of kind {self.kind}", shown(raw[:20]))
+            raise HeaderError(
+                source.name, "kind", offset, f"a header of kind {self.kind}", format_bytes(raw[:20])
+            )
         if facts.kind == "H" and not 1 <= facts.chequers <= 3:
             raise HeaderError(source.name, "chequers", offset + 7, "1, 2 or 3", facts.chequers)
         _refuse_more_points(source, offset, facts, raw)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bgfmt.errors import shown
+from bgfmt.errors import format_bytes
 from bgfmt.formats.base import Extent, Fault, Option, Options, Outlet, Reading
 from bgfmt.formats.gnubg import family
 from bgfmt.formats.gnubg.family import HYPER_POINTS, GnubgFormat, HeaderFacts
@@ -147,7 +147,9 @@ class GnubgHypergammon(GnubgFormat[Hypergammon]):
             last = block["records"][..., RECORD - 1].reshape(-1)
             for k in np.flatnonzero(last)[:100]:
                 at = start + (rows.start * table.positions + int(k)) * RECORD + RECORD - 1
-                yield Fault(at, 1, "zero byte of a record", shown(b"\0"), shown(last[k].tobytes()))
+                yield Fault(
+                    at, 1, "zero byte of a record", format_bytes(b"\0"), format_bytes(last[k].tobytes())
+                )
 
     def canonical_headers(self) -> Iterator[HeaderFacts]:
         return (HeaderFacts("H", HYPER_POINTS, chequers) for chequers in (1, 2, 3))

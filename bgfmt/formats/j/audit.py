@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bgfmt.errors import shown
+from bgfmt.errors import format_bytes
 from bgfmt.formats.base import Fault
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.container import HEAD, Container
@@ -171,11 +171,13 @@ class _Blocks:
         first = int(wrong[0])
         last = int(wrong[-1]) + 1
         sound = not self.grown or (self.calls > 1 and not rests and first < self.file.header.form.word)
-        text = REMAINS if sound else shown(rest[first:last].tobytes())
+        text = REMAINS if sound else format_bytes(rest[first:last].tobytes())
         yield Fault(start + first, last - first, what, "blanks", text, sound)
 
 
 def _differences(at: int, sink: ComparingSink, rule: str) -> Iterator[Fault]:
     """What differs of bytes that begin at `at`."""
     for offset, expected, stored in sink.runs():
-        yield Fault(at + offset, max(len(expected), len(stored)), rule, shown(expected), shown(stored))
+        yield Fault(
+            at + offset, max(len(expected), len(stored)), rule, format_bytes(expected), format_bytes(stored)
+        )

@@ -105,7 +105,7 @@ def parse(text: str) -> GameState:
         start = " ".join(text[:30].split())
         limit = f"{len(text):,} characters, and text with a position has at most {MAX_TEXT_CHARACTERS:,}"
         raise PositionError(f"{start!r} ...: {limit}")
-    text = _mended(text)
+    text = _clean_text(text)
     if re.fullmatch(f"{SIDE}/{SIDE}", text):
         first, _, second = text.partition("/")
         return GameState.of(Position(_counts(first), _counts(second)).check())
@@ -133,7 +133,7 @@ def parse(text: str) -> GameState:
     return _agreed(wrapped)
 
 
-def _mended(text: str) -> str:
+def _clean_text(text: str) -> str:
     """A text with plain signs, without what stands around it or has got into it on its way."""
     text = re.sub(
         "%(?:25)*(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text.translate(_SIGNS), flags=re.I
@@ -239,13 +239,13 @@ def holds_identifier(text: str) -> bool:
     """Return whether an identifier stands in a text, even a damaged one or one too long; counts alone are none."""
     if len(text) > MAX_TEXT_CHARACTERS:
         return True
-    text = _mended(text)
+    text = _clean_text(text)
     return any(_named_inside(text)) or bool(re.fullmatch(_WHOLE, text)) or any(_unnamed_inside(text))
 
 
 def says_cube(text: str) -> bool:
     """Whether a text that `parse` reads says where the cube lies: counts and a Position ID alone do not."""
-    text = _mended(text)
+    text = _clean_text(text)
     if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
         return False
     names = list(_named_inside(text)) or list(_named_inside(_joined(text))) or list(_unnamed_inside(text))

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, sides_of, signed
+from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, sides_from_signed, signed_counts
 
 ENOUGH = 37  # fields up to the dice; what follows has defaults
 MOST = 64
@@ -45,7 +45,7 @@ def fibs(position: GameState | Position) -> str:
     no_more_crawford = state.post_crawford or state.length == 1
     fields: list[object] = [
         "board", *(state.names[k].replace(":", "_") for k in order), state.length, *(state.scores[k] for k in order),
-        *signed(state), 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value, *may,
+        *signed_counts(state), 1 if state.turn == 1 else -1, *dice, *dice, state.cube_value, *may,
         int(state.doubled), 1, -1, 0, 25, *off, 0, 0, 0, 0, int(no_more_crawford), int(not state.crawford),
     ]  # fmt: skip
     return ":".join(map(str, fields))
@@ -82,7 +82,7 @@ def from_fibs(text: str) -> GameState:
     for score in scores:
         if length and not 0 <= score < length:
             raise PositionError(f"fields 4 and 5, the scores: expected 0 to {length - 1}, found {score}")
-    sides = sides_of([numbers[k] for k in range(6, 32)], "fields 6 to 31, the board")
+    sides = sides_from_signed([numbers[k] for k in range(6, 32)], "fields 6 to 31, the board")
     may_one = numbers.get(38, 1) != 0
     may_zero = numbers.get(39, 1) != 0
     # where the line says how many are off, both sides' chequers add up to what the game began with

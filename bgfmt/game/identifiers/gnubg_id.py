@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import START, Ended, GameState, as_state, full, side_of
+from bgfmt.game.state import START, Ended, GameState, as_state, counts_with_bar, side_from_counts
 
 _Bits = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 #: how a game has ended, by the game state of a Match ID: 1 is a game being played, 0 none
@@ -37,7 +37,9 @@ def _decode(text: str, size: int, what: str) -> int:
 
 def position_key(position: Position) -> bytes:
     """The ten bytes of a Position ID, gnubg's `positionkey`."""
-    bits = "".join("1" * count + "0" for count in (*full(position.them), *full(position.us)))
+    bits = "".join(
+        "1" * count + "0" for count in (*counts_with_bar(position.them), *counts_with_bar(position.us))
+    )
     return int(bits[::-1], 2).to_bytes(10, "little")
 
 
@@ -53,7 +55,7 @@ def from_position_key(key: bytes) -> Position:
             raise PositionError(f"key {key.hex()}: a side of {sum(side)} chequers")
     if any(beyond):
         raise PositionError(f"key {key.hex()}: bits beyond the second side")
-    return Position(side_of(us), side_of(them)).check()
+    return Position(side_from_counts(us), side_from_counts(them)).check()
 
 
 def key_letters(position: Position) -> str:

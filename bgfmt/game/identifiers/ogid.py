@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
-from bgfmt.game.state import LARGEST_CUBE, Ended, GameState, as_state, sides_of, signed
+from bgfmt.game.state import LARGEST_CUBE, Ended, GameState, as_state, sides_from_signed, signed_counts
 
 PLACES = "0123456789abcdefghijklmnop"
 OFF = "q"
@@ -42,7 +42,7 @@ class _Length(NamedTuple):
 def ogid(position: GameState | Position) -> str:
     """Return the OGID of a state. Jacoby, beavers and a resignation are not in it."""
     state = as_state(position)
-    counts = list(zip(PLACES, reversed(signed(state)), strict=True))
+    counts = list(zip(PLACES, reversed(signed_counts(state)), strict=True))
     white = "".join(place * count for place, count in counts)
     black = "".join(place * -count for place, count in counts)
     owner = {None: "N", 1: "W", 0: "B"}[state.cube_owner]
@@ -109,7 +109,7 @@ def _sides(white: str, black: str) -> tuple[Side, Side]:
             raise PositionError(
                 f"OGID: {min(strange)!r} is not a place, which go from 0 to 9 and from a to p"
             )
-    return sides_of([white.count(place) - black.count(place) for place in reversed(PLACES)], "OGID")
+    return sides_from_signed([white.count(place) - black.count(place) for place in reversed(PLACES)], "OGID")
 
 
 def _dice(field: str) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import re
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
-from bgfmt.game.state import GameState, as_state, sides_of, signed
+from bgfmt.game.state import GameState, as_state, sides_from_signed, signed_counts
 
 LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of player 1 positive
 
@@ -14,7 +14,7 @@ LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of p
 def xgid(position: GameState | Position) -> str:
     """The XGID of a state."""
     state = as_state(position)
-    letters = "".join(LETTERS[count + 15] for count in signed(state))
+    letters = "".join(LETTERS[count + 15] for count in signed_counts(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
     dice = "".join(map(str, state.dice)) if state.dice else "00"
     if state.doubled:
@@ -51,7 +51,7 @@ def from_xgid(text: str) -> GameState:
     if len(fields) == 8 and fields[5:7] != ["0", "0"]:  # cut behind its rules, perhaps: no game for money
         raise PositionError(f"XGID {board!r}: it has a score without the length of the match")
     fields += ["0", "10"][len(fields) - 8 :]
-    sides = sides_of([_count(letter) for letter in board], f"XGID {board!r}")
+    sides = sides_from_signed([_count(letter) for letter in board], f"XGID {board!r}")
     cube, owner, turn, score_one, score_zero, rules, length, limit = (
         _number(fields[k], *about) for k, about in FIELDS.items()
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.game import kernels_vectors as vectors
-from bgfmt.game.kernels_vectors import RollResults, turned
+from bgfmt.game.kernels_vectors import RollResults, negate_for_opponent
 from bgfmt.jit import njit
 
 RUN = 128  # places turned together: their lanes stay in the processor's cache
@@ -108,7 +108,7 @@ def lay(
     for low in range(0, places, RUN):
         size = min(RUN, places - low)
         for x in range(stored.shape[0]):
-            turned(stored[x, low * columns : (low + size) * columns], columns, gammons, run)
+            negate_for_opponent(stored[x, low * columns : (low + size) * columns], columns, gammons, run)
             t = side + x
             b = t // block
             lane = t % block

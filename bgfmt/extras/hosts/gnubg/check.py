@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import bgfmt
-from bgfmt.errors import BgfmtError, FormatError, shown
+from bgfmt.errors import BgfmtError, FormatError, format_bytes
 from bgfmt.files.gnubg_folders import HOSTS
 from bgfmt.formats import gnubg
 from bgfmt.formats.gnubg import FOUR_GIB
-from bgfmt.game.drawing import many
+from bgfmt.game.drawing import pluralize
 from bgfmt.storage.source import open_regular
 
 WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
@@ -66,7 +66,7 @@ class Examination:
             return "not a file of gnubg's"
         size = f"{self.points} points x {self.chequers} chequers"
         if self.kind == "H":
-            size = many(self.chequers, "chequer")
+            size = pluralize(self.chequers, "chequer")
         return ", ".join([f"{KINDS[self.kind]}, {size}", *(name for name, on in self.options.items() if on)])
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,10 +107,11 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         if exam.size == 0:
             yield f"the file is empty; {what}"
         elif head[:5] == b"gnubg":
-            found = shown(head[5:8])
+            found = format_bytes(head[5:8])
             yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {found}); {what}"
         else:
-            yield f"it has no gnubg header (expected 'gnubg', found {shown(head[:5])}); {what}; {_other(exam.file)}"
+            found = format_bytes(head[:5])
+            yield f"it has no gnubg header (expected 'gnubg', found {found}); {what}; {_other(exam.file)}"
         return
     if exam.size < gnubg.SIZE:
         yield f"it is cut short inside the header: {exam.size} of 40 bytes; gnubg ignores it"

@@ -13,7 +13,7 @@ from bgfmt.extras.matches.plays import Hop, find, read_play
 from bgfmt.game.board import Position
 from bgfmt.game.drawing import draw
 from bgfmt.game.moves import BAR, OFF, Play, legal_plays
-from bgfmt.game.state import GameState, full
+from bgfmt.game.state import GameState, counts_with_bar
 
 HELP = (
     "a play such as 8/5 6/5 or its number; list; board; hint; undo; doubling; resign [1-3]; quit. "
@@ -155,8 +155,8 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
 
 def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
     """Why a play is none of the legal ones, in words."""
-    us = [0, *full(position.us)]
-    them = [0, *full(position.them)]
+    us = [0, *counts_with_bar(position.us)]
+    them = [0, *counts_with_bar(position.them)]
     rolled = f"{dice[0]}-{dice[1]}"
     for start, end in hops:
         name = "the bar" if start == BAR else f"point {start}"

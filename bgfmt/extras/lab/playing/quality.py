@@ -18,7 +18,7 @@ from bgfmt import solver
 from bgfmt.extras.lab.thumb import racing
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
-from bgfmt.game.results import Array, of_rolls, singles
+from bgfmt.game.results import Array, build_roll_results, build_single_moves
 from bgfmt.jit import njit
 from bgfmt.solver.machine import thread_count
 
@@ -57,7 +57,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
     n = board.count(POINTS, MEN)
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
-    starts, results = of_rolls(singles(POINTS, np.arange(n), np.arange(n)))
+    starts, results = build_roll_results(build_single_moves(POINTS, np.arange(n), np.arange(n)))
     rows = racing.gillogly()[1][:n]  # it holds all of them
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)

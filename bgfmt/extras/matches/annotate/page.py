@@ -15,7 +15,7 @@ from bgfmt.extras.matches.annotate.graph import engine, equity_graph
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import FIGURES, WORST, MatchReport, Report, Total
 from bgfmt.game.display import DEFINITIONS, board
-from bgfmt.game.drawing import many, printable
+from bgfmt.game.drawing import pluralize, printable
 from bgfmt.game.identifiers import gnubg_id
 from bgfmt.game.state import GameState
 
@@ -97,7 +97,7 @@ def page(report: Report, *, most: int = WORST, made: date | None = None) -> str:
     most : number of errors shown with their boards at the top.
     made : the date on the page, by default today.
     """
-    title = many(len(report.matches), "match").replace("matchs", "matches")
+    title = pluralize(len(report.matches), "match").replace("matchs", "matches")
     if len(report.matches) == 1:
         title = text.title(report.matches[0])
     return document(title, _body(report, most, made or date.today()))
@@ -226,7 +226,9 @@ def _side(state: GameState, player: int, one: Judgement) -> str:
     on_roll = player == state.turn
     side = state.position.us if on_roll else state.position.them
     colour = ("o", "light") if not on_roll else ("x", "dark")
-    facts = [many(side.pips, "pip")] + ["on roll"] * on_roll + ["decides"] * (player == one.decision.player)
+    facts = (
+        [pluralize(side.pips, "pip")] + ["on roll"] * on_roll + ["decides"] * (player == one.decision.player)
+    )
     name = f"{_player(state, player)} ({colour[1]})"
     swatch = f'<span class="swatch {colour[0]}" aria-hidden="true"></span>'
     return f'<p class="side">{swatch}{name}: {", ".join(facts)}</p>'
@@ -237,7 +239,7 @@ def _situation(state: GameState) -> str:
     parts = []
     if state.away is not None:
         first, second = (_player(state, player) for player in (state.turn, 1 - state.turn))
-        parts.append(f"{first} needs {many(state.away[0], 'point')}, {second} {state.away[1]}")
+        parts.append(f"{first} needs {pluralize(state.away[0], 'point')}, {second} {state.away[1]}")
     if state.crawford:
         parts.append("Crawford game")
     elif state.cube_owner is None:
@@ -284,18 +286,18 @@ def _match(shown: _Shown, cards: set[int], *, named: bool) -> Iterator[str]:
         yield from _graph(shown)
     rest = [one for one in report.judgements if one.error and id(one) not in cards]
     if rest:
-        yield f"<details><summary>{many(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
+        yield f"<details><summary>{pluralize(len(rest), 'more error' if cards else 'error')}, with boards</summary>"
         yield from _cards([(shown, one) for one in rest], named=False)
         yield "</details>"
     if report.judgements:
         heads = ["where", "player", "roll", "done", "best", "equity", "loss", "verdict", "remarks"]
         columns = "".join(f"<th>{head}</th>" for head in heads)
-        yield f"<details><summary>All {many(len(report.judgements), 'decision')}</summary>"
+        yield f"<details><summary>All {pluralize(len(report.judgements), 'decision')}</summary>"
         yield f'<table class="wide list"><thead><tr>{columns}</tr></thead><tbody>'
         yield from (_row(shown, one, heads) for one in report.judgements)
         yield "</tbody></table></details>"
     if report.problems:
-        yield f"<details><summary>{many(len(report.problems), 'problem')} in the record</summary>"
+        yield f"<details><summary>{pluralize(len(report.problems), 'problem')} in the record</summary>"
         yield from (f"<p>{escaped(problem, 400)}</p>" for problem in report.problems)
         yield "</details>"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
-from bgfmt.game.drawing import draw, many, printable
+from bgfmt.game.drawing import draw, pluralize, printable
 from bgfmt.game.identifiers import position_id
 
 PLAYERS = 20  # whose sums an overview gives
@@ -114,7 +114,12 @@ def title(report: MatchReport) -> str:
     """Format the heading of a match: "Ann against Bob, match to 7, 5 games"."""
     length = report.match.length
     kind = f"match to {length}" if length else "money"
-    facts = [kind, many(len(report.match.games), "game"), printable(report.match.event), report.match.date]
+    facts = [
+        kind,
+        pluralize(len(report.match.games), "game"),
+        printable(report.match.event),
+        report.match.date,
+    ]
     return ", ".join([" against ".join(report.names), *filter(None, facts)])
 
 
@@ -131,17 +136,17 @@ def coverage(report: MatchReport) -> str:
     """Return a line with the numbers of decisions, of races and of judged ones."""
     beyond = f", {report.beyond} beyond the tables and the limit" if report.beyond else ""
     judged = f"{len(report.judgements)} judged{beyond}"
-    return f"{many(report.decisions, 'decision')}, {report.races} of them races, {judged}"
+    return f"{pluralize(report.decisions, 'decision')}, {report.races} of them races, {judged}"
 
 
 def total_line(total: Total) -> str:
     """Format a player's totals as one line, and the ratings as a second."""
-    kinds = [many(total.plays, "play"), f"{total.cube_decisions} cube"]
+    kinds = [pluralize(total.plays, "play"), f"{total.cube_decisions} cube"]
     some = {word: getattr(total, word) for word in ("forced", "close", "estimated", "approximate")}
     kinds += [f"{count} {word}" for word, count in some.items() if count]
-    text = f"{printable(total.name) or '(no name)'}: {many(total.decisions, 'decision')} judged "
+    text = f"{printable(total.name) or '(no name)'}: {pluralize(total.decisions, 'decision')} judged "
     text += f"({', '.join(kinds)}), "
-    text += f"{many(total.errors, 'error')} ({many(total.play_errors, 'play')}, {total.cube_errors} cube), "
+    text += f"{pluralize(total.errors, 'error')} ({pluralize(total.play_errors, 'play')}, {total.cube_errors} cube), "
     text += f"equity lost {total.equity_lost:.5f}"
     more = [f"match winning chance {100 * total.mwc_lost:.3f} %"] if total.mwc_lost >= 5e-6 else []
     more += [f"{total.points_lost:.5f} points"] if total.points_lost >= 5e-6 else []
@@ -160,15 +165,15 @@ def race_line(total: Total) -> str:
     """
     parts = []
     if total.race_pr is not None:
-        parts.append(f"PR {total.race_pr:.2f} (XG, {many(total.xg_decisions, 'decision')})")
+        parts.append(f"PR {total.race_pr:.2f} (XG, {pluralize(total.xg_decisions, 'decision')})")
     if total.race_memg is not None:
-        parts.append(f"{total.race_memg:.1f} mEMG (gnubg, {many(total.gnubg_decisions, 'decision')})")
+        parts.append(f"{total.race_memg:.1f} mEMG (gnubg, {pluralize(total.gnubg_decisions, 'decision')})")
     for name in WRONGS:
         count = getattr(total, name)
         parts += [f"{name.replace('_', ' ')} {count}"] if count else []
     if total.rolls:
         mwc = f", {100 * total.luck_mwc:+.3f} %" if total.luck_mwc else ""
-        parts.append(f"luck {total.luck:+.3f}{mwc} ({many(total.rolls, 'roll')})")
+        parts.append(f"luck {total.luck:+.3f}{mwc} ({pluralize(total.rolls, 'roll')})")
     return f"\n  the race alone: {', '.join(parts)}" if parts else ""
 
 
@@ -236,7 +241,8 @@ def overview(report: Report, *, most: int = WORST) -> str:
     for one in report.matches:
         errors = sum(judged.error for judged in one.judgements)
         lost = sum(total.equity_lost for total in one.totals)
-        sums = f"{len(one.judgements)} of {many(one.races, 'race')} judged, {many(errors, 'error')}, {lost:.4f} lost"
+        share = f"{len(one.judgements)} of {pluralize(one.races, 'race')} judged"
+        sums = f"{share}, {pluralize(errors, 'error')}, {lost:.4f} lost"
         out.append(f"{printable(one.file)}: {title(one)}: {sums}")
     return _end(report, [*out, ""] if out else [], most, PLAYERS)
 
