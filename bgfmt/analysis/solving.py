@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.analysis import kernels
 from bgfmt.analysis.answers import CALCULATION, Source
 from bgfmt.analysis.choose import check_race
 from bgfmt.errors import NotCoveredError, PositionError, SolverError, TooMuchWorkError
@@ -133,8 +134,6 @@ def family(
     -------
     The family; None if it exceeds a limit.
     """
-    from bgfmt.analysis import kernels
-
     most = max(1000, min(most, limit // BOARD_COST))
     most_results = max(1_000_000, limit // RESULT_COST)
     points = max(6, side.highest)
@@ -431,8 +430,6 @@ def solve(
     progress
         Called as ``progress(done, total)`` with numbers of pairs.
     """
-    from bgfmt.analysis import kernels
-
     if len(columns) != work.columns:
         raise SolverError(f"planned for {work.columns} columns, not {len(columns)}")
     ours = work.ours
@@ -521,8 +518,6 @@ def solve_side(side: Side, *, limit: int | None = None) -> SideRolls:
 
 def _chances(boards: Family, done: Array, rolls: int) -> Array:
     """Return the distribution of rolls until a board is `done` (n,), for the board that the family begins with."""
-    from bgfmt.analysis import kernels
-
     chances = np.zeros((len(boards), rolls))
     kernels.roll_chances(boards.ends, boards.results, done, np.zeros(len(boards)), chances)
     found: Array = chances[0, : np.flatnonzero(chances[0])[-1] + 1].copy()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.game import board
+from bgfmt.game import kernels_results as kernels
 
 Array = NDArray[Any]
 HOME = 6
@@ -26,8 +27,6 @@ class Singles(NamedTuple):
 
 def build_single_moves(points: int, order: Array, places: Array) -> Singles:
     """What one die makes of every position: `order` are the position numbers, `places` the reverse."""
-    from bgfmt.game import kernels_results as kernels
-
     n = len(order)
     results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
     counts = board.unrank_array(order, points)
@@ -43,8 +42,6 @@ def build_roll_results(
 
     places : those that are asked about, all when None; x counts them. Looks no farther after `most` results.
     """
-    from bgfmt.game import kernels_results as kernels
-
     asked = np.arange(moved.starts.shape[1] - 1) if places is None else places
     n = len(asked)
     step = 512

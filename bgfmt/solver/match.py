@@ -19,6 +19,7 @@ from bgfmt.met import load
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
+from bgfmt.solver.kernels import match as kernels
 from bgfmt.solver.layers import REACH, Array, layer_cuts, pip_order
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
 from bgfmt.solver.recipe import Recipe
@@ -149,8 +150,6 @@ def solve_pairs(
     places (2, K) : where in a record each of the K columns of player a on roll, and of player b, goes; -1 nowhere.
     progress : called as ``progress(done, total)`` with pairs of boards. zeros : makes the rows that are needed again.
     """
-    from bgfmt.solver.kernels import match as kernels
-
     order = pip_order(solver.points, solver.chequers)
     n = order.n
     cuts = order.cuts

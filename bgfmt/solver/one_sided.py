@@ -11,6 +11,8 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import Array
+from bgfmt.solver.kernels import exact as kernels
+from bgfmt.solver.kernels.one_sided import Board, Slots
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import How, Solver
@@ -256,8 +258,6 @@ def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = 
 
     `gammon`: rolls to the first chequer off instead, for positions with all chequers on the board.
     """
-    from bgfmt.solver.kernels import exact as kernels
-
     means = np.zeros(board.count(layers.points, layers.chequers))
     ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
     _walk(layers, sweep, kernels.exact_rolls, ranked, means, chances, all_on=gammon)
@@ -269,8 +269,6 @@ def _walk(
 ) -> None:
     """Run ``kernel(ranges, board, slots, *args)`` over all positions by rising number of chequers, or over those with
     all chequers on the board alone, for which bearing off one chequer ends it."""
-    from bgfmt.solver.kernels.one_sided import Board, Slots
-
     numbering = Board(layers.points, layers.terms, layers.steps)
     for c in range(layers.chequers if all_on else 1, layers.chequers + 1):
         on, off = layers.places(c)

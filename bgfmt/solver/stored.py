@@ -31,6 +31,7 @@ import numpy as np
 from bgfmt.errors import FormatError
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS, Array
+from bgfmt.solver.kernels import two_sided as kernels
 from bgfmt.solver.layers import REACH, SINGLE, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import results_a_position
 from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
@@ -246,8 +247,6 @@ class Hands:
 
     def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
         """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
-        from bgfmt.solver.kernels import two_sided as kernels
-
         if stored.size:
             run = room("run", (kernels.RUN * self.columns,), np.int16)
             if not stored.flags.c_contiguous:
@@ -272,8 +271,6 @@ class Hands:
 
         They go into out[row.., (place + sides[0]) * columns..].
         """
-        from bgfmt.solver.kernels import two_sided as kernels
-
         order = self.order
         block = self.block
         low, high = sides

@@ -19,7 +19,10 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from bgfmt.game import board
+from bgfmt.game.kernels_vectors import RollResults
 from bgfmt.game.results import WEIGHTS, Array
+from bgfmt.solver import columns
+from bgfmt.solver.kernels import two_sided as kernels
 from bgfmt.solver.layers import REACH, PipOrder, Pool, Stakes, layer_cuts, pip_order
 from bgfmt.solver.machine import (
     INTERPRETER_BYTES,
@@ -29,6 +32,7 @@ from bgfmt.solver.machine import (
     results_a_position,
     thread_count,
 )
+from bgfmt.solver.match import plan_pairs, solve_pairs
 from bgfmt.solver.recipe import Recipe
 from bgfmt.solver.registry import How, Solver
 from bgfmt.solver.waves import Progress
@@ -80,8 +84,6 @@ class TwoSidedSolver(Solver):
         """From a model checked on 6x6 to 6x15 and on other points."""
         what = f"{self.name} {self.points}x{self.chequers}, recipe {self.recipe.name}"
         if not self.recipe.rounded:
-            from bgfmt.solver.match import plan_pairs
-
             return self.in_memory(plan_pairs(what, self, self.columns, threads), memory)
         cuts = layer_cuts(self.points, self.chequers)
         n = int(cuts[-1])
@@ -102,9 +104,6 @@ class TwoSidedSolver(Solver):
         if self.recipe.rounded:
             _in_place(pip_order(self.points, self.chequers), self.stakes, out, workers, progress)
         else:  # as at a match score, with the cube of money games that are all worth 1
-            from bgfmt.solver import columns
-            from bgfmt.solver.match import solve_pairs
-
             kept = columns.single_games([None])
             places = np.array([[0], [-1]])
             if self.stakes.gammons:
@@ -143,8 +142,6 @@ def _in_place(
     order: PipOrder, stakes: Stakes, out: Array, workers: Workers, progress: Progress | None
 ) -> None:
     """Every record of integers straight to its place in the table, (n, n, columns)."""
-    from bgfmt.solver.kernels import two_sided as kernels
-
     won, lost = stakes.over(order, out.shape[2])
     out[0, order.numbers] = won
     out[order.numbers[1:], 0] = lost[1:]
@@ -178,9 +175,6 @@ class Pairs:
     """A solve's state: the turned values of the last layers, and what takes finished records."""
 
     def __init__(self, order: PipOrder, pool: Pool, stakes: Stakes, take: Taker) -> None:
-        from bgfmt.game.kernels_vectors import RollResults
-        from bgfmt.solver.kernels import two_sided as kernels
-
         self.order = order
         self.pool = pool
         self.take = take
@@ -244,8 +238,6 @@ class Pairs:
 
     def make(self, block: Squares) -> None:
         """Make a block, and hand its records on."""
-        from bgfmt.solver.kernels import two_sided as kernels
-
         layer, us, ts = block
         cuts = self.order.cuts
         starts = self.pool.starts

@@ -20,8 +20,10 @@ from bgfmt.analysis import PlayOuts, play_out
 from bgfmt.analysis.bulk import results_of
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
+from bgfmt.extras import matches
 from bgfmt.extras.exam import sets
 from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, OWNERS, PLAY, TAKE, Array, Exam
+from bgfmt.extras.matches.decisions import decisions
 from bgfmt.files import gnubg_folders
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
@@ -409,9 +411,6 @@ def traps(rng: Rng, count: int) -> Iterable[Asked]:
 
 def of_matches(names: Iterable[str]) -> Iterable[Asked]:
     """Every race decision of recorded matches, weighted by how often it came up."""
-    from bgfmt.extras import matches
-    from bgfmt.extras.matches.decisions import decisions
-
     kinds = {"play": PLAY, "double": DOUBLE, "no double": DOUBLE, "take": TAKE, "pass": TAKE, "beaver": TAKE}
     found: Counter[tuple[int, GameState]] = Counter()
     for name in names:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import PositionError, ScratchError, SolverError
+from bgfmt.extras.hypergammon.score import Scores
 from bgfmt.extras.hypergammon.solver import HypergammonSolver
 from bgfmt.files.database import load
 from bgfmt.game.board import Position, Side
@@ -250,8 +251,6 @@ def hypergammon_met(
     name = Path(path).stem
     kept = Path(f"{path}.scores")
     if exact:
-        from bgfmt.extras.hypergammon.score import Scores
-
         made = Making(length)
         if kept.exists() and not resume and not force:
             message = "holds the scores of an ended run, and going on from it was not asked for"

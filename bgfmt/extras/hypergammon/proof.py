@@ -16,6 +16,7 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.extras.hypergammon import recurrence
 from bgfmt.extras.hypergammon.kernels_recurrence import OVER
+from bgfmt.extras.hypergammon.solver import MOST_SWEEPS, hypergammon
 from bgfmt.extras.hypergammon.states import Course, Search, Told, many, tell
 from bgfmt.tables import ExactHypergammon, Hypergammon, Table, same_numbers
 from bgfmt.tables.hypergammon import HyperSides
@@ -259,8 +260,6 @@ class HyperProof(Proof[T]):
         return self.check(table, request).prove()
 
     def solve(self, table: T, recipe: str, threads: int, progress: Progress | None) -> Table:
-        from bgfmt.extras.hypergammon.solver import MOST_SWEEPS, hypergammon
-
         def sweeping(sweep: int, change: float) -> None:
             if progress is not None:
                 progress(min(sweep, EXPECTED_SWEEPS - 1), EXPECTED_SWEEPS)

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,13 +26,15 @@ from bgfmt.analysis.answers import COLUMNS, ESTIMATE
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
+from bgfmt.extras.races import kernels_game as kernels
+from bgfmt.extras.races.kernels_chains import NEAR, Boards
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.solver.columns import CUBELESS, Columns, for_money
 from bgfmt.solver.machine import thread_count
-
-if TYPE_CHECKING:
-    from bgfmt.extras.races.kernels_chains import Boards
+from bgfmt.solver.match import solve_pairs
+from bgfmt.solver.two_sided import TwoSidedSolver
+from bgfmt.solver.workers import threads_or
 
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
@@ -120,8 +122,6 @@ class Estimator:
 
     def values(self, us: Array, them: Array, columns: Columns) -> Array:
         """(N, K) values of races before the roll; us, them (N, points) chequers of the two sides."""
-        from bgfmt.extras.races import kernels_game as kernels
-
         both = np.stack([us, them], axis=1).astype(np.int64)
         farthest = _highest(both).max(axis=1)
         points_of = np.where(farthest <= HOME, HOME, np.maximum(farthest, FAR))
@@ -214,8 +214,6 @@ class ChainGame:
 
     def solve(self, after: Array) -> Array:
         """(K,) values of the start; after (boards after the first roll, K) is filled, or empty."""
-        from bgfmt.extras.races import kernels_game as kernels
-
         on_roll = np.zeros(len(self.game.columns))
         kernels.solve(on_roll, after, self.lines, self.starts, self.chains, self.game.arrays)
         return on_roll
@@ -255,10 +253,6 @@ def _ending(columns: Columns, chequers: int) -> Array:
     key = b"".join(np.ascontiguousarray(a).tobytes() for a in (*columns.doubling, columns.won)), chequers
     found = _endings.get(key)
     if found is None:
-        from bgfmt.solver.match import solve_pairs
-        from bgfmt.solver.two_sided import TwoSidedSolver
-        from bgfmt.solver.workers import threads_or
-
         k = len(columns)
         n = board.count(HOME, chequers)
         solver = TwoSidedSolver(HOME, chequers)
@@ -295,8 +289,6 @@ def kept(boards: int, slack: float) -> Arrays:
 
 def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
     """Room for the boards of a side; what is not used takes no memory."""
-    from bgfmt.extras.races.kernels_chains import NEAR, Boards
-
     layers = np.zeros(MOST_LAYERS, np.int64)
     nexts = np.zeros(MOST_LAYERS, np.int64)
     chosen, numbers, gains, small = (np.empty(room, np.int64) for _ in range(4))

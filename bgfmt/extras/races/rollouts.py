@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 from bgfmt import met as mets
 from bgfmt.analysis.answers import PLAYED
 from bgfmt.analysis.choose import check_race
+from bgfmt.analysis.ondemand import Terms
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.solving import MONEY, Solved
 from bgfmt.extras.races import chains
+from bgfmt.extras.races import kernels_game as kernels
 from bgfmt.extras.races.chains import ChainGame
 from bgfmt.game.board import BAR, Position
 from bgfmt.game.state import GameState, as_state
@@ -31,9 +33,6 @@ from bgfmt.met.score import Score, score_of
 from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns
 from bgfmt.solver.machine import thread_count
-
-if TYPE_CHECKING:
-    from bgfmt.analysis.ondemand import Terms
 
 Array = NDArray[Any]
 EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
@@ -248,8 +247,6 @@ class Oracle:
 
     def run(self, race: ChainGame, board: Array, first: int, many: int, seed: int) -> Array:
         """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
-        from bgfmt.extras.races import kernels_game as kernels
-
         points = race.chains[0].boards.shape[1]
         rolls = race.chains[0].within.shape[1]
         rooms = self._rooms.setdefault((points, rolls), [])

@@ -23,6 +23,9 @@ from bgfmt import jit
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, OutputExistsError, TruncatedError
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
+from bgfmt.files.convert import convert
+from bgfmt.files.solve import solve_table
+from bgfmt.files.stores import remove
 from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names
@@ -313,10 +316,6 @@ def _making(what: str) -> Iterator[Progress]:
 
 def _two_sided(path: Path, points: int, chequers: int) -> None:
     """Solved into a store, from which an ended run goes on, and packed."""
-    from bgfmt.files.convert import convert
-    from bgfmt.files.solve import solve_table
-    from bgfmt.files.stores import remove
-
     store = path.with_suffix(".store")
     with _making("solving") as progress:
         solve_table("two-sided", points, chequers, store=store, resume=store.exists(), progress=progress)
@@ -326,8 +325,6 @@ def _two_sided(path: Path, points: int, chequers: int) -> None:
 
 
 def _solved(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
-    from bgfmt.files.solve import solve_table
-
     options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
     with _making("solving") as progress:
         solve_table(what, points, chequers, path, progress=progress, **options)

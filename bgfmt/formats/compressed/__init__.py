@@ -14,8 +14,9 @@ from bgfmt import formats, jit
 from bgfmt.errors import CorruptError, require
 from bgfmt.formats import records
 from bgfmt.formats.base import Extent, Fault, Format, Options, Outlet, Reading
-from bgfmt.formats.compressed import layout
+from bgfmt.formats.compressed import canonical, layout, writer
 from bgfmt.formats.compressed.reader import PackedRows, Reader
+from bgfmt.formats.compressed.writer import facts_of
 from bgfmt.formats.described import INVALID_FACTS_ERRORS, one_line
 from bgfmt.formats.records import AsRead, as_read
 from bgfmt.storage import Source
@@ -64,8 +65,6 @@ class BgfmtTwoSided(Format[StoredEquities]):
     def refusal(self, table: StoredEquities, options: Options) -> str | None:
         if table.exact:
             return f"{self.name} holds 16-bit integers, not exact float64 equities; npz holds those"
-        from bgfmt.formats.compressed.writer import facts_of
-
         if len(facts_of(table)) > layout.MAX_FACTS_BYTES:
             return f"{self.name} holds at most {layout.MAX_FACTS_BYTES} bytes of facts"
         return table.check()
@@ -82,14 +81,10 @@ class BgfmtTwoSided(Format[StoredEquities]):
             sink.expect(reader.shape.size)
             _copy(reader, sink)
         else:
-            from bgfmt.formats.compressed import writer
-
             writer.write(table, VERSIONS[type(table)], sink)
 
     def audit(self, source: Source, table: StoredEquities, extent: Extent) -> Iterator[Fault]:
         """Check every checksum of the file, its facts, and its encoding against that of the writer."""
-        from bgfmt.formats.compressed import canonical
-
         reader = as_read(table, Reader) or as_read(self.read(source, extent.offset).table, Reader)
         assert reader is not None
         reader.check_all()

@@ -18,7 +18,7 @@ import numpy as np
 
 from bgfmt.errors import MissingExtraError
 from bgfmt.formats.base import Fault, Outlet
-from bgfmt.formats.compressed import layout, model, writer
+from bgfmt.formats.compressed import kernels_canonical, layout, model, writer
 from bgfmt.formats.compressed.reader import Reader
 from bgfmt.storage import ComparingSink
 from bgfmt.tables.two_sided import StoredEquities
@@ -73,8 +73,6 @@ def _compare_segments(reader: Reader, g: int, j: int) -> Iterator[Fault]:
 
     Only segments that may be coded otherwise are encoded again, with the file's factors, and compared.
     """
-    from bgfmt.formats.compressed import kernels_canonical
-
     edges = reader.edges.tolist()
     shape = reader.shape
     tile_model = reader.model(g, j)

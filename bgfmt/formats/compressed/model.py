@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bgfmt.formats.compressed import kernels_model as kernels
 from bgfmt.formats.compressed import layout
 from bgfmt.formats.compressed.layout import Classes, TileModel
 
@@ -58,8 +59,6 @@ def predict(rows: Bytes, columns: Bytes, model: TileModel, out: NDArray[np.uint1
 
     rows, columns : (m, bytes) and (w, bytes), their factors as stored in the file. out : (C, m, w) uint16, is filled.
     """
-    from bgfmt.formats.compressed import kernels_model as kernels
-
     m = len(rows)
     w = len(columns)
     at = 0

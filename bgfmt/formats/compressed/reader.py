@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError
+from bgfmt.formats.compressed import kernels_records as kernels
 from bgfmt.formats.compressed import layout, model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, read_with_checksum
 from bgfmt.storage import Source
@@ -261,8 +262,6 @@ class Reader:
 
         Row k goes into row into[k] of the result, column i into its column target[i].
         """
-        from bgfmt.formats.compressed import kernels_records as kernels
-
         shape = self.shape
         out = np.empty((len(places), last - first, shape.columns), np.uint16)
         flat = out.view(np.uint64 if shape.columns == 4 else np.uint16)[..., 0]
@@ -298,8 +297,6 @@ class Reader:
 
     def records(self, us: Numbers, them: Numbers) -> Records:
         """Decode the records of pairs of position numbers, (m, columns) uint16: tile by tile, in each row by row."""
-        from bgfmt.formats.compressed import kernels_records as kernels
-
         shape = self.shape
         if not len(us):
             return np.empty((0, shape.columns), np.uint16)
@@ -351,8 +348,6 @@ class Reader:
         g = bisect_right(self._edges, place) - 1
         j = bisect_right(self._edges, beside) - 1
         if self._mapped is not None and self._rows_checked[place, j] and self._factors_checked[g, beside]:
-            from bgfmt.formats.compressed import kernels_records as kernels
-
             low = self._edges[j]
             high = self._edges[j + 1]
             tile = g * self.shape.groups + j

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bgfmt.errors import extra, install_hint
 from bgfmt.formats import records
 from bgfmt.formats.base import Outlet
-from bgfmt.formats.compressed import model
+from bgfmt.formats.compressed import kernels_records, model
 from bgfmt.formats.compressed.layout import Directory, Shape, TileModel, crc, strip_head, with_checksum
 from bgfmt.tables import Rows
 from bgfmt.tables.two_sided import StoredEquities
@@ -151,8 +151,6 @@ def encode_rows(
     rows : (m, width, columns) uint16, in the order of the file. block : records of a block.
     left, right : factors of these rows, (m, bytes), and of the tile's columns, (width, bytes).
     """
-    from bgfmt.formats.compressed import kernels_records
-
     ladder = model.default_classes()
     m, width, columns = rows.shape
     entry = -(-width // block) * (3 if columns == 4 else 2)

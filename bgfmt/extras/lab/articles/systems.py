@@ -18,6 +18,7 @@ from functools import cache
 from math import comb, perm
 from typing import Any
 
+from bgfmt import solver
 from bgfmt.errors import PositionError
 from bgfmt.game.board import MAX_CHEQUERS, Side, count
 from bgfmt.game.moves import ROLLS, side_plays
@@ -70,8 +71,6 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
 
 @cache
 def _means(points: int, chequers: int) -> Any:
-    from bgfmt import solver
-
     return solver.mean_rolls(points, chequers).means
 
 

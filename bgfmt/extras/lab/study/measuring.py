@@ -19,6 +19,8 @@ from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule, chosen
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
+from bgfmt.solver import one_sided, two_sided
+from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, Table, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
@@ -272,19 +274,13 @@ def _judges(
 
 def _exact(score: Score | None) -> Table:
     if score is None:
-        from bgfmt.solver import two_sided
-
         return two_sided(POINTS, CHEQUERS, recipe="exact")
-    from bgfmt.solver.match import match_score
-
     judges.may_double(score)  # before the work, not after it
     return match_score(POINTS, CHEQUERS, score.away, score.met, player=score.player, dtype=np.float64)
 
 
 @cache
 def _distributions(chequers: int) -> OneSided:
-    from bgfmt.solver import one_sided
-
     table = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
     return of_kind([table], OneSided)[0]
 

@@ -17,7 +17,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgfmt import solver
 from bgfmt.extras.lab.tables import ROLLS, domain_ids
+from bgfmt.solver.one_sided import ExactMeans
 from bgfmt.tables import OneSided
 
 Floats = NDArray[np.float64]
@@ -53,9 +55,6 @@ def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
 @cache
 def distributions() -> tuple[Floats, Floats]:
     """(means (54264,), chances (54264, 31)) by gnubg's position number: ENR, and P(1), P(2), ..., P(31)."""
-    from bgfmt import solver
-    from bgfmt.solver.one_sided import ExactMeans
-
     table = solver.one_sided(6, gammon=False, recipe="exact")
     assert isinstance(table, OneSided)
     means = table.record(ExactMeans)
