@@ -53,7 +53,8 @@ class Family:
 
     counts : (n, points) int8, chequers on points 1, 2, ...
     plies : (n,) int64; bit k is set if the board can come up after k rolls of this side.
-    ends, results : results of each of the 21 rolls, as indices of boards; see `bgfmt.game.results.build_roll_results`.
+    ends, results : results of each of the 21 rolls, as indices of boards; see
+        `bgfmt.game.results.build_roll_results`.
     """
 
     counts: Array

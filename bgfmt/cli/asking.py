@@ -15,7 +15,7 @@ import click
 from bgfmt import formats, met
 from bgfmt.analysis import choose, library
 from bgfmt.analysis.advisor import Advisor, Outside
-from bgfmt.analysis.answers import CALCULATION, PLAYED, SideRace, SourcedAnswer
+from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.positions import COUNTS, one_or_two
 from bgfmt.analysis.questions import (
     MET,
@@ -32,6 +32,7 @@ from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
 from bgfmt.cli.options import as_option, each_line, echo_json, part_option, several
+from bgfmt.cli.xg_text import xg_text
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.drawing import draw, draw_side
@@ -274,39 +275,14 @@ def one_by_one(answer: Callable[[str], Plain], style: str = "json") -> int:
     """Answer each line of standard input by a line of JSON, or in XG's text."""
 
     def one(text: str) -> Any:
-        return as_xg(answer(text)) if style == "xg" else {"asked": text} | answer(text).as_dict()
+        return xg_text(answer(text)) if style == "xg" else {"asked": text} | answer(text).as_dict()
 
     return each_line(one)
-
-
-def as_xg(answer: Any) -> str:
-    """An answer as XG's text."""
-    from bgfmt.cli.xg_text import xg_text
-
-    return xg_text(answer)
 
 
 def note(text: str) -> None:
     """One line on stderr about what the answer leaves out."""
     terminal.say(f"bgfmt: {text}", err=True)
-
-
-def source_line(answer: SourcedAnswer) -> str:
-    """Where an answer comes from and how far it may err, in words."""
-    table = answer.table
-    usual = answer.usual_error
-    most = answer.max_error
-    if usual is not None and most is not None:
-        within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
-        how = "played out" if answer.source == PLAYED else "estimated"
-        return f"{how}: {within}; --limit N calculates what takes more"
-    where = f"from {table}" if table else f"by {answer.source}"
-    if answer.source == CALCULATION:
-        where = "calculated exactly"
-    if most is None:
-        return f"{where}; no bound of the error is known"
-    worst = max(most.values(), default=0.0)
-    return f"{where}; numbers err by at most {worst:.2g}" if worst > 1e-11 else f"{where}; exact"
 
 
 def say(
@@ -328,7 +304,7 @@ def say(
     if as_json:
         echo_json({"asked": asked} | answer.as_dict())
     else:
-        click.echo(as_xg(answer), nl=False)
+        click.echo(xg_text(answer), nl=False)
 
 
 def asides(

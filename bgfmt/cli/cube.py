@@ -11,6 +11,7 @@ from bgfmt.analysis.answers import COLUMNS
 from bgfmt.analysis.cube import CubeAction
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
+from bgfmt.cli.sourcing import source_line
 from bgfmt.game.drawing import pluralize
 from bgfmt.game.identifiers import says_cube
 from bgfmt.game.state import GameState
@@ -95,7 +96,7 @@ def answer_lines(
     lines.append("  equity of rolling without doubling: " + columns)
     if equities.gammons != "none":
         lines.append(f"  gammons are possible and {equities.gammons}")
-    lines.append(f"  {asking.source_line(equities)}")
+    lines.append(f"  {source_line(equities)}")
     for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
         lines += action_lines(action) if action.may_double else ["", action.action]
     return [*lines, *behind(answer)]

@@ -10,6 +10,7 @@ from bgfmt.analysis import questions
 from bgfmt.analysis.answers import PLAYED, RankedPlay
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
+from bgfmt.cli.sourcing import source_line
 
 EQUITIES = ("money", "cubeless", "match")
 AS_GOOD = 5e-7
@@ -84,7 +85,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
-    return [*lines, f"  {asking.source_line(first)}"]
+    return [*lines, f"  {source_line(first)}"]
 
 
 def _line(place: int, play: RankedPlay, source: str) -> str:

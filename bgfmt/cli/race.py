@@ -11,6 +11,7 @@ from bgfmt.analysis.answers import SideRace, within
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.cli import asking, options, terminal
 from bgfmt.cli.sections import section
+from bgfmt.cli.sourcing import source_line
 from bgfmt.errors import NotCoveredError
 
 
@@ -92,7 +93,7 @@ def describe(one: SideRace) -> list[str]:
     lines += [f"  EPC         {one.epc:12.3f}", f"  wastage     {one.wastage:12.3f}"]
     if one.gammon_mean_rolls:
         lines.append(f"  first off   {one.gammon_mean_rolls:12.5f}   (mean rolls to save the gammon)")
-    lines.append(f"  {asking.source_line(one)}")
+    lines.append(f"  {source_line(one)}")
     if one.bearoff is None:
         return lines
     off = within(one.bearoff)

@@ -7,12 +7,13 @@ the numbers come from; the last line is bgfmt's own. Layout: docs/hosts/xg-text.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from bgfmt import __version__
 from bgfmt.analysis.answers import ESTIMATE, PLAYED
 from bgfmt.analysis.cube import TIE, CubeAction
 from bgfmt.analysis.questions import CubeAnswer, MatchCubeAnswer, PlayAnswer, ScoresAnswer
-from bgfmt.cli.asking import source_line
+from bgfmt.cli.sourcing import source_line
 from bgfmt.errors import CapabilityError
 from bgfmt.game.drawing import draw
 from bgfmt.game.state import GameState
@@ -22,7 +23,7 @@ HOME = 18  # the highest point from which no backgammon is lost in a race
 CUBE = (" +---+", " | {} |", " +---+")
 
 
-def xg_text(answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer) -> str:
+def xg_text(answer: Any) -> str:
     """The text of an answer, of several rolls one after another; CapabilityError for what XG has no text for."""
     if isinstance(answer, PlayAnswer):
         return _plays(answer)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.errors import PositionError
+from bgfmt.game.notations import notation
 
 MAX_POINTS = 24
 BAR = 25
@@ -102,9 +103,8 @@ class Side:
     @classmethod
     def parse(cls, text: str) -> Side:
         """The side of a list of counts ("0 2 2 2 0 4") or, on roll, of any identifier; PositionError otherwise."""
-        from bgfmt.game.identifiers import parse_side
-
-        return parse_side(text)
+        value: Side = notation("parse_side")(text)
+        return value
 
     def padded(self, points: int) -> tuple[int, ...]:
         """The counts on points 1..`points`, the 25th being the bar; PositionError for a chequer beyond."""
@@ -144,30 +144,26 @@ class Position:
         return f"{self.us} / {self.them}"
 
     def _repr_svg_(self) -> str:
-        from bgfmt.game.display import picture
-
-        return picture(self)
+        value: str = notation("picture")(self)
+        return value
 
     @classmethod
     def parse(cls, text: str) -> Position:
         """The position of any identifier, or of the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""
-        from bgfmt.game.identifiers import parse_position
-
-        return parse_position(text)
+        value: Position = notation("parse_position")(text)
+        return value
 
     @property
     def id(self) -> str:
         """gnubg's Position ID."""
-        from bgfmt.game.identifiers import position_id
-
-        return position_id(self)
+        value: str = notation("position_id")(self)
+        return value
 
     @property
     def xgid(self) -> str:
         """eXtreme Gammon's identifier: money play, a centered cube, player 1 on roll."""
-        from bgfmt.game.identifiers import xgid
-
-        return xgid(self)
+        value: str = notation("xgid")(self)
+        return value
 
     @property
     def contact(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
+from bgfmt.game.notations import notation
 
 Kind = Literal["play", "cube", "take", "resignation"]
 Ended = Literal["", "over", "resigned", "passed"]
@@ -115,9 +116,8 @@ class GameState:
     @classmethod
     def parse(cls, text: str) -> GameState:
         """The state that any identifier, or the counts of two sides, stand for; see `bgfmt.identifiers.parse`."""
-        from bgfmt.game.identifiers import parse
-
-        return parse(text)
+        value: GameState = notation("parse")(text)
+        return value
 
     @property
     def position(self) -> Position:
@@ -207,23 +207,20 @@ class GameState:
         return replace(self, length=0, scores=(0, 0), crawford=False)
 
     def _repr_svg_(self) -> str:
-        from bgfmt.game.display import picture
-
-        return picture(self)
+        value: str = notation("picture")(self)
+        return value
 
     @property
     def gnubg_id(self) -> str:
         """gnubg's Position ID and Match ID joined by a colon."""
-        from bgfmt.game.identifiers import gnubg_id
-
-        return gnubg_id(self)
+        value: str = notation("gnubg_id")(self)
+        return value
 
     @property
     def xgid(self) -> str:
         """eXtreme Gammon's identifier."""
-        from bgfmt.game.identifiers import xgid
-
-        return xgid(self)
+        value: str = notation("xgid")(self)
+        return value
 
 
 def as_state(position: GameState | Position | str) -> GameState:

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionError, extra
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
+from bgfmt.game.display import html_table
+from bgfmt.tables.flat import arrow, stream
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
@@ -165,8 +167,6 @@ class Table:
         return f"{type(self).__name__}({', '.join(map('='.join, said.items()))})"
 
     def _repr_html_(self) -> str:
-        from bgfmt.game.display import html_table
-
         first = np.arange(min(NOTEBOOK_ROWS, self.entries)) if self.arrays() else np.arange(0)
         rows = [[n, *row] for n, row in enumerate(self.values(first).tolist())] if len(first) else []
         about = f"{self.kind} · {self.points} points · {self.chequers} chequers · {self.entries:,} entries"
@@ -174,14 +174,10 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return the stored numbers as a pandas DataFrame, one row per entry; needs pyarrow and pandas."""
-        from bgfmt.tables.flat import arrow
-
         return arrow(self).to_pandas()
 
     def to_polars(self) -> Any:
         """Return the stored numbers as a polars DataFrame, one row per entry; needs pyarrow and polars."""
-        from bgfmt.tables.flat import arrow
-
         polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
         return polars.from_arrow(arrow(self))
 
@@ -273,8 +269,6 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the stored numbers as an Arrow stream (the Arrow PyCapsule interface); see `bgfmt.arrow`."""
-        from bgfmt.tables.flat import stream
-
         return stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:

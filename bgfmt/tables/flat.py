@@ -8,19 +8,54 @@ uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, extra, install_hint
-from bgfmt.tables.base import Table
+from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 from bgfmt.tables.rows import Array, Rows
 
 ID_LENGTH = 14
+
+
+class Named(Protocol):
+    """A column of a table as these functions read it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+
+
+class StoredTable(Protocol):
+    """What these functions read of a `bgfmt.tables.Table`, which is built on them."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def sides(self) -> int: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def chequers(self) -> int: ...
+    @property
+    def release(self) -> Callable[[], None] | None: ...
+
+    @property
+    def exact(self) -> bool: ...
+    @property
+    def positions(self) -> int: ...
+    @property
+    def columns(self) -> Sequence[Named]: ...
+    def arrays(self) -> dict[str, Rows]: ...
+    def blocks(self) -> Iterator[tuple[slice, dict[str, Array]]]: ...
+    def counts(self, numbers: NDArray[np.int64]) -> NDArray[np.int8]: ...
+    def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]: ...
 
 
 class Flat(NamedTuple):
@@ -37,7 +72,7 @@ class Flat(NamedTuple):
     place: int = 0
 
 
-def columns(table: Table) -> list[Flat]:
+def columns(table: StoredTable) -> list[Flat]:
     """Return the columns of a table."""
     number = Flat("position_number", "number", np.dtype("i8"))
     out = [number, Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}"))]
@@ -53,7 +88,7 @@ def columns(table: Table) -> list[Flat]:
     return out + [Flat(c.name, "value", kind, "", k) for k, c in enumerate(table.columns)]
 
 
-def stored_names(table: Table, name: str, width: int) -> list[str]:
+def stored_names(table: StoredTable, name: str, width: int) -> list[str]:
     """Return the names of an array's stored numbers: those of the table's columns if there is one for each."""
     shown = [c.name for c in table.columns if c.unit in ("equity", "chance") and c.name != "win"]
     if len(table.arrays()) == 1 and len(shown) == width:
@@ -64,7 +99,9 @@ def stored_names(table: Table, name: str, width: int) -> list[str]:
 class Piece:
     """Some rows of a table, with all their entries, as columns; computed on demand."""
 
-    def __init__(self, table: Table, rows: slice, block: dict[str, Array], them: NDArray[np.int8]) -> None:
+    def __init__(
+        self, table: StoredTable, rows: slice, block: dict[str, Array], them: NDArray[np.int8]
+    ) -> None:
         self.table = table
         self.rows = rows
         self.block = block
@@ -107,8 +144,6 @@ class Piece:
                 yield value.astype(column.dtype, copy=False)
 
     def _ids(self) -> NDArray[np.uint8]:
-        from bgfmt.game.identifiers.gnubg_id import write_pair_ids
-
         letters = np.empty((self.size, ID_LENGTH), np.uint8)
         write_pair_ids(self.us, self.them if self.table.sides == 2 else np.zeros((1, 1), np.int8), letters)
         return letters
@@ -120,7 +155,7 @@ class Piece:
             yield (array.view(column.dtype).reshape(-1).astype(str) if text else array).tolist()
 
 
-def pieces(table: Table, entries: int) -> Iterator[Piece]:
+def pieces(table: StoredTable, entries: int) -> Iterator[Piece]:
     """Iterate over the table in whole rows of about `entries` entries; mapped pages are freed after each piece."""
     n = table.positions
     arrays = table.arrays()
@@ -147,7 +182,7 @@ def import_parquet() -> tuple[Any, Any]:
     return extra("pyarrow.parquet", *how), extra("pyarrow", *how)
 
 
-def arrow(table: Table) -> Any:
+def arrow(table: StoredTable) -> Any:
     """Convert a table to a `pyarrow.Table`: the stored numbers, entries in order of position number.
 
     There is one column per array, of the same name: lists of equal length (one item per roll, equity or byte),
@@ -160,12 +195,12 @@ def arrow(table: Table) -> Any:
     return pa.Table.from_batches(list(batches(table)), schema=schema(table))
 
 
-def stream(table: Table) -> Any:
+def stream(table: StoredTable) -> Any:
     """Return the same columns as a `pyarrow.RecordBatchReader`, which computes rows batch by batch."""
     return pyarrow().RecordBatchReader.from_batches(schema(table), batches(table))
 
 
-def schema(table: Table) -> Any:
+def schema(table: StoredTable) -> Any:
     """Return the pyarrow schema of a table: its columns' names and types, kind and size as metadata."""
     pa = pyarrow()
     if not table.arrays():
@@ -176,7 +211,7 @@ def schema(table: Table) -> Any:
     return pa.schema(fields, metadata={f"bgfmt.{name}": text for name, text in about.items()})
 
 
-def batches(table: Table) -> Any:
+def batches(table: StoredTable) -> Any:
     """Yield record batches of a table: a single one if nothing has to be computed, else one per block."""
     pa = pyarrow()
     names = schema(table)

@@ -17,10 +17,6 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError
-from bgfmt.extras.hypergammon.solver import plays, sweep
-from bgfmt.extras.hypergammon.solver import state as states
-from bgfmt.extras.hypergammon.solver import sweep as kernels
-from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
@@ -194,6 +190,8 @@ class HypergammonSolver(Solver):
         state : the file of the state. resume : go on from there, to the same numbers. force : start anew where an
         ended run left a state; without either that is a ScratchError.
         """
+        from bgfmt.extras.hypergammon.solver import state as states
+
         begun = states.begun_with(self.restart)
         begin = None
         if state is not None:
@@ -246,6 +244,9 @@ class Iterated:
     """
 
     def __init__(self, chequers: int, threads: int) -> None:
+        from bgfmt.extras.hypergammon.solver import plays
+        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
+
         n = self.n = board.count(PLACES, chequers)
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
         self.threads = 1 if n <= FEW else threads
@@ -269,6 +270,8 @@ class Iterated:
 
     def greatest(self, changes: list[Array]) -> Any:
         """The greatest change of a number, from those by class."""
+        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, RACE
+
         by_class = np.max(changes, axis=0)
         if by_class[RACE] == 0:  # races look at races alone: none will change any more
             self.now[self.kinds == RACE] = FIXED
@@ -318,6 +321,8 @@ class _Solve(Iterated):
     def __init__(
         self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
     ) -> None:
+        from bgfmt.extras.hypergammon.solver import sweep
+
         super().__init__(chequers, threads)
         n = self.n
         kind = np.dtype("f4" if recipe == "gnubg" else "f8")
@@ -348,10 +353,14 @@ class _Solve(Iterated):
 
     def answered(self) -> None:
         """Bring the replies up to the values."""
+        from bgfmt.extras.hypergammon.solver import sweep
+
         self.each(lambda a, b: sweep.answer_all(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:
         """Renew every record once; the greatest change of a number."""
+        from bgfmt.extras.hypergammon.solver import sweep as kernels
+
         known = self._state, self.plays, self.sides
         rows = [(a, min(self.n, a + BEYOND)) for a in range(0, self.n, BEYOND)]
         changes = self.each(lambda a, b: kernels.beyond(*known, a, b), rows)

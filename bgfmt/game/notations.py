@@ -1,0 +1,23 @@
+"""How positions and states are written and drawn: functions that the modules which do it register here.
+
+`bgfmt.game.board` and `bgfmt.game.state` look up here what `Position.parse`, `Position.id` and the pictures of
+notebooks need, so that they import none of the modules that are built on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def register(**functions: Callable[..., Any]) -> None:
+    """Add functions by the names under which boards and states look them up."""
+    _FUNCTIONS.update(functions)
+
+
+def notation(name: str) -> Callable[..., Any]:
+    """Return a registered function: `parse`, `parse_position`, `parse_side`, `position_id`, `gnubg_id`, `xgid` or
+    `picture`."""
+    return _FUNCTIONS[name]
