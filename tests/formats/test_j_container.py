@@ -95,7 +95,7 @@ def test_numbers_of_the_header_that_no_integer_holds(k: int, value: float) -> No
     noun = jn.encode(jn.boxes(items), head.form)
     data = noun + (JFILES / "small.ijf").read_bytes()[len(noun) :]
     with pytest.raises(FormatError):
-        list(audit.container(Container(memoryview(data), "x"), len(data)))
+        list(audit.check_container(Container(memoryview(data), "x"), len(data)))
 
 
 def test_order_of_the_oldest_version_is_guessed() -> None:
@@ -207,7 +207,7 @@ def test_every_history_of_the_library_is_sound(seed: int) -> None:
             for k, noun in zip(places, few, strict=False):
                 nouns[k] = noun
         file = Container(memoryview(bytes(store.data)), "history")
-        faults = [fault for fault in audit.container(file, len(store.data)) if not fault.carried]
+        faults = [fault for fault in audit.check_container(file, len(store.data)) if not fault.carried]
         assert faults == [], (step, kind, list(map(str, faults)))
         assert [as_json(noun) for noun in file] == [as_json(noun) for noun in nouns]
 
@@ -219,7 +219,7 @@ def test_what_a_replacement_left_behind_and_more_calls_are_notes() -> None:
     for text in ("a" * 40, "b" * 60):
         writer.append([jn.text(text)])
     writer.replace([1], [jn.text("c" * 30)])
-    faults = list(audit.container(Container(memoryview(bytes(store.data)), "x"), len(store.data)))
+    faults = list(audit.check_container(Container(memoryview(bytes(store.data)), "x"), len(store.data)))
     assert [fault.rule for fault in faults] == ["header: calls", "component 1: rest of the block"]
     assert all(fault.carried for fault in faults)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bgfmt.errors import CapabilityError
-from bgfmt.formats.j.container import HEAD, V64B, Container, Version, directory_bytes
+from bgfmt.formats.j.container import HEADER_BYTES, V64B, Container, Version, directory_bytes
 from bgfmt.formats.j.noun import E3, Form, Noun
 from bgfmt.formats.j.write import Store, Writer, block_size
 
@@ -48,23 +48,23 @@ class Changer(Writer):
             raise CapabilityError("a component number given twice would lose the blocks of its first value")
         if not all(0 <= k < len(self.entries) for k in numbers):
             raise CapabilityError(f"component numbers lie in 0..{len(self.entries) - 1}")
-        self._give([*(self.entries[k] for k in numbers), self.list_at])
+        self._release_blocks([*(self.entries[k] for k in numbers), self.list_at])
         for i, k in enumerate(numbers):
-            self.entries[k] = self._write(nouns[i % len(nouns)])
+            self.entries[k] = self._write_noun(nouns[i % len(nouns)])
             row = directory_bytes(self.version, [self.entries[k]])
-            self._put(self.directory[0] + 2 * self.version.word * k, row)
-        self._new_list()
-        self._finish()
+            self._write_at(self.directory[0] + 2 * self.version.word * k, row)
+        self._move_free_list()
+        self._write_header()
 
     def replace_one_twice(self, k: int, nouns: Sequence[Noun]) -> None:
         """`jreplace` of one number twice: the library loses the block of the first value."""
-        self._give([self.entries[k], self.list_at])
+        self._release_blocks([self.entries[k], self.list_at])
         for noun in nouns:
-            self.entries[k] = self._write(noun)
+            self.entries[k] = self._write_noun(noun)
         row = directory_bytes(self.version, [self.entries[k]])
-        self._put(self.directory[0] + 2 * self.version.word * k, row)
-        self._new_list()
-        self._finish()
+        self._write_at(self.directory[0] + 2 * self.version.word * k, row)
+        self._move_free_list()
+        self._write_header()
 
     def _upgrade(self, version: Version, name: str) -> None:
         """To another version, as the library does it, unless that would give back bytes in use."""
@@ -73,14 +73,16 @@ class Changer(Writer):
                 f"{name}: J's library cannot upgrade a {self.version.name} file without components"
             )
         self.version = version
-        self._give([(max(HEAD, self.directory[0]), max(HEAD, self.directory[1])), self.list_at])
+        self._release_blocks(
+            [(max(HEADER_BYTES, self.directory[0]), max(HEADER_BYTES, self.directory[1])), self.list_at]
+        )
         for position, size in self.entries:
             for start, length in self.free:
                 if position < start + length and start < position + size:
                     raise CapabilityError(f"{name}: its upgrade would destroy the block at byte {position}")
-        data = directory_bytes(version, self.entries).ljust(HEAD, b"\0")
-        self.directory = self._place(block_size(len(data)), [data])
-        self._new_list()
-        self._finish()
-        header = self._header()
-        self._put(0, header + bytes(max(0, HEAD - len(header))))
+        data = directory_bytes(version, self.entries).ljust(HEADER_BYTES, b"\0")
+        self.directory = self._write_block(block_size(len(data)), [data])
+        self._move_free_list()
+        self._write_header()
+        header = self._encode_header()
+        self._write_at(0, header + bytes(max(0, HEADER_BYTES - len(header))))

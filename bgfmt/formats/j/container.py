@@ -3,12 +3,12 @@
 offset            content
 0                 header noun, a list of boxes: v version, s 0, c components, l length of the file, d directory
                   (position, size), f free list (position, size), q calls that changed the file
-d                 c entries (position, size) of data blocks, numbers as the version says
+d                 c entries (position, size) of data blocks; dtype by version
 f                 noun, integer table of (position, size) of free blocks
-an entry's block  one noun; what follows it in the block means nothing
+an entry's block  one noun; what follows it in the block has no meaning
 
-Order and size of the directory's numbers depend on the version alone, the nouns each carry their own form. The
-writer is `write`.
+Byte order and size of the directory's numbers depend on the version alone; each noun has its own form. Module `write`
+writes such files.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from bgfmt.errors import CorruptError, FormatError, HeaderError, TruncatedError
 from bgfmt.formats.j import noun as jn
 from bgfmt.formats.j.noun import FORMS, OLD_FORMS, Form, JType, Noun
 
-#: the library reads this much to get at the header, so no file is shorter
-HEAD = 512
-MOST = 2.0**62  # no size or place is as large
-PLAIN = (JType.BOOLEAN, JType.INTEGER, JType.FLOAT)  # types whose atoms may stand for whole numbers
-ITEMS = ("v", "s", "c", "l", "d", "f", "q")
+#: the library reads this much for the header, so no file is shorter
+HEADER_BYTES = 512
+MAX_NUMBER = 2.0**62  # sizes and offsets are smaller
+NUMERIC_TYPES = (JType.BOOLEAN, JType.INTEGER, JType.FLOAT)  # types whose atoms are accepted as integers
+HEADER_ITEMS = ("v", "s", "c", "l", "d", "f", "q")
 
 
 @dataclass(frozen=True)
 class Version:
-    """A container version: its number in the header and the numbers of its directory."""
+    """Version of a container: its number in the header, and word size and byte order of its directory."""
 
     name: str
     number: int
@@ -43,7 +43,7 @@ class Version:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The numbers of the directory as an array sees them."""
+        """Dtype of the directory's numbers."""
         return np.dtype(f"{self.order}i{self.word}")
 
 
@@ -51,15 +51,15 @@ V64B = Version("v64b", 1718235189, 8, ">")
 V64L = Version("v64l", 1718235186, 8, "<")
 V32B = Version("v32b", 1718235188, 4, ">")
 V32L = Version("v32l", 1718235187, 4, "<")
-#: J 5.03 and before: the order is the machine's, and the file does not say which
+#: J 5.03 and before: the byte order is the machine's, and the file does not state it
 FJ01L = Version("fj01", 1718235185, 4, "<")
 FJ01B = Version("fj01", 1718235185, 4, ">")
 VERSIONS = {v.name: v for v in (V64B, V64L, V32L, V32B)}
-NUMBERS = {v.number: v for v in (*VERSIONS.values(), FJ01L)}
+VERSIONS_BY_NUMBER = {v.number: v for v in (*VERSIONS.values(), FJ01L)}
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file's first bytes are those of a component file's header noun, a list of boxes."""
+    """Return True if a file's first bytes are those of a component file's header noun, a list of boxes."""
     if len(head) < 32:
         return False
     for form in (*FORMS.values(), *OLD_FORMS):
@@ -72,7 +72,10 @@ def looks_like(head: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Header:
-    """What the header noun says; `calls` is None in old files, `items` their number."""
+    """Content of the header noun; `calls` is None in old files, `items` is the number of boxes.
+
+    length : bytes of the file. directory, free : position and size of the directory and of the free list.
+    """
 
     version: Version
     form: Form
@@ -87,11 +90,11 @@ class Header:
 
 @dataclass(eq=False)
 class Container(Sequence[Noun]):
-    """A component file over its bytes: its components, decoded and checked when asked for.
+    """Component file over its bytes: a sequence of components, decoded and checked on demand.
 
     view : all bytes of the file.
-    name : for messages.
-    entries : (c, 2) int64, position and size of each data block; all lie inside the file.
+    name : for error messages.
+    entries : (c, 2) int64, position and size of each data block; all are inside the file.
     """
 
     view: memoryview
@@ -114,31 +117,32 @@ class Container(Sequence[Noun]):
         return self.noun(range(len(self))[k], whole=True)
 
     def describe(self, k: int) -> str:
-        """One line on component k."""
+        """Describe component k in one line."""
         return jn.describe(self.noun(k))
 
     def as_json(self, k: int) -> dict[str, Any]:
-        """All of component k as plain values."""
+        """Return component k as JSON values."""
         return jn.as_json(self[k])
 
     def noun(self, k: int, whole: bool = False) -> Noun:
-        """Component k; with `whole` everything inside it is checked now."""
+        """Decode component k; with `whole` everything inside it is checked now."""
         position, size = map(int, self.entries[k])
         return jn.decode(self.view, position, position + size, self.name, whole)
 
     def form(self, k: int) -> Form:
+        """Return the binary form of component k."""
         position, size = map(int, self.entries[k])
         return jn.form_at(self.view, position, position + size, self.name)
 
     @cached_property
     def free_list(self) -> tuple[list[tuple[int, int]], str]:
-        """The free blocks, and what is wrong where there is no readable list of them, else ""."""
+        """The free blocks as (position, size), and an error text if the list is not readable, else ""."""
         start, size = self.header.free
         try:
             if not (start >= 0 and size >= 0 and start + size <= len(self.view)):
                 raise CorruptError(self.name, start, "a free list inside the file", f"{size} bytes there")
             noun = jn.decode(self.view, start, start + size, self.name)
-            if len(noun.shape) != 2 or noun.shape[1] != 2 or (numbers := _wholes(noun)) is None:
+            if len(noun.shape) != 2 or noun.shape[1] != 2 or (numbers := _integers_of(noun)) is None:
                 raise CorruptError(self.name, start, "a free list, a table of two columns", str(noun))
         except FormatError as error:
             return [], str(error)
@@ -146,13 +150,13 @@ class Container(Sequence[Noun]):
 
     @property
     def end(self) -> int:
-        """Where the last block ends, or the length the header says if that is more (but never past the file)."""
+        """End of the last block, or the length stated in the header if larger, but at most the file's size."""
         last = int(self.entries.sum(axis=1).max(initial=0))
         blocks = (sum(self.header.directory), sum(self.header.free), self.header.length, last)
         return min(len(self.view), max(blocks))
 
     def problems(self) -> list[str]:
-        """Faults that reading survives and that J's library would run into when it changes the file."""
+        """Return faults that do not prevent reading but would break J's library when it changes the file."""
         head = self.header
         size = len(self.view)
         faults = []
@@ -163,47 +167,49 @@ class Container(Sequence[Noun]):
             faults.append(f"the directory's {head.directory[1]} bytes are no whole number of entries")
         if wrong := self.free_list[1]:
             return [*faults, f"no readable free list ({wrong}): it can be read but not changed"]
-        over = [begin for end, begin in self.misfits(1 << 62) if begin < end]
+        over = [begin for end, begin in self.gaps(1 << 62) if begin < end]
         return faults + [f"two blocks overlap at byte {begin}" for begin in over[:1]]
 
     @property
     def blocks(self) -> list[list[int]]:
-        """Position and size of all blocks behind the header area, by position."""
+        """Position and size of all blocks after the header area, by position."""
         rows = [self.header.directory, self.header.free, *self.free_list[0]]
         small = [[min(max(p, -1), 1 << 60), min(max(s, 0), 1 << 60)] for p, s in rows]
         return sorted([*small, *self.entries.tolist()])
 
     @property
     def area(self) -> int:
-        """Bytes of the header area."""
+        """Size of the header area in bytes."""
         return next((size for size in (1024, 512, 256) if size <= self.blocks[0][0]), 256)
 
-    def misfits(self, length: int) -> list[tuple[int, int]]:
-        """Where header area and blocks end and what follows, the end of the file included, does not begin there:
-        both places."""
+    def gaps(self, length: int) -> list[tuple[int, int]]:
+        """Return (end, next begin) of adjacent blocks that are not contiguous, header area and end of file included.
+
+        length : the end of the file.
+        """
         ends = [self.area, *(position + size for position, size in self.blocks)]
         begins = [*(position for position, _ in self.blocks), length]
         return [(end, begin) for end, begin in zip(ends, begins, strict=True) if end != begin]
 
-    def tiles(self) -> bool:
-        """Whether header area, directory, free list, data and free blocks cover the file without gap or overlap."""
-        return not self.free_list[1] and not self.misfits(len(self.view))
+    def is_tiled(self) -> bool:
+        """Return True if header area, directory, free list and all blocks cover the file without gap or overlap."""
+        return not self.free_list[1] and not self.gaps(len(self.view))
 
     # -- reading the header and directory ---------------------------------------------------------------
 
     def _header(self) -> Header:
         size = len(self.view)
-        if size < HEAD:
-            raise TruncatedError(self.name, HEAD, size, "header of a J component file")
-        form = jn.form_at(self.view, 0, HEAD, self.name)
-        noun = jn.decode(self.view, 0, HEAD, self.name)
+        if size < HEADER_BYTES:
+            raise TruncatedError(self.name, HEADER_BYTES, size, "header of a J component file")
+        form = jn.form_at(self.view, 0, HEADER_BYTES, self.name)
+        noun = jn.decode(self.view, 0, HEADER_BYTES, self.name)
         if noun.type is not JType.BOX or len(noun.shape) != 1 or not 6 <= noun.count <= 8:
             raise HeaderError(self.name, "header", 0, "a list of 6 to 8 boxes", str(noun))
-        values = [self._item(noun, k, name) for k, name in enumerate(ITEMS[: noun.count])]
+        values = [self._item(noun, k, name) for k, name in enumerate(HEADER_ITEMS[: noun.count])]
         number, first, components, length, directory, free = values[:6]
-        version = NUMBERS.get(number[0])
+        version = VERSIONS_BY_NUMBER.get(number[0])
         if version is None:
-            names = ", ".join(f"{v.number} ({v.name})" for v in NUMBERS.values())
+            names = ", ".join(f"{v.number} ({v.name})" for v in VERSIONS_BY_NUMBER.values())
             raise HeaderError(self.name, "v", noun.data.place(0), f"one of {names}", number[0])
         if components[0] < 0 or min(directory) < 0:
             numbers = components + directory
@@ -213,10 +219,10 @@ class Container(Sequence[Noun]):
         return Header(version, form, first[0], components[0], length[0], *pairs, calls, noun.count)
 
     def _item(self, noun: Noun, k: int, name: str) -> list[int]:
-        """Item k of the header: one whole number, two for d and f."""
+        """Return item k of the header: one integer, two for d and f."""
         item = noun.data[k]
         count = 2 if name in "df" else 1
-        values = _wholes(item)
+        values = _integers_of(item)
         if values is None or len(values) != count:
             what = "two whole numbers" if count == 2 else "a whole number"
             raise HeaderError(self.name, name, noun.data.place(k), what, str(item))
@@ -235,17 +241,20 @@ class Container(Sequence[Noun]):
         return flat.astype(np.int64).reshape(-1, 2)
 
     def _guess_order(self) -> None:
-        """BE unless a position exceeds the length or the blocks do not tile the file: as the library guesses."""
+        """Set the byte order of the directory: big-endian if all positions are inside and the blocks tile the file.
+
+        The library guesses by the same rule.
+        """
         self.entries = self._entries(FJ01B)
         positions = self.entries[:, 0]
         inside = len(self) and positions.min() >= 0 and positions.max() <= self.header.length
-        if inside and self.tiles():
+        if inside and self.is_tiled():
             self.header = replace(self.header, version=FJ01B)
         else:
             self.entries = self._entries(FJ01L)
 
     def _check(self, start: int, size: int) -> None:
-        """Every block that reading needs lies inside the file, and a length beyond it is no cut-off end."""
+        """Check that all blocks are inside the file; a stated length beyond it means that the file is truncated."""
         total = len(self.view)
         entry = 2 * self.header.version.word
         position = self.entries[:, 0]
@@ -259,18 +268,18 @@ class Container(Sequence[Noun]):
                 raise TruncatedError(self.name, at + long, total, f"block of component {k}")
             inside = f"a block inside the file for component {k}"
             raise CorruptError(self.name, start + k * entry, inside, f"{long} at {at}")
-        if self.header.length > total and not self.tiles():
+        if self.header.length > total and not self.is_tiled():
             raise TruncatedError(self.name, self.header.length, total, "component file")
         if start + size > total:
             raise TruncatedError(self.name, start + size, total, "directory")
 
 
-def _wholes(noun: Noun) -> list[int] | None:
-    """The whole numbers of a noun, None for what holds others; the library floors floats, so do we."""
-    values = np.asarray(noun.data).reshape(-1).tolist() if noun.type in PLAIN else [MOST]
-    return [int(value // 1) for value in values] if all(abs(value) < MOST for value in values) else None
+def _integers_of(noun: Noun) -> list[int] | None:
+    """Return the integers of a noun, or None if it has other atoms; floats are rounded down, as by the library."""
+    values = np.asarray(noun.data).reshape(-1).tolist() if noun.type in NUMERIC_TYPES else [MAX_NUMBER]
+    return [int(value // 1) for value in values] if all(abs(value) < MAX_NUMBER for value in values) else None
 
 
 def directory_bytes(version: Version, entries: list[tuple[int, int]]) -> bytes:
-    """The entries of a directory as its version writes them."""
+    """Encode the entries of a directory for this version."""
     return np.array(entries, version.dtype).tobytes()

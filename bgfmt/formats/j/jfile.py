@@ -1,7 +1,7 @@
 """J's component file (.ijf): Peelle's table of expected rolls, whole one-sided tables, and any other components.
 
-Which nouns hold a table, and in which order, is told in `layout`; the container in `container`, the nouns in `noun`,
-and which bytes of a file the library writes in `audit`. A file that holds neither table is opened as its components.
+`layout` defines which nouns hold a table, in which order; `container` reads the container, `noun` the nouns, and
+`audit` checks which bytes J's library writes. A file that holds neither table is opened as its components.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bgfmt.game.orders import Peelle
 from bgfmt.storage import Source
 from bgfmt.tables import MeanRolls, OneSided
 
-STEP = 8 << 20
-LISTED = 1000  # components that `info` describes
-CHECKED = 4 << 20  # bytes of a file up to which every noun is walked when it is opened
+COPY_BYTES = 8 << 20
+MAX_DESCRIBED = 1000  # number of components that `info` describes
+MAX_CHECKED_BYTES = 4 << 20  # in larger files nouns are not checked at opening
 Kind = MeanRolls | OneSided | Components
-OWN = {MeanRolls.kind: 2, OneSided.kind: 5}  # components of a table
-NUMBERS = {"means": 1, "bearoff": 2, "gammon": 3}  # components of its arrays
+TABLE_COMPONENTS = {MeanRolls.kind: 2, OneSided.kind: 5}  # number of components of a table
+ARRAY_COMPONENTS = {"means": 1, "bearoff": 2, "gammon": 3}  # component of each array
 
 
 class JFile(base.Format[Kind]):
@@ -59,20 +59,20 @@ class JFile(base.Format[Kind]):
         if offset:
             raise FormatError(f"{source.name}: a J component file begins at byte 0, not {offset}")
         file = Container(source.buffer[:], source.name)
-        if source.size <= CHECKED:
-            _check(file)
+        if source.size <= MAX_CHECKED_BYTES:
+            _check_nouns(file)
         own = file.form(0) if len(file) else file.header.form
         more: dict[str, Any] = {"provenance": source.name, "release": source.release}
         more["carried"] = (JLayout(file.header.version.name, own.word, own.order),)
         size = layout.size_of(file)
-        words = None if size is None else layout.description(file)
+        words = None if size is None else layout.read_description(file)
         table: Kind
         if size is None:
             table = Components(points=0, chequers=0, nouns=file, **more)
         elif words is None:
-            table = layout.mean_rolls(file, size, **more)
+            table = layout.read_mean_rolls(file, size, **more)
         else:
-            table = layout.one_sided(file, size, words, **more)
+            table = layout.read_one_sided(file, size, words, **more)
         behind = AsRead(records.contents(table), file)
         return base.Reading(replace(table, carried=(*table.carried, behind)), base.Extent(0, file.end))
 
@@ -82,11 +82,11 @@ class JFile(base.Format[Kind]):
         if file is None:
             return {}
         head = file.header
-        count = min(len(file), LISTED)
+        count = min(len(file), MAX_DESCRIBED)
         forms = sorted({file.form(k).name for k in range(count)})
         notes = file.problems() + self.extra_contents(reading)
-        if len(file) > LISTED:
-            notes.append(f"only the first {LISTED:,} of {len(file):,} components are described")
+        if len(file) > MAX_DESCRIBED:
+            notes.append(f"only the first {MAX_DESCRIBED:,} of {len(file):,} components are described")
         contents = {
             MeanRolls.kind: "ncodes and ns, as in Peelle's article",
             OneSided.kind: "a whole one-sided table",
@@ -103,7 +103,7 @@ class JFile(base.Format[Kind]):
 
     def extra_contents(self, reading: base.Reading[Kind]) -> list[str]:
         file = as_read(reading.table, Container)
-        more = 0 if file is None else len(file) - OWN.get(reading.table.kind, len(file))
+        more = 0 if file is None else len(file) - TABLE_COMPONENTS.get(reading.table.kind, len(file))
         if more <= 0:
             return []
         return [f"{more} more component{'s' * (more > 1)} follow{'s' * (more == 1)} the table's own"]
@@ -111,7 +111,7 @@ class JFile(base.Format[Kind]):
     # -- writing ----------------------------------------------------------------------------------------
 
     def refusal(self, table: Kind, options: base.Options) -> str | None:
-        if table.arrays() and not layout.holds(table.points, table.chequers):
+        if table.arrays() and not layout.fits_64_bits(table.points, table.chequers):
             return (
                 f"the ncodes of {table.points} points and {table.chequers} chequers exceed J's 64-bit integers; "
                 "npz holds this table"
@@ -123,28 +123,28 @@ class JFile(base.Format[Kind]):
         rows = table.arrays().get("bearoff")
         if rows is not None and not table.exact and rows.shape[1] != base.ROLLS:
             return f"jfile holds 32 rolls a position, not {rows.shape[1]}; npz holds these"
-        _layout(options, table.record(JLayout))
+        _choose_layout(options, table.record(JLayout))
         return None
 
     def losses(self, table: Kind, options: base.Options) -> list[str]:
-        return [base.GAMMONS_DROPPED] if _dropped(table, options) else []
+        return [base.GAMMONS_DROPPED] if _drops_gammons(table, options) else []
 
     def is_default_for(self, table: Kind) -> bool:
         return table.kind != OneSided.kind
 
     def emit(self, table: Kind, sink: base.Outlet, options: base.Options) -> None:
-        version, form = _layout(options, table.record(JLayout))
-        if (file := _copied(table, options, version, form)) is None:
+        version, form = _choose_layout(options, table.record(JLayout))
+        if (file := _unchanged_file(table, options, version, form)) is None:
             compact(self._nouns(table, options), sink, version, form, table.release)
             return
-        for start in range(0, file.end, STEP):
-            sink.write(file.view[start : min(start + STEP, file.end)])
+        for start in range(0, file.end, COPY_BYTES):
+            sink.write(file.view[start : min(start + COPY_BYTES, file.end)])
             if table.release is not None:
                 table.release()
 
     @staticmethod
     def _nouns(table: Kind, options: base.Options) -> Sequence[Noun]:
-        if _dropped(table, options):
+        if _drops_gammons(table, options):
             without: dict[str, Any] = {"gammon": None, "gammon_policy": ""}
             return layout.nouns_of(replace(table, **without))
         return as_read(table, Container) or layout.nouns_of(table)
@@ -152,10 +152,10 @@ class JFile(base.Format[Kind]):
     # -- every byte -------------------------------------------------------------------------------------
 
     def layout(self, table: Kind, **options: Any) -> base.Layout:
-        """Where the numbers of a file lie; all between them belongs to the container."""
-        version, form = _layout(options, table.record(JLayout))
+        """Return where the numbers of a file are; all bytes between them belong to the container."""
+        version, form = _choose_layout(options, table.record(JLayout))
         nouns: Sequence[Noun]
-        if (file := _copied(table, options, version, form)) is not None:
+        if (file := _unchanged_file(table, options, version, form)) is not None:
             nouns = file
             entries = file.entries.tolist()
             end = file.end
@@ -166,8 +166,8 @@ class JFile(base.Format[Kind]):
             entries = writer.entries
             end = writer.length
             forms = [form] * len(nouns)
-        own = {name: k for name, k in NUMBERS.items() if name in table.arrays()}
-        if _dropped(table, options):
+        own = {name: k for name, k in ARRAY_COMPONENTS.items() if name in table.arrays()}
+        if _drops_gammons(table, options):
             del own["gammon"]
         spans = {}
         for name, k in own.items():
@@ -193,13 +193,13 @@ class JFile(base.Format[Kind]):
         file = as_read(table, Container)
         if file is None:
             file = Container(source.buffer[:], source.name)
-        yield from audit.container(file, extent.size)
+        yield from audit.check_container(file, extent.size)
         if "bearoff" in table.arrays():  # a whole table: some components follow from its numbers
-            yield from audit.derived(file, layout.nouns_of(table))
+            yield from audit.check_derived(file, layout.nouns_of(table))
             for fact in records.unknown(table):
                 at, size = map(int, file.entries[4])
                 yield base.Fault(at, size, "description", "what a program writes", fact)
-        for k in range(OWN.get(table.kind, len(file)), len(file)):
+        for k in range(TABLE_COMPONENTS.get(table.kind, len(file)), len(file)):
             at, size = map(int, file.entries[k])
             noun = file.noun(k)
             if len(noun.shape) == 2 and noun.shape[0] == file.noun(0).count:
@@ -211,14 +211,15 @@ class JFile(base.Format[Kind]):
                 )
 
 
-def _dropped(table: Kind, options: base.Options) -> bool:
+def _drops_gammons(table: Kind, options: base.Options) -> bool:
+    """Return True if the options drop gammon distributions that the table has."""
     return "gammon" in table.arrays() and options.get("gammon") is False
 
 
-def _copied(table: Kind, options: base.Options, version: Version, form: Form) -> Container | None:
-    """The file a table was read from, if nothing is asked or all of it has this layout already."""
+def _unchanged_file(table: Kind, options: base.Options, version: Version, form: Form) -> Container | None:
+    """Return the file from which a table was read if it already has the requested layout, else None."""
     file = as_read(table, Container)
-    if file is None or _dropped(table, options):
+    if file is None or _drops_gammons(table, options):
         return None
     if all(options.get(name) is None for name in ("word", "order", "container")):
         return file
@@ -226,9 +227,9 @@ def _copied(table: Kind, options: base.Options, version: Version, form: Form) ->
     return file if same else None
 
 
-def _check(file: Container) -> None:
-    """Walk all nouns; together they may not unfold to much more than the file."""
-    left = jn.unfolded(len(file.view))
+def _check_nouns(file: Container) -> None:
+    """Check all nouns; together they may not expand to much more than the file."""
+    left = jn.unfold_limit(len(file.view))
     for k in range(len(file)):
         left = jn.walk(file.noun(k), left, file.name)
         if left < 0:
@@ -236,8 +237,8 @@ def _check(file: Container) -> None:
             raise CorruptError(file.name, int(file.entries[k, 0]), what, "many that share their bytes")
 
 
-def _layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, Form]:
-    """Directory and form of nouns to write: as asked, else as the table's file has them, else a 64-bit J's."""
+def _choose_layout(options: Mapping[str, Any], own: JLayout | None) -> tuple[Version, Form]:
+    """Return directory version and form of nouns to write: by options, else as in the table's file, else 64-bit."""
     container, order, word = (options.get(name) for name in ("container", "order", "word"))
     sets = (("container", container, VERSIONS), ("order", order, ("little", "big")), ("word", word, (4, 8)))
     for name, value, values in sets:

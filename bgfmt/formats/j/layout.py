@@ -1,13 +1,13 @@
-"""What bgfmt puts into a J component file, as nouns, and how it finds it there again.
+"""The components with which bgfmt stores tables in a J component file, and how it recognises them.
 
 component  article's table (mean rolls)      whole one-sided table
 0          ncodes, integers, ascending       the same
 1          ns, floats: expected rolls        mean rolls of the distributions, floats
 2                                            bearoff, n by 32 integers (floats when exact)
-3                                            gammon, the same; 0 by 32 when there is none
+3                                            gammon, the same; 0 by 32 if there is none
 4                                            literal: "bgfmt one-sided" and lines of name and value
 
-All rows in ascending ncode (Peelle's order), so that his look-up `N` reads both.
+All rows are in ascending ncode (Peelle's order), so that his look-up `N` reads both.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from bgfmt.tables.base import ArrayRule, Listing
 from bgfmt.tables.rolls import means_of
 
 TITLE = "bgfmt one-sided"
-SCATTERED = 256  # rows gathered together, so that they stay in the processor's cache
-LET_GO = 32  # times that this is done before the pages of a mapped file are let go
-SAMPLED = 100
-MOSTLY = 0.9
-#: positions of which every code is compared, and the mean rolls are put in order, when a file is opened
-EAGER = 1 << 17
+BATCH_ROWS = 256  # rows gathered together, to stay in the CPU's cache
+RELEASE_BATCHES = 32  # batches after which the pages of a mapped file are released
+SAMPLED_CODES = 100
+MIN_AGREEMENT = 0.9
+#: up to this size all codes are compared and the mean rolls reordered at opening
+MAX_EAGER_POSITIONS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Components(Table):
-    """The components of a J file: `nouns` decodes component k on demand. It has no positions."""
+    """Any components of a J file, without positions. `nouns` decodes component k on demand."""
 
     kind: ClassVar[str] = "components"
     columns = ()
@@ -78,7 +78,7 @@ class Components(Table):
 
 @dataclass(frozen=True)
 class JLayout(Record):
-    """The directory and the form of nouns of the component file a table was read from."""
+    """Container version and form of nouns of the component file from which a table was read."""
 
     container: str
     word: int
@@ -105,14 +105,14 @@ class JLayout(Record):
 
 
 def nouns_of(table: Any) -> Sequence[Noun]:
-    """The components that hold a table."""
+    """Return the components that hold a table."""
     arrays = table.arrays()
-    if not arrays:  # of components
+    if not arrays:  # a `Components` table
         return table.nouns  # type: ignore[no-any-return]
     order = Peelle(table.points, table.chequers)
 
     def ordered(rows: Rows) -> LazyRows:
-        return _reordered(order.numbers, rows.__getitem__, rows.shape, "f8", table.release)
+        return _reorder(order.numbers, rows.__getitem__, rows.shape, "f8", table.release)
 
     codes = jn.integers(LazyRows((order.count,), "i8", lambda a, b: order.codes(np.arange(a, b))))
     if "means" in arrays:
@@ -126,23 +126,31 @@ def nouns_of(table: Any) -> Sequence[Noun]:
     return [codes, jn.floats(ordered(rolls)), plain(ordered(rows)), plain(second), jn.text(_describe(table))]
 
 
-def _reordered(
+def _reorder(
     others: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     make: Callable[[NDArray[np.int64]], Any],
     shape: tuple[int, ...],
     dtype: str,
     release: Callable[[], None] | None,
 ) -> LazyRows:
-    """Rows in the other order: `others` are the numbers there of some rows, of which `make` makes them."""
+    """Return lazy rows in another order.
+
+    Parameters
+    ----------
+    others : maps row numbers of the result to those in the other order
+    make : returns the rows with given numbers in the other order
+    shape, dtype : of the result
+    release : called now and then, to release mapped pages
+    """
 
     def pick(numbers: NDArray[np.int64]) -> NDArray[Any]:
-        """Made some hundred at a time: such rows lie far apart, and each maps its own pages."""
+        """Build rows a few hundred at a time: they are far apart in the file, and each maps its own pages."""
         there = others(numbers)
         out = np.empty((len(numbers), *shape[1:]), dtype)
-        for start in range(0, len(numbers), SCATTERED):
-            part = slice(start, start + SCATTERED)
+        for start in range(0, len(numbers), BATCH_ROWS):
+            part = slice(start, start + BATCH_ROWS)
             out[part] = make(there[part])
-            if release is not None and (start // SCATTERED + 1) % LET_GO == 0:
+            if release is not None and (start // BATCH_ROWS + 1) % RELEASE_BATCHES == 0:
                 release()
         return out
 
@@ -150,7 +158,7 @@ def _reordered(
 
 
 def _describe(table: OneSided) -> str:
-    """The last component: what the numbers are, and what the table's file said besides."""
+    """Return the text of the last component: what the numbers are, and facts that the table's file had."""
     facts = records.facts_of(table)
     lines: dict[str, Fact] = {
         "points": table.points,
@@ -170,22 +178,22 @@ def _text(fact: Fact) -> str:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def holds(points: int, chequers: int) -> bool:
-    """Whether the ncodes of this size fit in J's 64-bit integers."""
+def fits_64_bits(points: int, chequers: int) -> bool:
+    """Return True if the ncodes of this size fit in J's 64-bit integers."""
     return chequers << 4 * (points - 1) < 1 << 63
 
 
 @lru_cache(maxsize=64)
 def sizes_of(count: int) -> tuple[tuple[int, int], ...]:
-    """Every (points, chequers) whose table has `count` rows, and whose ncodes J can hold."""
+    """Return every (points, chequers) whose table has `count` rows and ncodes that fit in J's integers."""
     every = ((p, c) for c in range(1, board.MAX_CHEQUERS + 1) for p in range(1, board.MAX_POINTS + 1))
-    return tuple((p, c) for p, c in every if board.count(p, c) == count and holds(p, c))
+    return tuple((p, c) for p, c in every if board.count(p, c) == count and fits_64_bits(p, c))
 
 
 def size_of(file: Container) -> tuple[int, int] | None:
-    """(points, chequers) when components 0 and 1 are ncodes and a float for each; None for any other file.
+    """Return (points, chequers) if components 0 and 1 are the ncodes of such a table and a float for each, else None.
 
-    Some hundred of the ncodes are looked at, and nearly all of them must be those of the table.
+    About a hundred ncodes are compared, and nearly all of them must be those of the table.
     """
     if len(file) < 2:
         return None
@@ -195,17 +203,17 @@ def size_of(file: Container) -> tuple[int, int] | None:
         return None
     if len(codes.shape) != 1 or codes.count < 2:
         return None
-    rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED))
+    rows = np.arange(0, codes.count, max(1, codes.count // SAMPLED_CODES))
     rows[-1] = codes.count - 1
     for size in sizes_of(codes.count):
         agree = float((Peelle(*size).codes(rows) == codes.data[rows]).mean())
-        if agree == 1.0 or (agree > MOSTLY and len(rows) >= SAMPLED // 2):
-            return size  # a wrong ncode among many right ones is damage, which `Codes` names
+        if agree == 1.0 or (agree > MIN_AGREEMENT and len(rows) >= SAMPLED_CODES // 2):
+            return size  # one wrong ncode among many right ones is damage, reported later
     return None
 
 
-def description(file: Container) -> dict[str, str] | None:
-    """The lines of component 4 of a whole one-sided table; None when there is none."""
+def read_description(file: Container) -> dict[str, str] | None:
+    """Parse component 4 of a whole one-sided table into values by name; None if there is no such component."""
     if len(file) < 5:
         return None
     noun = file.noun(4)
@@ -217,17 +225,21 @@ def description(file: Container) -> dict[str, str] | None:
     return dict(line.partition(" ")[::2] for line in rest.splitlines())
 
 
-def mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
-    """The article's table."""
-    _check_some(file, size)
-    rows: Rows = _ordered(file, size, file.noun(1), more.get("release"))
-    if len(rows) <= EAGER:
+def read_mean_rolls(file: Container, size: tuple[int, int], **more: Any) -> MeanRolls:
+    """Build the article's table of mean rolls, of size (points, chequers), from components 0 and 1."""
+    _sample_codes(file, size)
+    rows: Rows = _rows_by_number(file, size, file.noun(1), more.get("release"))
+    if len(rows) <= MAX_EAGER_POSITIONS:
         rows = np.asarray(rows)
     return MeanRolls(points=size[0], chequers=size[1], means=rows, **more)
 
 
-def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], **more: Any) -> OneSided:
-    """The whole table; CorruptError when components and description do not belong together."""
+def read_one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], **more: Any) -> OneSided:
+    """Build a whole one-sided table from components 0 to 4.
+
+    size : (points, chequers). words : values of the description by name. more : further fields of the table.
+    Raises CorruptError if components and description do not fit together.
+    """
     n = file.noun(0).count
     at = int(file.entries[4, 0])
     kind = file.noun(2).type
@@ -236,7 +248,7 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
         if words.get(name) != str(value):
             expected = f"{name} {value} in the description"
             raise CorruptError(file.name, at, expected, words.get(name, "nothing"))
-    _check_some(file, size)
+    _sample_codes(file, size)
     columns: list[Rows | None] = []
     for k, name in ((2, "bearoff"), (3, "gammon")):
         noun = file.noun(k)
@@ -245,7 +257,7 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
         if noun.type not in (JType.INTEGER, JType.FLOAT) or noun.shape not in shapes or noun.type != kind:
             expected = f"{name} distributions, {n:,} by {width} numbers"
             raise CorruptError(file.name, int(file.entries[k, 0]), expected, str(noun))
-        columns.append(_ordered(file, size, noun, more.get("release")) if noun.shape[0] else None)
+        columns.append(_rows_by_number(file, size, noun, more.get("release")) if noun.shape[0] else None)
     bearoff, gammon = columns
     assert bearoff is not None
     facts: dict[str, Any] = {name: "" if value == "none" else value for name, value in words.items()}
@@ -262,7 +274,7 @@ def one_sided(file: Container, size: tuple[int, int], words: Mapping[str, str], 
 
 
 def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> None:
-    """Compare the ncodes of some rows with what they must be."""
+    """Compare the ncodes of some rows with those of the table; raises CorruptError."""
     noun = file.noun(0)
     expected = order.codes(rows)
     wrong = np.flatnonzero(expected != noun.data[rows])
@@ -274,18 +286,19 @@ def _check_codes(file: Container, order: Peelle, rows: NDArray[np.int64]) -> Non
         raise CorruptError(file.name, at, f"ncode {expected[k]}", int(noun.data[row]), number)
 
 
-def _check_some(file: Container, size: tuple[int, int]) -> None:
+def _sample_codes(file: Container, size: tuple[int, int]) -> None:
     """Compare all ncodes of a small table, a thousand of a large one."""
     order = Peelle(*size)
-    _check_codes(file, order, np.arange(0, order.count, 1 if order.count <= EAGER else order.count // 1000))
+    step = 1 if order.count <= MAX_EAGER_POSITIONS else order.count // 1000
+    _check_codes(file, order, np.arange(0, order.count, step))
 
 
-def _ordered(
+def _rows_by_number(
     file: Container, size: tuple[int, int], noun: Noun, release: Callable[[], None] | None
 ) -> LazyRows:
-    """The rows of a component in order of position number: floats, or parts of 65535 in 16 bits.
+    """Return the rows of a component in order of position number, lazily: float64, or 65535ths as uint16.
 
-    Their ncodes are compared with what they must be.
+    Their ncodes are compared with those of the table.
     """
     order = Peelle(*size)
 
@@ -300,4 +313,4 @@ def _ordered(
             raise CorruptError(file.name, where, "parts of 65535", int(values[k][wrong[k]][0]), number)
         return np.asarray(values)
 
-    return _reordered(order.rows, take, noun.shape, "f8" if noun.type is JType.FLOAT else "u2", release)
+    return _reorder(order.rows, take, noun.shape, "f8" if noun.type is JType.FLOAT else "u2", release)

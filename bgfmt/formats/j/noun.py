@@ -1,11 +1,12 @@
 """J's nouns in the binary form that `3!:1` writes and `3!:2` reads.
 
 A block is a head of words (flag, type, count, rank, shape) and the atoms in row-major order, in one of the forms of
-`Form`. Boxes hold offsets from their own first byte to the blocks of their contents; the form of the outermost block
-governs all levels. Extended and rational numbers hold offsets to limb blocks, one for each whole number.
+`Form`. Boxes hold offsets, relative to their own first byte, of the blocks of their contents; the form of the
+outermost block applies to all levels. Extended and rational numbers hold offsets of limb blocks, one for each
+integer.
 
-Arrays are views of the bytes they were read from, and boxes open their contents when asked, so that a noun of any
-size costs nothing until it is used. Checked against J 9.7.1.
+Arrays are views of the bytes they were read from, and the contents of boxes are decoded on demand, so that a noun of
+any size costs nothing until it is used. Checked against J 9.7.1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bgfmt.errors import CapabilityError, CorruptError, TruncatedError
 
 
 class JType(IntEnum):
-    """J's numbers for the types that a file can carry."""
+    """J's numbers of the types that a file can contain."""
 
     BOOLEAN = 1
     LITERAL = 2
@@ -41,8 +42,8 @@ class JType(IntEnum):
     UNICODE4 = 262144
 
 
-#: types that exist but cannot be read from a file, and why
-REFUSED = {65536: "symbols, whose table only their own process has"} | {
+#: types that exist in J but not in files, and why
+UNSUPPORTED_TYPES = {65536: "symbols, whose table only their own process has"} | {
     1024 << k: "a sparse array, which component files do not hold" for k in range(6)
 }
 OFFSETS = (JType.BOX, JType.EXTENDED, JType.RATIONAL)
@@ -50,7 +51,10 @@ OFFSETS = (JType.BOX, JType.EXTENDED, JType.RATIONAL)
 
 @dataclass(frozen=True)
 class Form:
-    """Word size in bytes, byte order ("<" or ">") and first byte of a block; `first` is 0 before J 6.01."""
+    """Binary form of nouns: word size in bytes, byte order ("<" or ">") and first byte of a block.
+
+    The first byte is 0 before J 6.01.
+    """
 
     first: int
     word: int
@@ -58,20 +62,20 @@ class Form:
 
     @property
     def name(self) -> str:
-        """As J's users name it: the first byte in hexadecimal."""
+        """Name that J's users use: the first byte in hexadecimal."""
         return f"{self.first:02x}" if self.first else f"before 6.01, {8 * self.word} bits"
 
     @property
     def integer(self) -> np.dtype[Any]:
-        """The dtype of an integer atom, and of every word."""
+        """Dtype of an integer atom, and of every word."""
         return np.dtype(f"{self.order}i{self.word}")
 
     def words(self, view: memoryview | bytes, at: int, count: int) -> tuple[int, ...]:
-        """Words from byte `at` on."""
+        """Return `count` words of `view` from byte `at` on."""
         return tuple(np.frombuffer(view, self.integer, count, at).tolist())
 
     def atom(self, kind: JType) -> np.dtype[Any]:
-        """The dtype of an atom. Unicode and the small types keep the order of a little-endian machine always."""
+        """Return the dtype of an atom. Unicode and the small types are always little-endian."""
         if kind is JType.QUAD:
             return np.dtype(("<f8", (2,)))
         fixed = {
@@ -81,7 +85,7 @@ class Form:
         return np.dtype(fixed[kind]) if kind in fixed else self.integer
 
     def size(self, kind: JType) -> int:
-        """Bytes an atom takes in its own block."""
+        """Return the size in bytes of an atom in its own block."""
         return 2 * self.word if kind is JType.RATIONAL else self.atom(kind).itemsize
 
 
@@ -91,29 +95,30 @@ OLD_FORMS = [Form(0, word, order) for word in (8, 4) for order in "<>"]
 
 
 def form_of(word: int, order: str) -> Form:
-    """The modern form of a word size (4 or 8) and a byte order ("<" or ">")."""
+    """Return the modern form (first byte e0 to e3) with this word size (4 or 8) and byte order ("<" or ">")."""
     return next(f for f in FORMS.values() if (f.word, f.order) == (word, order))
 
 
-def padded(size: int, word: int) -> int:
-    """`size` rounded up to whole words."""
+def round_up(size: int, word: int) -> int:
+    """Return `size` rounded up to whole words."""
     return -(-size // word) * word
 
 
 MAX_RANK = 63
 MAX_DEPTH = 128
-STEP = 8 << 20
+PIECE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Noun:
     """One J noun.
 
-    data : an ndarray or other rows of shape `shape` (quad floats: shape + (2,)); for a box the flat sequence of
-        its contents, nouns themselves; for extended numbers the flat sequence of Python integers, for rationals
-        of numerators and denominators in turn.
-    at : byte of the file where the data begin, 0 for a noun made in memory.
-    size : bytes of the block it was read from, without a terminator; its inner blocks are not counted.
+    type, shape : as in J.
+    data : an ndarray or other rows of shape `shape` (quad floats: shape + (2,)); for a box the flat sequence of its
+    contents, nouns themselves; for extended numbers the flat sequence of Python integers, for rationals of numerators
+    and denominators alternately.
+    at : offset in the file at which the data begin, 0 for a noun built in memory.
+    size : bytes of the block from which it was read, without a terminator; its inner blocks are not counted.
     """
 
     type: JType
@@ -124,6 +129,7 @@ class Noun:
 
     @property
     def count(self) -> int:
+        """Number of atoms."""
         return prod(self.shape)
 
     def __str__(self) -> str:
@@ -132,7 +138,10 @@ class Noun:
 
 
 class _Reader(NamedTuple):
-    """Decodes the blocks of one outermost noun: bytes of `view` up to `end`, all in one form. name : for messages."""
+    """Decoder of the blocks of one outermost noun: bytes of `view` up to `end`, all in one form.
+
+    name : for errors.
+    """
 
     view: memoryview
     end: int
@@ -140,80 +149,88 @@ class _Reader(NamedTuple):
     name: str
 
     def need(self, at: int, size: int) -> None:
+        """Raise TruncatedError unless there are `size` bytes from offset `at` on."""
         if at + size > self.end:
             raise TruncatedError(self.name, at + size, self.end, "noun")
 
-    def wrong(self, at: int, expected: object, value: object) -> CorruptError:
+    def error(self, at: int, expected: object, value: object) -> CorruptError:
+        """Return the error for wrong content at offset `at`."""
         return CorruptError(self.name, at, expected, value)
 
     def head(self, at: int) -> tuple[int, int, tuple[int, ...], int]:
-        """Type number, count, shape words and where the data begin; lengths and signs are checked, no more."""
+        """Read the head of a block: type number, count, shape and offset of the data.
+
+        Only lengths and signs are checked.
+        """
         word = self.form.word
         self.need(at, 4 * word)
         first, second, count, rank = self.form.words(self.view, at, 4)
         if not 0 <= rank <= MAX_RANK:
-            raise self.wrong(at + 3 * word, f"a rank of 0..{MAX_RANK}", rank)
+            raise self.error(at + 3 * word, f"a rank of 0..{MAX_RANK}", rank)
         if count < 0:
-            raise self.wrong(at + 2 * word, "a count of atoms", count)
+            raise self.error(at + 2 * word, "a count of atoms", count)
         self.need(at, (4 + rank) * word)
         shape = self.form.words(self.view, at + 4 * word, rank) if rank else ()
         return (second if self.form.first else first), count, shape, at + (4 + rank) * word
 
     def block(self, at: int, depth: int = 0) -> Noun:
-        """The noun whose block begins at `at`."""
+        """Read the noun whose block begins at offset `at`; `depth` is the number of boxes around it."""
         form = self.form
         word = self.form.word
         number, count, shape, data = self.head(at)
         try:
             kind = JType(number)
         except ValueError:
-            text = REFUSED.get(number, number)
+            text = UNSUPPORTED_TYPES.get(number, number)
             where = at + word * bool(form.first)
-            raise self.wrong(where, "a type of noun that a file can hold", text) from None
+            raise self.error(where, "a type of noun that a file can hold", text) from None
         if min(shape, default=0) < 0:
-            raise self.wrong(at + 4 * word, "axes of 0 and more", _axes(shape))
+            raise self.error(at + 4 * word, "axes of 0 and more", _axes(shape))
         if prod(shape) != count:
-            raise self.wrong(at + 2 * word, f"as many atoms as its shape says ({_axes(shape)})", count)
+            raise self.error(at + 2 * word, f"as many atoms as its shape says ({_axes(shape)})", count)
         size = count * form.size(kind)
-        self.need(data, padded(size, word))
+        self.need(data, round_up(size, word))
         if kind not in OFFSETS:
             values = self.array(form.atom(kind), shape, count, data)
             return Noun(kind, shape, values, data, data - at + size)
         if depth >= MAX_DEPTH:
-            raise self.wrong(at, f"boxes nested up to {MAX_DEPTH} deep", "deeper nesting")
+            raise self.error(at, f"boxes nested up to {MAX_DEPTH} deep", "deeper nesting")
         offsets = self.array(form.integer, (size // word,), size // word, data)
         inner = Contents(self, at, data + size, offsets, depth, kind is JType.BOX)
         return Noun(kind, shape, inner, data, data - at + size)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...], count: int, at: int) -> NDArray[Any]:
-        """A view of the atoms; flat where numpy cannot have the shape: over 31 axes, huge empty ones."""
+        """Return a view of the atoms; flat if numpy does not support the shape (over 31 axes, or huge and empty)."""
         if count == 0:
             return np.zeros(shape if prod(filter(None, shape)) < 1 << 31 and len(shape) < 32 else (0,), dtype)
         flat = np.frombuffer(self.view, dtype.base, count * prod(dtype.shape), at)
         return flat.reshape((*shape, *dtype.shape)) if len(shape) < 32 else flat
 
     def limbs(self, at: int) -> tuple[int, int, NDArray[Any]]:
-        """Type, sign and data of a limb block: bytes of 8- or 4-byte limbs, or base-10000 digits as older J wrote."""
+        """Read a limb block: its type, sign, and data.
+
+        The data are the bytes of 8- or 4-byte limbs, or base-10000 digits as older versions of J wrote them.
+        """
         number, count, shape, data = self.head(at)
         word = self.form.word
         width = 1 if number == JType.LITERAL else self.form.word
         if number not in (JType.LITERAL, JType.INTEGER) or len(shape) != 1:
-            raise self.wrong(at, "a list of limbs or digits", f"type {number}, rank {len(shape)}")
-        self.need(data, padded(count * width, word))
+            raise self.error(at, "a list of limbs or digits", f"type {number}, rank {len(shape)}")
+        self.need(data, round_up(count * width, word))
         if number == JType.LITERAL:
             if count % word and self.form.order == ">":
-                raise self.wrong(at, f"limbs of {word} bytes", f"{count} bytes")
+                raise self.error(at, f"limbs of {word} bytes", f"{count} bytes")
             return number, -1 if shape[0] < 0 else 1, np.frombuffer(self.view, "u1", count, data)
         digits = np.frombuffer(self.view, self.form.integer, count, data)
         if count and not -10000 < int(digits.min()) <= int(digits.max()) < 10000:
-            raise self.wrong(data, "digits of -9999..9999", f"{digits.min()} to {digits.max()}")
+            raise self.error(data, "digits of -9999..9999", f"{digits.min()} to {digits.max()}")
         return number, 1, digits
 
-    def whole(self, at: int) -> int:
-        """The whole number of a limb block."""
+    def integer(self, at: int) -> int:
+        """Return the integer of a limb block."""
         number, sign, data = self.limbs(at)
         if number == JType.INTEGER:
-            return _digits(data.tolist())
+            return _join_digits(data.tolist())
         word = self.form.word
         if self.form.order == ">":
             data = data.view(f">u{word}").astype(f"<u{word}")
@@ -221,7 +238,7 @@ class _Reader(NamedTuple):
 
 
 class Contents(Sequence[Any]):
-    """What a noun reaches by offsets, decoded when asked for: nouns in boxes, or whole numbers."""
+    """Items that a noun refers to by offsets, decoded on demand: the nouns of boxes, or integers."""
 
     def __init__(
         self, reader: _Reader, at: int, first: int, offsets: NDArray[Any], depth: int, boxes: bool
@@ -238,26 +255,26 @@ class Contents(Sequence[Any]):
 
     def __getitem__(self, k: Any) -> Any:
         at = self.place(range(len(self))[k])
-        return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.whole(at)
+        return self._reader.block(at, self._depth + 1) if self._boxes else self._reader.integer(at)
 
     def place(self, k: int) -> int:
-        """Where block k begins: behind all offsets, and so never before its own box, and inside the noun."""
+        """Return the offset of block k, checked to be after all offsets and inside the outermost noun."""
         reader = self._reader
         at = self._at + int(self._offsets[k])
         if not self._first <= at < reader.end:
             where = self._first - (len(self) - k) * reader.form.word
             span = f"{self._first - self._at}..{reader.end - self._at - 1}"
-            raise reader.wrong(where, f"an offset of {span}", int(self._offsets[k]))
+            raise reader.error(where, f"an offset of {span}", int(self._offsets[k]))
         return at
 
     def walk(self, left: int) -> int:
-        """Check all contents, as `walk`, and every block of a number before it is turned into one."""
+        """Check all contents, as the function `walk` does, and every limb block before it is converted."""
         for k in range(len(self)):
             if not self._boxes:
                 left -= 40 + int(self._reader.limbs(self.place(k))[2].nbytes)
             if left < 0:
                 short = "shared contents that unfold beyond it"
-                raise self._reader.wrong(self._at, "contents of the noun's own size", short)
+                raise self._reader.error(self._at, "contents of the noun's own size", short)
             item = self[k]
             if self._boxes:
                 left = walk(item, left, self._reader.name)
@@ -265,12 +282,12 @@ class Contents(Sequence[Any]):
 
 
 def _axes(shape: tuple[int, ...]) -> str:
-    """A shape for a message, of bounded length."""
+    """Return a shape as text of bounded length."""
     return " ".join(map(str, shape[:6])) + " ..." * (len(shape) > 6) if shape else "an atom"
 
 
-def _digits(digits: list[int]) -> int:
-    """The number of base-10000 digits, the least first; neighbours are joined until one is left."""
+def _join_digits(digits: list[int]) -> int:
+    """Return the number with these base-10000 digits, least significant first, by joining adjacent ones."""
     base = 10000
     while len(digits) > 1:
         digits.append(0)
@@ -280,7 +297,10 @@ def _digits(digits: list[int]) -> int:
 
 
 def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
-    """The form of the noun that begins at `at`, as J 9.7 decides it."""
+    """Return the form of the noun that begins at offset `at`, by the rules of J 9.7.
+
+    Raises CorruptError if no noun begins there.
+    """
     if at >= end:
         raise TruncatedError(name, at + 20, end, "noun")
     first = view[at]
@@ -299,28 +319,31 @@ def form_at(view: memoryview, at: int, end: int, name: str) -> Form:
 def decode(
     view: memoryview, at: int = 0, end: int | None = None, name: str = "noun", whole: bool = True
 ) -> Noun:
-    """The noun at byte `at` of `view`, which may use bytes up to `end`; what follows it is ignored.
+    """Decode the noun at offset `at` of `view`; it may use bytes up to `end`, and what follows it is ignored.
 
-    With `whole` everything inside is checked now; without, contents of boxes are checked when they are opened.
+    whole : check everything inside now; otherwise contents of boxes are checked when they are accessed.
 
-    TruncatedError or CorruptError, which names the byte, where the bytes are no noun.
+    Raises TruncatedError or CorruptError, with the offset, if the bytes are no valid noun.
     """
     stop = len(view) if end is None else end
     noun = _Reader(view, stop, form_at(view, at, stop, name), name).block(at)
     if whole:
-        walk(noun, unfolded(stop - at), name)
+        walk(noun, unfold_limit(stop - at), name)
     return noun
 
 
-def unfolded(span: int) -> int:
-    """Bytes to which nouns of `span` bytes may unfold: J lets boxes share contents, and a chain of them explodes."""
+def unfold_limit(span: int) -> int:
+    """Return the limit in bytes to which nouns of `span` bytes may expand.
+
+    J lets boxes share contents, so a chain of them can expand exponentially.
+    """
     return 4 * span + (1 << 20)
 
 
 def walk(noun: Noun, left: int, name: str) -> int:
-    """Check a noun and all inside it: every block, every boolean, every limb block.
+    """Check a noun and everything inside it: every block, every boolean, every limb block.
 
-    `left` bytes may be unfolded, and what remains of them is returned.
+    left : bytes to which the contents may still expand; the remaining number is returned.
     """
     left -= 64 + noun.size
     if noun.type in OFFSETS:
@@ -332,70 +355,72 @@ def walk(noun: Noun, left: int, name: str) -> int:
     return left
 
 
-# ---- writing in any of the four modern forms, piece by piece, as J 9.7.1 does it
+# ---- encoding in any of the four modern forms, piece by piece, as J 9.7.1 does it
 
 TERMINATED = (JType.BOOLEAN, JType.LITERAL, JType.UNICODE, JType.UNICODE4)
 Piece = bytes | NDArray[Any]
 
 
 def text(value: str) -> Noun:
-    """A literal list, UTF-8."""
+    """Build a literal list from a string, UTF-8."""
     data = np.frombuffer(value.encode(), np.uint8)
     return Noun(JType.LITERAL, data.shape, data)
 
 
 def integers(values: Any) -> Noun:
-    """An integer noun of a number, an array or other rows of integers."""
+    """Build an integer noun from a number, an array or other rows of integers."""
     rows = values if hasattr(values, "shape") else np.array(values, np.int64)
     return Noun(JType.INTEGER, tuple(map(int, rows.shape)), rows)
 
 
 def floats(values: Any) -> Noun:
-    """A float noun of a number, an array or other rows of floats."""
+    """Build a float noun from a number, an array or other rows of floats."""
     rows = values if hasattr(values, "shape") else np.array(values, np.float64)
     return Noun(JType.FLOAT, tuple(map(int, rows.shape)), rows)
 
 
 def boolean(value: bool) -> Noun:
+    """Build a boolean atom."""
     return Noun(JType.BOOLEAN, (), np.array(int(value), np.uint8))
 
 
 def boxes(items: Sequence[Noun]) -> Noun:
+    """Build a list of boxes with these contents."""
     return Noun(JType.BOX, (len(items),), tuple(items))
 
 
 def measure(noun: Noun, form: Form) -> int:
-    """Bytes of the noun's block in this form, padding and contents included."""
+    """Compute the size in bytes of the noun's block in this form, padding and contents included."""
     head = (4 + len(noun.shape)) * form.word
     data = noun.count * form.size(noun.type)
     if noun.type in OFFSETS:
         return head + data + sum(_contents(noun, form))
-    return head + padded(data + (noun.type in TERMINATED), form.word)
+    return head + round_up(data + (noun.type in TERMINATED), form.word)
 
 
 def _contents(noun: Noun, form: Form) -> Iterator[int]:
-    """Bytes of the blocks that a noun reaches by offsets."""
+    """Yield the sizes in bytes of the blocks to which a noun refers by offsets."""
     for item in noun.data:
         yield measure(item, form) if noun.type is JType.BOX else 5 * form.word + len(_limbs(item, form)[1])
 
 
 def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
-    """The bytes of the noun's block, in pieces of bounded size.
+    """Yield the bytes of the noun's block, in pieces of bounded size.
 
-    Raises CapabilityError for an integer that 4-byte words cannot hold.
+    Raises CapabilityError for an integer that does not fit in 4-byte words.
     """
     yield head_of(noun, form)
     if noun.type not in OFFSETS:
         written = (4 + len(noun.shape)) * form.word
         for block in _blocks(noun):
-            data = _converted(block, noun.type, form)
+            data = _convert(block, noun.type, form)
             written += data.nbytes
             yield data
         yield bytes(measure(noun, form) - written)
         return
     sizes = np.fromiter(_contents(noun, form), np.int64)
     first = (4 + len(noun.shape) + len(sizes)) * form.word
-    yield _converted(first + np.cumsum(sizes) - sizes, JType.INTEGER, form)
+    yield _convert(first + np.cumsum(sizes) - sizes, JType.INTEGER, form)
     for item in noun.data:
         if noun.type is JType.BOX:
             yield from pieces(item, form)
@@ -405,12 +430,12 @@ def pieces(noun: Noun, form: Form) -> Iterator[Piece]:
 
 
 def encode(noun: Noun, form: Form) -> bytes:
-    """The noun's block as bytes."""
+    """Encode the noun's block as bytes."""
     return b"".join(bytes(p) if isinstance(p, bytes) else p.tobytes() for p in pieces(noun, form))
 
 
 def head_of(noun: Noun, form: Form) -> bytes:
-    """The words before the noun's data."""
+    """Build the words before the noun's data."""
     return _head(form, noun.type, noun.count, noun.shape)
 
 
@@ -423,24 +448,25 @@ def _head(form: Form, kind: JType, count: int, shape: tuple[int, ...]) -> bytes:
 
 
 def _limbs(number: int, form: Form) -> tuple[int, bytes]:
-    """Shape word (number of limbs, with the sign) and limbs, the least first, of a whole number."""
+    """Return the shape word (number of limbs, with the sign) and the limbs, least significant first."""
     count = -(-number.bit_length() // (8 * form.word))
-    data = abs(number).to_bytes(padded(count * form.word, 8), "little")
+    data = abs(number).to_bytes(round_up(count * form.word, 8), "little")
     if form.order == ">":
         data = np.frombuffer(data, f"<u{form.word}").astype(f">u{form.word}").tobytes()
     return (-count if number < 0 else count), data
 
 
 def _blocks(noun: Noun) -> Iterator[NDArray[Any]]:
-    """The atoms in row-major order, some megabytes at a time."""
+    """Yield the atoms in row-major order, a few megabytes at a time."""
     made = isinstance(noun.data, (np.ndarray, np.generic))
     rows = np.ascontiguousarray(noun.data).reshape(-1) if made else noun.data
-    step = max(1, STEP * len(rows) // (8 * max(1, noun.count)))
+    step = max(1, PIECE_BYTES * len(rows) // (8 * max(1, noun.count)))
     for start in range(0, len(rows) if noun.count else 0, step):
         yield np.asarray(rows[start : min(start + step, len(rows))])
 
 
-def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
+def _convert(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
+    """Return atoms in the dtype of this form; raises CapabilityError for integers that do not fit."""
     target = form.atom(kind).base
     if kind is JType.INTEGER and target.itemsize < block.dtype.itemsize and block.size:
         limits = np.iinfo(target)
@@ -450,18 +476,18 @@ def _converted(block: NDArray[Any], kind: JType, form: Form) -> NDArray[Any]:
     return np.ascontiguousarray(block.astype(target, copy=False))
 
 
-# ---- nouns as words and as JSON, for people and programs without J
+# ---- nouns as text and as JSON, for people and programs without J
 
-SHOWN = 8
+SHOWN_ATOMS = 8
 ENCODINGS = {JType.LITERAL: "utf-8", JType.UNICODE: "utf-16-le", JType.UNICODE4: "utf-32-le"}
 NAMES = {JType.UNICODE: "codeunits", JType.UNICODE4: "codepoints"}
 NAMES |= dict.fromkeys((JType.FLOAT, JType.COMPLEX), "hexfloat")
 
 
 def as_json(noun: Noun) -> dict[str, Any]:
-    """All of a noun: type, shape, and its atoms in row-major order under one name.
+    """Return the whole noun as JSON values: type, shape, and its atoms in row-major order under one name.
 
-    values: whole numbers (strings for extended and rational ones); hexfloat: floats in C99 hexadecimal, exact;
+    values: integers (strings for extended and rational ones); hexfloat: floats in C99 hexadecimal, exact;
     hex: the bytes of literals and quad floats; codeunits, codepoints: unicode; items: nouns inside boxes.
     """
     out: dict[str, Any] = {"type": noun.type.name.lower(), "shape": list(noun.shape)}
@@ -469,7 +495,7 @@ def as_json(noun: Noun) -> dict[str, Any]:
     if kind is JType.BOX:
         return out | {"items": [as_json(item) for item in noun.data]}
     if kind in OFFSETS:
-        return out | {"values": _wholes(noun, noun.count)}
+        return out | {"values": _numbers_in_words(noun, noun.count)}
     flat = np.asarray(noun.data).reshape(-1)
     if kind in (JType.LITERAL, JType.QUAD):
         return out | {"hex": flat.tobytes().hex()}
@@ -481,17 +507,17 @@ def as_json(noun: Noun) -> dict[str, Any]:
     return out | {NAMES.get(kind, "values"): values}
 
 
-def describe(noun: Noun, limit: int = SHOWN) -> str:
-    """One line: type, shape and the first atoms."""
+def describe(noun: Noun, limit: int = SHOWN_ATOMS) -> str:
+    """Describe the noun in one line: type, shape and the first atoms."""
     kind = noun.type
     if kind is JType.BOX:
         first = "; ".join(map(str, islice(noun.data, limit)))
     elif kind in OFFSETS:
-        first = " ".join(_wholes(noun, limit))
+        first = " ".join(_numbers_in_words(noun, limit))
     elif kind in ENCODINGS:
         limit *= 10
         atoms = noun.data.reshape(-1)[:limit]
-        if kind is JType.UNICODE4:  # what is no code point would take more than its own four bytes
+        if kind is JType.UNICODE4:  # invalid code points would take more than their own four bytes
             atoms = np.where(atoms < 0x110000, atoms, 0xFFFD).astype("<u4")
         first = repr(atoms.tobytes().decode(ENCODINGS[kind], "replace"))
     else:
@@ -501,18 +527,20 @@ def describe(noun: Noun, limit: int = SHOWN) -> str:
     return f"{noun}: {first}{' ...' * (noun.count > limit)}" if first else str(noun)
 
 
-def _wholes(noun: Noun, limit: int) -> list[str]:
-    """The first numbers of an extended or rational noun, in words."""
+def _numbers_in_words(noun: Noun, limit: int) -> list[str]:
+    """Return the first numbers of an extended or rational noun as text."""
     if noun.type is JType.EXTENDED:
-        return list(map(_whole, islice(noun.data, limit)))
+        return list(map(_digits_of, islice(noun.data, limit)))
     pairs = zip(*[islice(noun.data, 2 * limit)] * 2, strict=True)
-    return [_whole(top) if bottom == 1 else f"{_whole(top)}/{_whole(bottom)}" for top, bottom in pairs]
+    return [
+        _digits_of(top) if bottom == 1 else f"{_digits_of(top)}/{_digits_of(bottom)}" for top, bottom in pairs
+    ]
 
 
 def _hex(value: float) -> str:
     return "nan" if value != value else value.hex()  # noqa: PLR0124
 
 
-def _whole(number: int) -> str:
-    """Decimal digits, or hexadecimal ones where decimal would take long."""
+def _digits_of(number: int) -> str:
+    """Return the decimal digits of an integer, or hexadecimal ones if decimal would take long."""
     return str(number) if number.bit_length() < 10_000 else hex(number)

@@ -1,8 +1,8 @@
-"""Writing J component files exactly as J's own library does: create and append.
+"""Write J component files exactly as J's own library does: create and append.
 
-A block takes the smallest power of two not below its bytes. New blocks come from the first free block that is
-large enough, or from the end of the file, where they are filled with blanks; a reused block keeps what stood
-behind its new bytes. Given equal nouns and calls, every byte equals the library's (version 1.0.8).
+The size of a block is the smallest power of two that is enough. New blocks come from the first free block that is
+large enough, or from the end of the file, where they are filled with blanks; a reused block keeps what was after its
+new bytes. For equal nouns and calls, every byte equals the library's (version 1.0.8).
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from bgfmt.storage import Sink
 from bgfmt.storage.sink import size_of
 
 BLANKS = b" " * (1 << 20)
-AREA = 1024
-DIRECTORY = 512
-FREE = 256
-GROUP_ENTRIES = 1000
-GROUP_BYTES = 100_000
+HEADER_AREA_BYTES = 1024
+MIN_DIRECTORY_BYTES = 512
+FREE_LIST_BYTES = 256
+MAX_GROUP_ENTRIES = 1000
+MAX_GROUP_BYTES = 100_000
 Row = tuple[int, int]
 Store = Sink | Outlet
 
 
 def block_size(size: int, least: int = 1) -> int:
-    """The smallest power of two that is not below `size` (nor below `least`)."""
+    """Return the smallest power of two that is not below `size` (nor below `least`)."""
     return 1 << (max(size, least) - 1).bit_length()
 
 
 class Writer:
-    """A component file that is made.
+    """Component file being written.
 
-    store : where the bytes go, by `write_at` and `skip`, empty for `create`; None for the layout alone.
-    version, form : directory and nouns: V64B and e3 are a 64-bit J's, V32L and e1 a 32-bit J's.
+    store : sink for the bytes, by `write_at` and `skip`, empty for `create`; None to compute the layout only.
+    version, form : of directory and nouns: V64B and e3 are those of a 64-bit J, V32L and e1 of a 32-bit J.
     """
 
     def __init__(self, store: Store | None, version: Version = V64B, form: Form = E3) -> None:
@@ -51,55 +51,59 @@ class Writer:
         self.calls = self.length = 0
         self.directory: Row = (0, 0)
         self.list_at: Row = (0, 0)
-        #: called after each piece of a noun, to let go of the pages it was read from
+        #: called after each large piece of a noun, to release the pages it was read from
         self.release: Callable[[], None] = lambda: None
 
     @classmethod
     def create(cls, store: Store | None, version: Version = V64B, form: Form = E3, room: int = 0) -> Self:
-        """`room jcreate`: a file without components, its directory sized for `room` of them."""
+        """Create a file without components, as `room jcreate` does; its directory has space for `room` of them."""
         writer = cls(store, version, form)
-        size = block_size(max(DIRECTORY, 8 * room))
-        writer.directory = (AREA, size)
-        writer.list_at = (AREA + size, FREE)
+        size = block_size(max(MIN_DIRECTORY_BYTES, 8 * room))
+        writer.directory = (HEADER_AREA_BYTES, size)
+        writer.list_at = (HEADER_AREA_BYTES + size, FREE_LIST_BYTES)
         no = jn.boolean(False)
-        length = AREA + size + FREE
+        length = HEADER_AREA_BYTES + size + FREE_LIST_BYTES
         pairs = [jn.integers(row) for row in (writer.directory, writer.list_at)]
         items = [jn.integers(version.number), no, no, jn.integers(length), *pairs, no, no]
-        for block, pieces in ((AREA, jn.pieces(jn.boxes(items), form)), (size, []), (FREE, writer._rows())):
-            writer._place(block, pieces)
+        for block, pieces in (
+            (HEADER_AREA_BYTES, jn.pieces(jn.boxes(items), form)),
+            (size, []),
+            (FREE_LIST_BYTES, writer._free_list_pieces()),
+        ):
+            writer._write_block(block, pieces)
         return writer
 
     def append(self, nouns: Sequence[Noun]) -> None:
-        """`nouns jappend`: new components at the end."""
+        """Add components at the end, as `nouns jappend` does."""
         first = len(self.entries)
-        self.entries += [self._write(noun) for noun in nouns]
+        self.entries += [self._write_noun(noun) for noun in nouns]
         entry = 2 * self.version.word
         if entry * (len(self.entries) - 1) < self.directory[1]:
             rows = directory_bytes(self.version, self.entries[first:])
-            self._put(self.directory[0] + entry * first, rows)
-            self._put(self.list_at[0], next(self._rows()))
+            self._write_at(self.directory[0] + entry * first, rows)
+            self._write_at(self.list_at[0], next(self._free_list_pieces()))
         else:
-            self._give([self.directory, self.list_at])
+            self._release_blocks([self.directory, self.list_at])
             data = directory_bytes(self.version, self.entries)
-            self.directory = self._place(block_size(len(data)), [data])
-            self._new_list()
-        self._finish()
+            self.directory = self._write_block(block_size(len(data)), [data])
+            self._move_free_list()
+        self._write_header()
 
     # -- inner procedures -------------------------------------------------------------------------------
 
-    def _take(self, size: int) -> int | None:
-        """Position of the front of the first free block of at least `size` bytes; None when there is none."""
+    def _take_free(self, size: int) -> int | None:
+        """Return the position of the first free block of at least `size` bytes and remove its front, or None."""
         for k, (position, room) in enumerate(self.free):
             if room >= size:
                 self.free[k : k + 1] = [(position + size, room - size)] if room > size else []
                 return position
         return None
 
-    def _give(self, blocks: Iterable[Row]) -> None:
-        """Merge blocks with the free ones: neighbours joined, then the smallest first.
+    def _release_blocks(self, blocks: Iterable[Row]) -> None:
+        """Merge blocks with the free ones: adjacent ones are joined, then sorted by size, smallest first.
 
-        Of two that overlap the later says where both end, even before the end of the earlier. The library's
-        upgrade of small directories relies on this.
+        Of two that overlap the later one determines the end of both, even before the end of the earlier. The
+        library's upgrade of small directories relies on this.
         """
         merged: list[Row] = []
         for position, size in sorted([*blocks, *self.free]):
@@ -109,13 +113,14 @@ class Writer:
                 merged.append((position, size))
         self.free = sorted(merged, key=lambda row: row[1])
 
-    def _put(self, at: int, data: jn.Piece) -> None:
+    def _write_at(self, at: int, data: jn.Piece) -> None:
+        """Write data at offset `at` unless only the layout is computed."""
         if self.store is not None and len(data):
             self.store.write_at(at, data)
 
-    def _place(self, size: int, pieces: Iterable[jn.Piece]) -> Row:
-        """Pieces into a block of `size` bytes, a free one, or one at the end, whose rest is blank; the block."""
-        position = self._take(size)
+    def _write_block(self, size: int, pieces: Iterable[jn.Piece]) -> Row:
+        """Write pieces into a free block of `size` bytes, or one at the end whose rest is blank; return the block."""
+        position = self._take_free(size)
         new = position is None
         if position is None:
             position = self.length
@@ -128,45 +133,47 @@ class Writer:
                 self.store.skip(size)
             at = position
             for piece in pieces:
-                self._put(at, piece)
+                self._write_at(at, piece)
                 at += size_of(piece)
                 if len(piece) > 1 << 16:
                     self.release()
             for start in range(at, position + size * new, len(BLANKS)):
-                self._put(start, BLANKS[: position + size - start])
+                self._write_at(start, BLANKS[: position + size - start])
         return position, size
 
-    def _write(self, noun: Noun) -> Row:
-        return self._place(block_size(jn.measure(noun, self.form)), jn.pieces(noun, self.form))
+    def _write_noun(self, noun: Noun) -> Row:
+        """Write a noun into a new block; return the block."""
+        return self._write_block(block_size(jn.measure(noun, self.form)), jn.pieces(noun, self.form))
 
-    def _rows(self) -> Iterator[bytes]:
-        """The noun of the free list, as it is when the bytes are asked for."""
+    def _free_list_pieces(self) -> Iterator[bytes]:
+        """Yield the noun of the free list, as it is when the bytes are needed."""
         yield jn.encode(jn.integers(np.array(self.free, np.int64).reshape(-1, 2)), self.form)
 
-    def _new_list(self) -> None:
-        """The free list into a block that comes from the list itself, and is no longer in it."""
-        self.list_at = self._place(block_size(len(next(self._rows())), FREE), self._rows())
+    def _move_free_list(self) -> None:
+        """Write the free list into a block taken from the list itself, which then no longer contains it."""
+        size = block_size(len(next(self._free_list_pieces())), FREE_LIST_BYTES)
+        self.list_at = self._write_block(size, self._free_list_pieces())
 
-    def _header(self) -> bytes:
-        """The header noun once something was appended."""
+    def _encode_header(self) -> bytes:
+        """Return the header noun of a file to which something was appended."""
         values = (len(self.entries), self.length, self.directory, self.list_at, self.calls)
         items = [jn.integers(self.version.number), jn.boolean(False), *map(jn.integers, values)]
         return jn.encode(jn.boxes(items), self.form)
 
-    def _finish(self) -> None:
-        """Count the call and write the header; what stands behind it stays."""
+    def _write_header(self) -> None:
+        """Count the call and write the header; bytes after it are left as they are."""
         self.calls += 1
-        self._put(0, self._header())
+        self._write_at(0, self._encode_header())
 
 
 def groups(sizes: Iterable[int]) -> Iterator[int]:
-    """How many blocks of these sizes `jdup` appends in each of its calls.
+    """Yield how many blocks of these sizes `jdup` appends in each of its calls.
 
     A group takes up to 1000 blocks and 100,000 bytes, and at least one block.
     """
     members = total = 0
     for size in sizes:
-        if members and (members >= GROUP_ENTRIES or total + size > GROUP_BYTES):
+        if members and (members >= MAX_GROUP_ENTRIES or total + size > MAX_GROUP_BYTES):
             yield members
             members = total = 0
         members = members + 1
@@ -182,9 +189,15 @@ def compact(
     form: Form = E3,
     release: Callable[[], None] | None = None,
 ) -> Writer:
-    """A new file of these nouns in the layout of `jdup`: a directory for all, then appends in `groups`.
+    """Write a new file of these nouns in the layout of `jdup`: a directory for all, then appends in `groups`.
 
     Two large nouns give the same bytes as `jcreate` and two `jappend`.
+
+    Parameters
+    ----------
+    store : sink for the bytes; None to compute the layout only
+    version, form : of the directory and of the nouns
+    release : called after large pieces, to release mapped pages of the source
     """
     if not len(nouns) and version is not V64B:
         empty = f"a {version.name} file without components"
