@@ -430,7 +430,7 @@ class Advisor:
         return Resignation(source=answer.source, table=answer.table, position=position, offer=1, worth=-1.0)
 
     def decide(self, state: Asking) -> Decision:
-        """Decide what to do in a state: a play, a cube action, or the answer to a double or resignation.
+        """Return what to do in a state: a play, a cube action, or the answer to a double or resignation.
 
         Where nothing covers the position, `outside` decides or NotCoveredError is raised.
         """

@@ -1,9 +1,9 @@
-"""What the adviser answers: frozen, typed, each with where it came from and how far its numbers may err.
+"""The answers of the adviser: frozen dataclasses, each with its source and the error of its numbers.
 
-Equities are points for a cube at 1, seen by the side on roll (of plays: by the side that plays). Chances run from 0
-to 1, rolls are rolls, EPC, wastage and pips are pips. None is "not known", never 0.
+Equities are points for a cube at 1, seen by the side on roll (for plays: by the side that plays). Probabilities run
+from 0 to 1; EPC, wastage and pips are in pips. None means "not known", never 0.
 
-What `FIELDS` and the sentences beside the types are for is said in `bgfmt.analysis.shapes`.
+`FIELDS` and the descriptions in the annotations define the JSON, see `bgfmt.analysis.shapes`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from bgfmt.tables.rolls import OneSideAnswer
 
 OfPairs = Literal["two-sided", "two-sided-gammons", "two-sided-jacoby"]
 OfTables = Literal[OfPairs, "one-sided", "hypergammon", "match-score"]
-#: what answered: a kind of table, a calculation, an estimate, play-outs, the only legal play, the rule or engine
-#: outside tables
+#: the source of an answer: a kind of table, a calculation, an estimate, rollouts, the only legal play, the rule or
+#: engine for positions that no table covers
 Source = Literal[OfTables, "calculation", "estimate", "play-outs", "forced", "rule", "engine"]
-#: an answer from a two-sided table, one calculated from the rules, one estimated, and one by play-outs
 TABLE_OF_PAIRS: Source = "two-sided"
 TABLES_OF_PAIRS: tuple[Source, ...] = get_args(OfPairs)
 CALCULATION: Source = "calculation"
@@ -38,10 +37,10 @@ Gammons = Literal["none", "counted", "ignored"]
 Floats = NDArray[np.float64]
 Chances = Annotated[Floats, CHANCE]
 COLUMNS = ("cubeless", "owned", "centered", "opponent")
-EXACT = 1e-12  # greatest error of exact equities: two this near are not told apart by their numbers
-EQUAL = 1e-11  # losses of plays that are nearer to 0 than this are none
+EXACT = 1e-12  # greatest error of exact equities: two that differ by no more may be equal
+EQUAL = 1e-11  # a smaller loss of a play counts as 0
 ORIGIN = " source table approximate max_error"
-ESTIMATED = ORIGIN + " usual_error?"  # of an answer that may be an estimate
+ESTIMATED = ORIGIN + " usual_error?"  # fields of an answer that may be an estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,22 +100,25 @@ class SideRace(OneSideAnswer, SourcedAnswer):
         return None if self.gammon is None else within(self.gammon)
 
     def off_within(self, rolls: int) -> float:
-        """Chance to be off after `rolls` rolls; NotCoveredError where only means are known."""
+        """Return the probability of being off within `rolls` rolls; NotCoveredError if only means are known."""
         return float(within_rolls(self.bearoff, rolls))
 
     def gammon_saved_within(self, rolls: int) -> float:
-        """Chance to have borne the first chequer off after `rolls` rolls; NotCoveredError where it is not known."""
+        """Return the probability of bearing off a first chequer within `rolls` rolls; NotCoveredError if unknown."""
         return float(within_rolls(self.gammon, rolls))
 
 
 def within(chances: Floats) -> Floats:
-    """Chances to be done within 0, 1, 2, ... rolls, never above 1."""
+    """Convert probabilities of exactly 0, 1, 2, ... rolls (last axis) to those of at most as many, limited to 1."""
     out: Floats = np.minimum(np.cumsum(chances, axis=-1), 1.0)
     return out
 
 
 def within_rolls(chances: Floats | None, rolls: int) -> Floats:
-    """Chances to be done within a number of rolls; NotCoveredError where they are not known."""
+    """Sum distributions (..., n), probabilities of exactly 0, 1, 2, ... rolls, up to a number of rolls.
+
+    NotCoveredError if `chances` is None.
+    """
     if chances is None:
         raise NotCoveredError("the table has no such distribution")
     return np.minimum(chances[..., : rolls + 1].sum(axis=-1, dtype=np.float64), 1.0)  # type: ignore[no-any-return]
@@ -142,7 +144,10 @@ class PositionEquities(SourcedAnswer):
 
 
 def is_close(loss: float, error: float | None) -> bool:
-    """Return whether a loss lies within the error of two values; equal values of exact numbers are a tie."""
+    """Return whether a loss lies within the error of the two values that it is the difference of.
+
+    False for exact numbers, in which equal values are a tie.
+    """
     return error is not None and error > EXACT and loss <= 2 * error
 
 
@@ -181,7 +186,23 @@ class RankedPlay(Plain):
         about: bool = False,
         **at: Any,
     ) -> RankedPlay:
-        """A play of known worth, `about` for an estimate; `error` is the greatest of a value, None for none known."""
+        """Build the answer for a play whose value is known.
+
+        Parameters
+        ----------
+        play
+            The play.
+        value, loss
+            Its value by the measure, and how much that is below the best.
+        measure
+            What the value is, such as "money".
+        error
+            Greatest error of a value, None if not known.
+        about
+            The value is an estimate.
+        at
+            Other fields, which replace those found here.
+        """
         close = is_close(loss, error)
         about = about or error is None
         known: dict[str, Any] = {"approximate": about, "close": close, "result": play.result} | at
@@ -189,7 +210,7 @@ class RankedPlay(Plain):
 
     @classmethod
     def forced(cls, play: Play) -> RankedPlay:
-        """A play that a rule or an engine chooses, or the only one: nobody knows what it is worth."""
+        """Build the answer for a play without a value: the only legal one, or one chosen by a rule or an engine."""
         return cls(str(play), play.result, None, None, play.moves, "rule", approximate=True)
 
     @property
@@ -257,11 +278,13 @@ class Resignation(SourcedAnswer):
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, as the engine protocols need it.
+    """What to do in a state, as the engine protocols need it.
 
     act : "play", "roll", "double", "take", "pass", "beaver", "resign", "accept" or "reject".
-    play : the best play, for "play" (None where no chequer can move). points : resigned, for "resign".
-    value : equity of the choice to the player asked, where one is known.
+    source, table : where the decision comes from.
+    value : equity of the choice to the player who decides, if known.
+    play : the best play, for "play"; None if no chequer can move.
+    points : how much is resigned, for "resign".
     """
 
     act: str

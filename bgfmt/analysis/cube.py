@@ -498,7 +498,7 @@ def decide(
     table: str | None = None,
     usual: float | None = None,
 ) -> MatchCube:
-    """Decide the cube action at a score, given match winning chances of the side on roll.
+    """Return the cube action at a score, given match winning chances of the side on roll.
 
     Parameters
     ----------

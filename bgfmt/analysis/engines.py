@@ -59,7 +59,7 @@ class Decider(Protocol):
     """What hosts query: `bgfmt.analysis.advisor.Advisor`, or an engine in its place."""
 
     def decide(self, state: GameState) -> Decision:
-        """Decide what to do in a state: a play, a cube action, or the answer to a double or resignation."""
+        """Return what to do in a state: a play, a cube action, or the answer to a double or resignation."""
 
     def resignation(self, state: GameState) -> Resignation:
         """Return whether to accept the resignation that is offered, or if none is, whether to resign."""
@@ -111,10 +111,7 @@ class EngineDecider:
 
 
 def query_play(engine: Engine, state: GameState, plays: list[Play]) -> Play:
-    """Let an engine play a state's dice; return its play, found among the legal `plays` by the result.
-
-    PositionError if the play is illegal.
-    """
+    """Return the play that an engine chooses for a state's dice; PositionError if it is none of the legal `plays`."""
     chosen = engine.play(state)
     found = next((play for play in plays if play.result == getattr(chosen, "result", None)), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Compiled: what rolls and play can make of one side, and both sides' values against each other."""
+"""Compiled loops: the boards that rolls and play lead to, and the values of pairs of boards."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bgfmt.game.kernels_results import may_move, rank_counts, shift_chequers
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls, turned
 
-TILE = 1024  # lanes of a row taken together
-LAST_PLY = 62  # the last number of rolls told apart; more count as this many
+TILE = 1024  # values of a row that are processed together, to stay in the cache
+LAST_PLY = 62  # numbers of rolls from this on share a bit
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
@@ -19,7 +19,10 @@ DOUBLING = "(b1.1C, f8.1C, i8.1C, f8.1C, f8.1C)"
 
 @njit()
 def unrank_counts(number: int, terms: Any, counts: Any) -> None:
-    """Fill counts (points,) from a position number."""
+    """Fill counts (points,) int64, the chequers on each point, from a position number.
+
+    terms : the binomials of `board.number_terms`.
+    """
     last = counts.size - 1
     above = terms.shape[1] - 1
     for k in range(last, -1, -1):
@@ -34,11 +37,26 @@ def unrank_counts(number: int, terms: Any, counts: Any) -> None:
 
 @njit("i1.2C, i8.2C, i8.2C, i8.1C, i8.1C, i8.1C, i8.1C")
 def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: Any, lengths: Any) -> int:
-    """Position numbers after every play of the rolls, in gnubg's order; returns how many were written to `out`.
+    """Write the position numbers after every play of N rolls, in gnubg's order.
 
-    sides : (N, points) int8 counts; dice : (N, 2) int64, the larger first; terms : the binomials of
-    `board.number_terms`; counts (points,) and path (4,) : int64, scratch; out : int64, one result after another,
-    with room for N times the most plays of a roll; lengths : (N,) int64, how many results each has.
+    Parameters
+    ----------
+    sides
+        (N, points) int8, the chequers on each point.
+    dice
+        (N, 2) int64, the larger die first.
+    terms
+        The binomials of `board.number_terms`.
+    counts, path
+        Scratch: (points,) and (4,) int64.
+    out
+        int64, filled with one result after another; with space for N times the most results of a roll.
+    lengths
+        (N,) int64, filled with the number of results of each roll.
+
+    Returns
+    -------
+    The number of results written to `out`.
     """
     used = 0
     for n in range(sides.shape[0]):
@@ -53,9 +71,27 @@ def successors(sides: Any, dice: Any, terms: Any, counts: Any, path: Any, out: A
 
 @njit("i8.1C, i8.1C, i8.2C, i8.1C, i8.1C, i8")
 def list_results(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start: int) -> int:
-    """Results of one roll from `start` on, each where it comes up first: the larger die first, then the smaller.
+    """Write the different results of one roll to `out` from index `start` on, in the order in which they are found.
 
-    For a double the sources never rise: each set of them leads to another position, so none repeats.
+    First come the plays that begin with the larger die, then those that begin with the smaller. For a double only
+    plays with falling source points are tried: each leads to another position, so none repeats.
+
+    Parameters
+    ----------
+    counts
+        (points,) int64, the board; as before on return.
+    dice
+        (2,) int64, the larger die first.
+    terms
+        The binomials of `board.number_terms`.
+    path
+        Scratch: (4,) int64.
+    out, start
+        Position numbers are written to out[start:].
+
+    Returns
+    -------
+    The index after the last result.
     """
     there: Any = np.int64(1)
     back: Any = np.int64(-1)
@@ -66,7 +102,7 @@ def list_results(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start:
     before[0] = rank_counts(counts, terms)
     for order in range(1 if double else 2):
         depth = 0
-        path[0] = counts.size  # the source tried last; the next one is below it
+        path[0] = counts.size  # the source point tried last; the next one is below it
         while depth >= 0:
             die = dice[order if depth == 0 else 1 - order]
             i = path[depth] - 1
@@ -101,7 +137,10 @@ def list_results(counts: Any, dice: Any, terms: Any, path: Any, out: Any, start:
 
 @njit("i8.1C, i8")
 def find_slot(keys: Any, number: int) -> int:
-    """Where a position number stands or may be put in an open hash table; entries are number + 1, 0 is free."""
+    """Return the index of a position number in an open hash table, or the free index to insert it at.
+
+    keys : the table, a power of two long; entries are number + 1, and 0 is free.
+    """
     mask = keys.size - 1
     at = ((number * 0x9E3779B97F4A7C15) >> 24) & mask
     while keys[at] != 0 and keys[at] != number + 1:
@@ -113,7 +152,7 @@ def find_slot(keys: Any, number: int) -> int:
 def _insert(
     number: int, counts: Any, n: int, boards: Any, follow: Any, heads: Any, keys: Any, places: Any
 ) -> int:
-    """Place of a board; as `n`, put before the others of its pips, where it is a new one."""
+    """Return the index of a board, inserting it as number `n` and first in the list of its pips if it is new."""
     at = find_slot(keys, number)
     if keys[at] == 0:
         keys[at] = number + 1
@@ -132,16 +171,32 @@ def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
     follow: Any, starts: Any, targets: Any,
 ) -> int:  # fmt: skip
-    """All boards that play can make of `start` (points,) int64, those between two dice of a roll included.
+    """Find all boards that play can reach from one, including those between two dice of a roll.
 
-    alive : bits of the numbers of own rolls after which the game may still go on; boards that come up after others
-    only are not played on. Filled are, in order of discovery, boards (room, points) int8 and plies (room,) int64,
-    bits of the numbers of whole rolls after which a board can come up; order (room,): the discoveries by falling
-    pips, all off last; and for the board at x of `order` and each die d what one chequer moved makes of it, from the
-    highest point down: targets[d - 1, starts[d - 1, x] : starts[d - 1, x + 1]], starts (6, room + 1) int64, targets
-    (6, moves) int32.
-    Scratch: pending (room, 6, 3) int64 zero, keys zero and places, follow (room + pips + 1,) int64 all -1.
-    Returns the number of boards, -1 for no room.
+    Parameters
+    ----------
+    start
+        (points,) int64, the board to begin with.
+    terms
+        The binomials of `board.number_terms`.
+    alive
+        Bits of the numbers of this side's rolls after which the game may still go on; boards that come up only
+        after other numbers are not played on.
+    boards
+        (room, points) int8, filled with the boards in order of discovery.
+    plies
+        (room,) int64, filled with the bits of the numbers of whole rolls after which each board can come up.
+    order
+        (room,) int64, filled with the indices of the boards by falling pips, all chequers off last.
+    starts, targets
+        (6, room + 1) int64 and (6, moves) int32, filled: from the board at x of `order` one chequer moved by die d
+        leads to boards targets[d - 1, starts[d - 1, x] : starts[d - 1, x + 1]], from the highest point down.
+    pending, keys, places, follow
+        Scratch: (room, 6, 3) int64, all 0; a hash table, keys all 0; (room + pips + 1,) int64, all -1.
+
+    Returns
+    -------
+    The number of boards, -1 if they are more than there is room for.
     """
     points = start.size
     room = boards.shape[0]
@@ -151,7 +206,7 @@ def closure(
         pips += (k + 1) * counts[k]
     heads = follow[room:]
     n: Any = np.int64(0)
-    for _ in range(2):  # the side itself, and all off
+    for _ in range(2):  # the start, and all off
         n = 1 + _insert(rank_counts(counts, terms), counts, n, boards, follow, heads, keys, places)
         counts[:] = 0
     plies[0] = 1
@@ -188,7 +243,7 @@ def closure(
                     n = max(n, found + 1)
                     targets[die - 1, used[die - 1]] = found
                     used[die - 1] += 1
-                    if number == 0:  # the rest of the roll is void
+                    if number == 0:  # all off: the rest of the roll is not played
                         plies[found] |= later | one | two | three
                         continue
                     plies[found] |= one
@@ -223,19 +278,34 @@ def solve_rows(
     after: Any,
     space: Any,
 ) -> None:
-    """Boards first..last-1 of side A, none of which can become another, against all boards of side B.
+    """Compute the values of boards first..last-1 of side A, none of which can become another, against all of side B.
 
-    after (boards of A, boards of B, K): what a pair is worth to A when B is on roll; rows of what A's boards lead
-    to must be there, and rows first..last-1 are filled. rolling, waiting (n, 2): the boards of B, from the first to
-    past the last, against which a board of A is met with A on roll, and with B on roll. gains (n,): what B wins
-    against it: 1, a gammon 2, 3. doubling_a, doubling_b: (may, passed, source, add, times) of each side, each (K,);
-    won (K, 4): value to B of winning. space: scratch (near, total, best), for all boards of A.
+    Parameters
+    ----------
+    first, last
+        The range of A's boards.
+    rolling, waiting
+        (n, 2) int64: for each board of A the range of B's boards, end exclusive, that it can stand against with A on
+        roll, and with B on roll.
+    ends_a, results_a, ends_b, results_b
+        The results of the 21 rolls of both sides' boards, see `bgfmt.game.results.build_roll_results`.
+    gains
+        (n,) points that B wins by bearing off against each board of A: 1, 2 (gammon) or 3.
+    doubling_a, doubling_b
+        Rules of the cube for each side: (may, passed, source, add, times), each (K,); see `bgfmt.solver.columns`.
+    won
+        (K, 4) value to B of winning that many points.
+    after
+        (boards of A, boards of B, K) value of each pair to A when B is on roll. The rows of boards that A's boards
+        lead to are read, rows first..last-1 are filled.
+    space
+        Scratch: (near, total, best).
     """
     many = after.shape[1]
     k = after.shape[2]
     width = last - first
     rows = after.reshape(after.shape[0], many * k)
-    # what a pair is worth to B when A is on roll, the boards of A side by side
+    # value of each pair to B when A is on roll, the boards of A side by side
     flat = space[0][: many * width * k].reshape(many, width * k)
     near = flat.reshape(many, width, k)
     total = space[1]
@@ -248,7 +318,7 @@ def solve_rows(
         for c in range(k):
             near[many - 1, u - first, c] = won[c, gains[u]]
     step = max(1, TILE // k)
-    for tile in range(0, many, step):  # so that rows which several boards lead to stay in the cache
+    for tile in range(0, many, step):  # tiled so that rows which several boards lead to stay in the cache
         for u in range(first, last):
             low = max(tile, rolling[u, 0])
             high = min(tile + step, rolling[u, 1])
@@ -260,17 +330,26 @@ def solve_rows(
     none: Any = np.int64(0)
     for t in range(begin, end):
         if ends_b[21 * t] == ends_b[21 * t + 1]:
-            continue  # a board of B that no more is played on
+            continue  # a board of B that is not played on
         best_rolls(total[:lanes], best[:lanes], flat, ends_b, results_b, t, none, lanes)
         turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
 
 
 @njit("i8.1C, i4.1C, b1.1C, f8.1C, f8.2C")
 def roll_chances(ends: Any, results: Any, done: Any, means: Any, chances: Any) -> None:
-    """The chance of each board to be done in exactly 0, 1, 2, ... rolls, when play makes the mean least.
+    """Compute the distribution of the number of rolls until each board is done, when play minimises the mean.
 
-    ends, results : see `results.build_roll_results`, boards by falling pips; done (n,) bool: boards that need no
-    more rolls. Filled are means (n,) and chances (n, rolls), whose last entry is of `rolls` - 1 rolls or more.
+    Parameters
+    ----------
+    ends, results
+        Results of the 21 rolls of each board, boards by falling pips; see `bgfmt.game.results.build_roll_results`.
+    done
+        (n,) bool, boards that need no more rolls.
+    means
+        (n,) float64, filled with mean rolls.
+    chances
+        (n, rolls) float64, filled with the probability of exactly 0, 1, 2, ... rolls; the last column is of
+        `rolls` - 1 rolls or more.
     """
     many, rolls = chances.shape
     for x in range(many - 1, -1, -1):
