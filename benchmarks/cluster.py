@@ -47,7 +47,11 @@ def _bytes(size: str, folder: str) -> None:
         after = client.run(_moved)
     read, written = (sum(after[w][k] - before[w][k] for w in after) for k in (0, 1))
     for what, reckoned, counted, really in zip(
-        ("read", "written"), solved.grid.moved, (solved.read, solved.written), (read, written), strict=True
+        ("read", "written"),
+        solved.grid.bytes_moved,
+        (solved.read, solved.written),
+        (read, written),
+        strict=True,
     ):
         print(
             f"{what}: reckoned {reckoned / 1e6:,.1f} MB, counted {counted / 1e6:,.1f} MB, "

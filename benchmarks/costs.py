@@ -4,7 +4,7 @@ python -m benchmarks.costs
 
 prints the tables of docs/cluster.md.
 
-A core makes LANES maxima, reads READ_RATE and writes WRITE_RATE bytes a second; all workers
+A core makes MAXIMA_PER_SECOND maxima, reads READ_RATE and writes WRITE_RATE bytes a second; all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
 the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
 one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.one_sided`), whatever the disk.
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from bgfmt import met as mets
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
-from bgfmt.solver.machine import LANES, Plan, in_mapped_files, results_a_position
-from bgfmt.solver.stored import WORK_BYTES, TileGrid, grid_of, plays_bytes
+from bgfmt.solver.machine import MAXIMA_PER_SECOND, Plan, plan_mapped, results_per_position
+from bgfmt.solver.stored import WORKER_BASE_BYTES, TileGrid, grid_of, play_list_bytes
 
 Array = NDArray[Any]
 GB = 1e9
@@ -43,7 +43,7 @@ class Machines:
     memory: float
     bandwidth: float
     machines: int = 1
-    lanes: float = LANES
+    lanes: float = MAXIMA_PER_SECOND
 
     def divided(self) -> Iterator[tuple[int, float]]:
         """Ways to run them: workers in all, memory of each."""
@@ -74,7 +74,7 @@ class TileWork(NamedTuple):
         return max(self.total / workers, self.chain) + 0.5 * min(self.total / workers, self.chain)
 
 
-def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
+def work(grid: TileGrid, results: float, *, lanes: float = MAXIMA_PER_SECOND) -> TileWork:
     """The work of a grid, of positions with `results` (roll, result) pairs, on cores of `lanes` maxima a second."""
     rows, windows = grid.spans
     sides = np.diff(grid.starts).astype(np.float64)
@@ -91,7 +91,7 @@ def work(grid: TileGrid, results: float, *, lanes: float = LANES) -> TileWork:
     last = grid.size - 1
     down = np.arange(grid.size)
     chain = seconds(np.zeros_like(down), down).sum() + seconds(down[1:], np.full(last, last)).sum()
-    read, written = grid.moved
+    read, written = grid.bytes_moved
     total = float(grid.n) ** 2 * each + read / READ_RATE + written / WRITE_RATE
     return TileWork(total, float(chain))
 
@@ -113,28 +113,28 @@ class Cost:
 def two_sided(points: int, chequers: int, where: Machines) -> Cost | None:
     """A two-sided table through a store; None where no way to divide the memory among workers does."""
     found = []
-    base = WORK_BYTES + plays_bytes(points, chequers)
+    base = WORKER_BASE_BYTES + play_list_bytes(points, chequers)
     for workers, memory in where.divided():
         grid = grid_of(points, chequers, columns=4, workers=workers, memory=int(memory) - base)
         if grid.memory + base <= memory:
-            took = work(grid, results_a_position(points, chequers), lanes=where.lanes)
-            hours = max(took.seconds(workers), sum(grid.moved) / where.bandwidth) / 3600
+            took = work(grid, results_per_position(points, chequers), lanes=where.lanes)
+            hours = max(took.seconds(workers), sum(grid.bytes_moved) / where.bandwidth) / 3600
             found.append((hours, workers, grid))
     if not found:
         return None
     hours, workers, grid = min(found, key=lambda way: way[:2])
-    what, (_, written) = f"two-sided {points}x{chequers}", grid.moved
-    moved = sum(grid.moved)
+    what, (_, written) = f"two-sided {points}x{chequers}", grid.bytes_moved
+    moved = sum(grid.bytes_moved)
     return Cost(what, where.name, workers, hours, hours * where.machines, grid.memory + base, written, moved)
 
 
 def one_sided(points: int, where: Machines) -> Cost | None:
     """A one-sided table, on one machine without a GPU; what does not fit its memory lies in a mapped file."""
-    if where.machines > 1 or where.lanes != LANES:
+    if where.machines > 1 or where.lanes != MAXIMA_PER_SECOND:
         return None
     planned = plan("one-sided", points, threads=where.cores)
     if planned.memory > where.memory:
-        planned = in_mapped_files(planned, int(where.memory))
+        planned = plan_mapped(planned, int(where.memory))
     disk = max(planned.scratch, 128 * planned.positions * bool(planned.scratch) + planned.output)
     moved = planned.output + 3.0 * planned.scratch
     hours = max(planned.seconds, moved / where.bandwidth) / 3600
@@ -146,7 +146,7 @@ def one_sided(points: int, where: Machines) -> Cost | None:
 def match_score(where: Machines, met: Met) -> Cost | None:
     """The 6x15 table of 5-away, 7-away, in memory on one machine; None where it does not fit."""
     planned = plan("match", 6, 15, away=(5, 7), met=met, threads=where.cores)
-    if where.machines > 1 or where.lanes != LANES or planned.memory > where.memory:
+    if where.machines > 1 or where.lanes != MAXIMA_PER_SECOND or planned.memory > where.memory:
         return None
     size = planned.output
     hours = max(planned.seconds * min(2, where.cores) / where.cores, size / where.bandwidth) / 3600
@@ -175,9 +175,11 @@ def points() -> list[Point]:
             plan("one-sided", 15, gammon=False, threads=2),
         ),
     )
-    stored = grid_of(7, 12, columns=4, workers=2, memory=int(2.8 * GB) - WORK_BYTES - plays_bytes(7, 12))
-    tiles = max(work(stored, results_a_position(7, 12)).seconds(2), sum(stored.moved) / DISK)
-    held = 2 * stored.memory + WORK_BYTES + plays_bytes(7, 12)
+    stored = grid_of(
+        7, 12, columns=4, workers=2, memory=int(2.8 * GB) - WORKER_BASE_BYTES - play_list_bytes(7, 12)
+    )
+    tiles = max(work(stored, results_per_position(7, 12)).seconds(2), sum(stored.bytes_moved) / DISK)
+    held = 2 * stored.memory + WORKER_BASE_BYTES + play_list_bytes(7, 12)
     return [
         Point("two-sided 6x10", 2.3, 0.91 * GB, plan("two-sided", 6, 10, threads=2)),
         Point("two-sided 6x15", 121, 10.2 * GB, plan("two-sided", 6, 15, threads=2)),
@@ -186,7 +188,7 @@ def points() -> list[Point]:
             replace(plan("two-sided", 7, 12), seconds=tiles, memory=held),
         ),
         *(
-            Point(f"one-sided {what}", seconds, memory * GB, in_mapped_files(planned, 6 * 10**9))
+            Point(f"one-sided {what}", seconds, memory * GB, plan_mapped(planned, 6 * 10**9))
             for what, seconds, memory, planned in mapped
         ),
     ]  # fmt: skip
@@ -223,7 +225,7 @@ def lines(met: Met) -> list[str]:
     for what, costs in rows(met):
         for where, cost in zip(KNOWN, costs, strict=True):
             if cost is None:
-                alone = where.machines == 1 and where.lanes == LANES
+                alone = where.machines == 1 and where.lanes == MAXIMA_PER_SECOND
                 out.append(
                     _row([what, where.name, "-", "does not fit" if alone else "not made there", *"----"])
                 )

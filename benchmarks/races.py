@@ -41,7 +41,7 @@ from bgfmt.extras.races.chains import CAREFUL, FAR, HOME, QUICK, Effort, Estimat
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
-from bgfmt.solver.columns import for_money
+from bgfmt.solver.columns import money_columns
 from bgfmt.solver.match import match_score
 
 Array = NDArray[np.float64]
@@ -106,7 +106,7 @@ def estimates(positions: Sequence[Position], effort: Effort, threads: int) -> tu
 
     def ask(estimator: Estimator, position: Position) -> Array:
         us, them = (np.array([side.padded(board.BAR)]) for side in (position.us, position.them))
-        ((cubeless, centered, owned, opponent),) = estimator.values(us, them, for_money())
+        ((cubeless, centered, owned, opponent),) = estimator.values(us, them, money_columns())
         return np.array([cubeless, owned, centered, 2 * opponent])
 
     return _each(ask, positions, effort, threads)

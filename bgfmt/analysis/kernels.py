@@ -8,7 +8,7 @@ import numpy as np
 
 from bgfmt.game.kernels_results import may_move, rank_counts, shift_chequers
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.maxima import best_rolls, turned
+from bgfmt.solver.kernels.maxima import best_rolls, negate_for_opponent
 
 TILE = 1024  # values of a row that are processed together, to stay in the cache
 LAST_PLY = 62  # numbers of rolls from this on share a bit
@@ -325,14 +325,16 @@ def solve_rows(
             if high > low:
                 lanes = (high - low) * k
                 best_rolls(total[:lanes], best[:lanes], rows, ends_a, results_a, u, low * k, high * k)
-                turned(near[low:high, u - first], total[:lanes].reshape(high - low, k), *doubling_a)
+                negate_for_opponent(
+                    near[low:high, u - first], total[:lanes].reshape(high - low, k), *doubling_a
+                )
     lanes = width * k
     none: Any = np.int64(0)
     for t in range(begin, end):
         if ends_b[21 * t] == ends_b[21 * t + 1]:
             continue  # a board of B that is not played on
         best_rolls(total[:lanes], best[:lanes], flat, ends_b, results_b, t, none, lanes)
-        turned(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
+        negate_for_opponent(after[first:last, t], total[:lanes].reshape(width, k), *doubling_b)
 
 
 @njit("i8.1C, i4.1C, b1.1C, f8.1C, f8.2C")

@@ -15,7 +15,7 @@ from bgfmt.game.board import Position, Side
 from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.solver import columns
-from bgfmt.solver.columns import Columns, joined
+from bgfmt.solver.columns import Columns, join_columns
 from bgfmt.solver.machine import check_memory
 
 #: what a race is solved for: a match score with its cube, or money with Jacoby's rule (True) or without (False)
@@ -28,8 +28,8 @@ def columns_for(position: Position, terms: Terms) -> Columns:
     For money they are the cubeless one and one for each owner of the cube; at a score the states that can arise.
     """
     if isinstance(terms, Score):
-        return columns.for_match(terms, gammons=position.gammons)
-    return columns.for_money(jacoby=terms)
+        return columns.match_columns(terms, gammons=position.gammons)
+    return columns.money_columns(jacoby=terms)
 
 
 def plan_match(position: Position, score: Score, *, limit: int | None = None) -> Work:
@@ -154,7 +154,7 @@ def judge(solved: Solved, score: Score, place: int) -> MatchCube:
 def _chance(score: Score, solved: Solved, place: int, value: float) -> float:
     """Convert a value of a column to a match winning chance."""
     cubeless = solved.columns.states[place] is columns.CUBELESS
-    add, times = columns.dead(score, 0, score.state) if cubeless else (0.0, 1.0)
+    add, times = columns.dead_cube_scale(score, 0, score.state) if cubeless else (0.0, 1.0)
     return (1 + add + times * value) / 2
 
 
@@ -240,7 +240,7 @@ def scores_grid(
             many += 1
         here = left[:many]
         left = left[many:]
-        cubes, places = joined([part for _, _, part in here])
+        cubes, places = join_columns([part for _, _, part in here])
         solved = solving.solve(replace(work, columns=len(cubes)), cubes).start()
         for (cell, score, part), place in zip(here, places, strict=True):
             cells[cell] = judge(solved, score, int(place[part.place(score.state)]))

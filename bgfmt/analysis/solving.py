@@ -391,9 +391,9 @@ class Game:
         met = met[met < len(theirs) - 1]
         if len(met):
             rolling = _rolled(self.after[_results(ours, u)[:, None], met[None]], ours, u)
-            after[met] = -self.columns.turn(0, rolling)
+            after[met] = -self.columns.choose_cube_action(0, rolling)
         on_roll = _rolled(after[results], theirs, t)
-        columns = self.columns.exchanged()
+        columns = self.columns.exchange_sides()
         return Solved(position, None, columns, self.error, theirs, t, on_roll, after)
 
 

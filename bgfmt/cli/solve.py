@@ -22,7 +22,7 @@ from bgfmt.files.solve import solve_table
 from bgfmt.files.stores import plan_stored
 from bgfmt.solver import registry
 from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import workers_for
+from bgfmt.solver.workers import workers_class
 from bgfmt.tables.registry import entry_points
 
 __all__ = [
@@ -276,7 +276,9 @@ def run_solver(
     chosen = {key: value for key, value in chosen.items() if value is not None}
     if plan:
         facts = {
-            key: value for key, value in chosen.items() if key in solver.options - solver.opens | {"recipe"}
+            key: value
+            for key, value in chosen.items()
+            if key in solver.options - solver.path_options | {"recipe"}
         }
         _echo_plan(registry.solver_of(name, points, chequers, **facts), chosen, as_json)
         return
@@ -291,8 +293,8 @@ def run_solver(
                 announce=None if quiet else lambda address: say(f"dashboard: {address}", err=True), **chosen,
             )  # fmt: skip
     except KeyboardInterrupt as error:
-        kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.beside}")
-        report_interrupt(error, kept if solver.beside else "")
+        kept = str(chosen.get("store") or chosen.get("scratch") or f"{output}{solver.kept_suffix}")
+        report_interrupt(error, kept if solver.kept_suffix else "")
     if as_json:
         options.echo_written(path)
     if quiet:
@@ -338,22 +340,22 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
     """Print what a solve with the chosen options would take, through a store where it goes through one."""
     tiles = any(name in chosen for name in TILES)
     memory = chosen.get("memory")
-    if not solver.stores or not (tiles or memory):
+    if not solver.supports_store or not (tiles or memory):
         if tiles:
             raise CapabilityError(f"{solver.what} is solved in one go: it goes through no store")
         plan = solver.fitting_plan(chosen.get("threads"), memory)
-        numbers = asdict(plan) | {"fits": plan.fits}
+        numbers = asdict(plan) | {"fits": plan.fits_in_memory}
         lines = {
             "time": f"about {clock(plan.seconds)} on this machine when it is idle",
-            "memory": size(plan.memory) + ("" if plan.fits else " (more than is free now)"),
+            "memory": size(plan.memory) + ("" if plan.fits_in_memory else " (more than is free now)"),
             "scratch": f"{size(plan.scratch)} of disk until the table is whole",
         }
     else:
         workers = thread_count(chosen.get("threads"))
         if "workers" in chosen:
-            workers = workers_for(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
+            workers = workers_class(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
         grid, needed = plan_stored(solver, workers=workers, memory=memory)
-        read, written = grid.moved
+        read, written = grid.bytes_moved
         what = f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store"
         numbers = {"what": what, "tiles": len(grid.tiles()), "memory": needed, "workers": workers}
         numbers |= {"read": read, "written": written, "output": solver.plan().output}

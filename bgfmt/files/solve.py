@@ -153,7 +153,7 @@ def solve_table(
     """
     known: Any = registry.get(what)
     own = {name: options.pop(name) for name in known.options & options.keys()}
-    for name in known.opens & own.keys():
+    for name in known.path_options & own.keys():
         own[name] = own[name] if own[name] is None else load(own[name])
     solver = registry.solver_of(what, points, chequers, recipe=recipe, **own)
     file = None
@@ -162,14 +162,14 @@ def solve_table(
     elif format is not None or options:
         raise CapabilityError("a format and its options are of a file to make, and none was named")
     tiles = tiles or store is not None or device is not None or isinstance(workers, str)
-    tiles = tiles or (solver.stores and memory is not None)
+    tiles = tiles or (solver.supports_store and memory is not None)
     planned = solver.plan()
-    large = solver.stores and file is not None and (planned.scratch > 0 or not planned.fits)
+    large = solver.supports_store and file is not None and (planned.scratch > 0 or not planned.fits_in_memory)
     if tiles or large or scratch is not None or (resume and not solver.keeps_state):
-        if not solver.stores:
+        if not solver.supports_store:
             text = "is solved in one go: it goes through no store and cannot be resumed"
             raise CapabilityError(f"{solver.what} {text}")
-        place = _store(file, store, scratch, solver.beside)
+        place = _store(file, store, scratch, solver.kept_suffix)
         report = fill_store(
             solver, file, place, workers=workers, device=device, memory=memory, resume=resume, force=force,
             layers=not tiles, threads=threads, progress=progress, announce=announce,
@@ -181,7 +181,11 @@ def solve_table(
         raise CapabilityError("a file to make or a store has to be named")
     how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
     if solver.keeps_state:
-        how |= {"state": Path(f"{os.fspath(file.path)}{solver.beside}"), "resume": resume, "force": force}
+        how |= {
+            "state": Path(f"{os.fspath(file.path)}{solver.kept_suffix}"),
+            "resume": resume,
+            "force": force,
+        }
     _in_memory(solver, file, memory, how)
     return None
 
@@ -196,7 +200,7 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
     kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
     disk = max(planned.scratch, kept + planned.output) if planned.scratch else planned.output
     check_disk(planned.output, path, disk - planned.output, path)
-    if solver.fills and file.takes_body:
+    if solver.fills_out and file.takes_body:
         with file.body() as (_, arrays):
             how["out"] = next(iter(arrays.values()))
             solver.solve(**how)

@@ -30,8 +30,17 @@ from bgfmt.game.board import order_by_pips
 from bgfmt.solver.layers import Array, Stakes
 from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
 from bgfmt.solver.registry import Solver
-from bgfmt.solver.stored import WORK_BYTES, Made, Making, TileGrid, grid_of, plays_bytes, room, solve_layers
-from bgfmt.solver.workers import ThreadWorkers, Workers, device_named, workers_at
+from bgfmt.solver.stored import (
+    WORKER_BASE_BYTES,
+    TileGrid,
+    TileReport,
+    TileSolve,
+    buffer,
+    grid_of,
+    play_list_bytes,
+    solve_layers,
+)
+from bgfmt.solver.workers import ThreadWorkers, Workers, device_class, open_workers
 from bgfmt.storage import PathLike, check_output, create, open_source
 from bgfmt.storage.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_address
 from bgfmt.tables import Table
@@ -59,7 +68,7 @@ class StoreReport:
     kernels: float = 0.0
     sum: str = ""
 
-    def count(self, tile: Made) -> None:
+    def count(self, tile: TileReport) -> None:
         """Add a tile to the statistics."""
         self.made += tile.written > 0
         self.found += tile.written == 0
@@ -86,7 +95,7 @@ def plan_stored(
     ((_, _, columns), _), *_ = solver.arrays().values()
     points = solver.points
     chequers = solver.chequers
-    base = WORK_BYTES + plays_bytes(points, chequers)
+    base = WORKER_BASE_BYTES + play_list_bytes(points, chequers)
     left = (WORKER_BYTES if memory is None else memory) - base
     grid = grid or grid_of(points, chequers, columns=columns, workers=workers, memory=left)
     needed = base + grid.memory
@@ -119,11 +128,11 @@ def fill_store(
     known = _read_description(solver, path, resume, force)
     count = thread_count(threads)
     if device is not None:
-        count = device_named(device).tiles_at_once(count)
+        count = device_class(device).tiles_at_once(count)
     with contextlib.ExitStack() as opened:
         team: Workers
         if isinstance(workers, str):
-            team = opened.enter_context(workers_at(workers, announce))
+            team = opened.enter_context(open_workers(workers, announce))
         else:
             team = workers or opened.enter_context(ThreadWorkers(count))
         if known is None:
@@ -133,7 +142,7 @@ def fill_store(
             grid = grid_of(solver.points, solver.chequers, **facts)
         left = 0
         if not is_address(path):
-            left = max(0, grid.moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
+            left = max(0, grid.bytes_moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
         planned = solver.plan()
         free = available_memory()
         output, name = (0, Path(path)) if file is None else (planned.output, Path(file.path))
@@ -231,7 +240,7 @@ class Filling:
         grid = self.grid
         store = self.store
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
-        making = Making(name, MAIN, grid, device, check, self.stakes)
+        making = TileSolve(name, MAIN, grid, device, check, self.stakes)
         needed, present = chunk_bytes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else its removal was begun
             self.pairs = grid.n**2
@@ -261,10 +270,10 @@ class Filling:
         store.places.write(f"{MAIN}/{ROOT}", [self.facts.array_json()])
         store.places.write(ROOT, [self.facts.group_json()])
 
-    def _tiles(self, making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
+    def _tiles(self, making: TileSolve, workers: Workers) -> Iterator[tuple[int, int]]:
         """Solve the table tile by tile; yields like `solve_layers`."""
         pairs = past = 0
-        for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.after):
+        for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.predecessors):
             self.report.count(tile)
             pairs += self.grid.pairs(tile.tile)
             group, last = tile.tile
@@ -385,12 +394,12 @@ class Merge:
         c = self.facts.chunk
         order = self.order
         a, low = divmod(first, c)
-        placed = room("placed", (past - first, n), self.record.type)
-        space = room("chunk", (c * c * self.record.itemsize + CHECKSUM_BYTES + 1,), np.uint8)
+        placed = buffer("placed", (past - first, n), self.record.type)
+        space = buffer("chunk", (c * c * self.record.itemsize + CHECKSUM_BYTES + 1,), np.uint8)
         for b in range(-(-n // c)):
             square, _ = self.store.read_chunk(MAIN, (a, b, 0), self.record, (c, c), space)
             placed[:, b * c : (b + 1) * c] = square[low : low + past - first, : n - b * c]
-        line = room("line", (n,), self.record.type)
+        line = buffer("line", (n,), self.record.type)
         for number, row in zip(order[first:past], placed, strict=True):
             line[order] = row
             if not self.sink.write_reserved(self.out[number], line):

@@ -1,7 +1,7 @@
-"""The numbers kept of a pair of positions: one column for each cube state, and what doubling makes of them.
+"""Values of a pair of positions, one column per cube state, and the cube decision on them.
 
-Values are zero-sum, of the side on roll: 2 * MWC - 1 in a match, points per unit of the cube for money. So what a
-pair is worth to the side that has just moved is the negative, exactly.
+Values are zero-sum, for the side on roll: 2 * MWC - 1 in a match, points per unit of the cube for money. So the value
+of a pair to the side that has just moved is exactly the negative.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bgfmt.met.score import NOBODY, CubeState, Score
 
 Worth = Callable[[int, int], float]
 CUBELESS = None
-MOST_GAIN = 3  # single game, gammon, backgammon
+MAX_GAIN = 3  # single game, gammon, backgammon
 
 
 class Doubling(NamedTuple):
-    """What each side may do with the cube in K columns; arrays (2, K), the side on roll in the question first.
+    """The doubles that each side may offer, for K columns; arrays (2, K), the side on roll at the root first.
 
-    may : whether the side may double. passed : value when the double is passed. The value when it is taken is
+    may : whether the side may double. passed : value if the double is passed. The value if it is taken is
     add + times * (value in column `source`).
     """
 
@@ -36,8 +36,14 @@ class Doubling(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """K columns: their cube states (None: no cube, in match play the chance to win the game), doubling, and
-    won (2, K, 4): value to each side of winning a single game, a gammon, a backgammon (entries 1, 2, 3)."""
+    """K columns: a cube state each, its doubles, and the values of won games.
+
+    Attributes
+    ----------
+    states : cube states; None is cubeless, in match play the probability of winning the game.
+    doubling : doubles of each side.
+    won : (2, K, 4) value to each side of winning a single game, a gammon, a backgammon (entries 1, 2, 3).
+    """
 
     states: tuple[CubeState | None, ...]
     doubling: Doubling
@@ -47,49 +53,54 @@ class Columns:
         return len(self.states)
 
     def place(self, state: CubeState) -> int:
-        """The column of a cube state; 0, the cubeless one, for a state without a column of its own."""
+        """Return the column of a cube state; 0, the cubeless one, for a state without a column of its own."""
         return self.states.index(state) if state in self.states else 0
 
-    def turn(self, side: int, values: Array) -> Array:
-        """What values (..., K) of a side on roll are worth to it once it has doubled or not, whichever is better."""
+    def choose_cube_action(self, side: int, values: Array) -> Array:
+        """Return values (..., K) of a side on roll after its best cube action: double or not.
+
+        side : 0 for the side on roll at the root, else 1. values : without doubling.
+        """
         d = Doubling(*(array[side] for array in self.doubling))
         doubled = np.minimum(d.add + d.times * values[..., d.source], d.passed)
         return np.where(d.may, np.maximum(values, doubled), values)
 
-    def exchanged(self) -> Columns:
-        """The same with the sides exchanged: the other side of the question first."""
+    def exchange_sides(self) -> Columns:
+        """Return the columns with the sides exchanged: the other side first."""
         states = tuple(
             s and CubeState(s.value, s.owner if s.owner == NOBODY else 1 - s.owner) for s in self.states
         )
         return Columns(states, Doubling(*(array[::-1] for array in self.doubling)), self.won[::-1])
 
 
-def single_games(states: Sequence[CubeState | None]) -> Columns:
-    """Columns in which nobody doubles and every game is worth 1."""
+def single_game_columns(states: Sequence[CubeState | None]) -> Columns:
+    """Return columns in which nobody doubles and every game counts 1."""
     k = len(states)
     here = np.tile(np.arange(k, dtype=np.int64), (2, 1))
     doubling = Doubling(np.zeros((2, k), np.bool_), np.ones((2, k)), here, np.zeros((2, k)), np.ones((2, k)))
-    won = np.ones((2, k, MOST_GAIN + 1))
+    won = np.ones((2, k, MAX_GAIN + 1))
     return Columns(tuple(states), doubling, won)
 
 
-def for_match(score: Score, *, gammons: bool, worth: Worth | None = None) -> Columns:
-    """The columns a score needs from its cube state on; `worth` replaces the score's own values of results.
+def match_columns(score: Score, *, gammons: bool, worth: Worth | None = None) -> Columns:
+    """Build the columns that a match score needs, from its cube state on.
 
-    Where no gammon can happen, a state in which nobody may double has no column of its own: its value is that of
-    the cubeless column, put between losing and winning the game at that cube. With gammons every state has one.
+    Without gammons, a state in which nobody may double has no column of its own: its value is the cubeless one,
+    scaled between losing and winning the game at that cube. With gammons every state has a column.
+
+    worth : (side, points) -> value of winning these points, instead of the score's own values.
     """
     states: list[CubeState | None] = [s for s in score.cubes if gammons or score.live(s)]
     if not gammons:
         states.insert(0, CUBELESS)
-    columns = single_games(states)
-    worth = worth or (lambda side, points: worth_of(score, side, points))
+    columns = single_game_columns(states)
+    worth = worth or (lambda side, points: value_of_points(score, side, points))
     may, passed, source, add, times = columns.doubling
     for k, state in enumerate(states):
         if state is None:
             continue
         for side in (0, 1):
-            for gain in range(1, MOST_GAIN + 1) if gammons else (1,):
+            for gain in range(1, MAX_GAIN + 1) if gammons else (1,):
                 columns.won[side, k, gain] = worth(side, gain * state.value)
             if not score.may_double(side, state):
                 continue
@@ -100,34 +111,37 @@ def for_match(score: Score, *, gammons: bool, worth: Worth | None = None) -> Col
                 source[side, k] = states.index(doubled)
             else:
                 source[side, k] = 0
-                add[side, k], times[side, k] = between(
+                add[side, k], times[side, k] = scale_between(
                     worth(side, -doubled.value), worth(side, doubled.value)
                 )
     return columns
 
 
-def worth_of(score: Score, side: int, points: int) -> float:
-    """Value to a side of winning these points, or losing them if negative: what one wins the other loses."""
+def value_of_points(score: Score, side: int, points: int) -> float:
+    """Return the value to a side of winning these points, or of losing them if negative; values are zero-sum."""
     return 2 * score.after(0, points) - 1 if side == 0 else 1 - 2 * score.after(0, -points)
 
 
-def between(lose: float, win: float) -> tuple[float, float]:
-    """(add, times) that put a cubeless value between losing and winning, as in a state nobody may double in."""
+def scale_between(lose: float, win: float) -> tuple[float, float]:
+    """Return (add, times) that scale a cubeless value to lie between the values of losing and of winning."""
     return (win + lose) / 2, (win - lose) / 2
 
 
-def dead(score: Score, side: int, state: CubeState) -> tuple[float, float]:
-    """(add, times) that make a cubeless value of a side that of a state nobody may double in, without gammons."""
-    return between(worth_of(score, side, -state.value), worth_of(score, side, state.value))
+def dead_cube_scale(score: Score, side: int, state: CubeState) -> tuple[float, float]:
+    """Return (add, times) that turn a side's cubeless value into that with a dead cube, without gammons."""
+    return scale_between(
+        value_of_points(score, side, -state.value), value_of_points(score, side, state.value)
+    )
 
 
-def for_money(*, jacoby: bool = False, gammons: bool = True) -> Columns:
-    """Cubeless, centered, owned by the side on roll, by the other; equities per unit of the present cube.
+def money_columns(*, jacoby: bool = False, gammons: bool = True) -> Columns:
+    """Build the columns of money play: cubeless, centered, owned by the side on roll, owned by the other side.
 
-    gammons : whether a game won before the other side has a chequer off counts more than 1.
+    Values are equities per unit of the present cube. jacoby : gammons count only once the cube is turned. gammons :
+    whether gammons and backgammons count more than 1.
     """
     states = (CUBELESS, CubeState(1, NOBODY), CubeState(1, 0), CubeState(1, 1))
-    columns = single_games(states)
+    columns = single_game_columns(states)
     may, _, source, _, times = columns.doubling
     for side in (0, 1):
         for k in (1, 2 + side):
@@ -135,16 +149,16 @@ def for_money(*, jacoby: bool = False, gammons: bool = True) -> Columns:
             source[side, k] = 2 + (1 - side)
             times[side, k] = 2.0
     if gammons:
-        columns.won[...] = np.arange(MOST_GAIN + 1.0)
+        columns.won[...] = np.arange(MAX_GAIN + 1.0)
     if jacoby:
         columns.won[:, 1] = 1.0
     return columns
 
 
-def joined(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
-    """The columns of several questions side by side, and where each part's columns are then.
+def join_columns(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
+    """Join columns of several problems side by side; return them and, for each part, where its columns are.
 
-    The cubeless column, which must be first where there is one, is shared.
+    The cubeless column, which must be the first if there is one, is shared.
     """
     shared = int(parts[0].states[0] is CUBELESS)
     places = []
@@ -155,11 +169,11 @@ def joined(parts: Sequence[Columns]) -> tuple[Columns, list[Array]]:
         start += own
     kept = [slice(0 if part is parts[0] else shared, None) for part in parts]
 
-    def beside(arrays: Sequence[Array]) -> Array:
+    def concatenate(arrays: Sequence[Array]) -> Array:
         return np.concatenate([a[:, keep] for a, keep in zip(arrays, kept, strict=True)], axis=1)
 
     sources = [place[part.doubling.source] for part, place in zip(parts, places, strict=True)]
-    doubling = Doubling(*(beside([p.doubling[i] for p in parts]) for i in range(len(Doubling._fields))))
+    doubling = Doubling(*(concatenate([p.doubling[i] for p in parts]) for i in range(len(Doubling._fields))))
     states = tuple(s for part, keep in zip(parts, kept, strict=True) for s in part.states[keep])
-    won = beside([part.won for part in parts])
-    return Columns(states, doubling._replace(source=beside(sources)), won), places
+    won = concatenate([part.won for part in parts])
+    return Columns(states, doubling._replace(source=concatenate(sources)), won), places

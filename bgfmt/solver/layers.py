@@ -1,4 +1,4 @@
-"""Pip layers of a board, what each position's rolls lead to, and where a two-sided solve keeps its turned values."""
+"""Pip layers of a board, results of each position's rolls, and the memory layout of a two-sided solve."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 from bgfmt.game import board, results
 
 Array = NDArray[Any]
-REACH = 24  # the most pips a roll can spend
-LARGE = 4000  # positions of a side from which blocks are of 128 numbers instead of 64
+REACH = 24  # the most pips of a roll
+LARGE_SIDE_POSITIONS = 4000  # larger sides have blocks of 128 numbers instead of 64
 
 
 @dataclass(frozen=True)
 class PipOrder:
-    """All positions of a board in order of pips, and position number within them.
+    """All positions of a board in order of pips ("places"), with the results of their rolls.
 
-    numbers : (n,) int64, position number of each place; cuts : first place of each layer and, last, n.
-    ends : (n * 21 + 1,) int64, results : int32; the results of roll r of place x are
-    results[ends[21 x + r] : ends[21 x + r + 1]], never empty but for x = 0.
+    Attributes
+    ----------
+    points, chequers : size of the board.
+    numbers : (n,) int64, position number of each place.
+    cuts : first place of each pip layer and, last, n.
+    ends, results : (n * 21 + 1,) int64 and int32; the results of roll r of place x are
+        results[ends[21 x + r] : ends[21 x + r + 1]], never empty except for x = 0.
     """
 
     points: int
@@ -33,15 +37,20 @@ class PipOrder:
 
     @property
     def n(self) -> int:
+        """Number of positions."""
         return len(self.numbers)
 
     @property
     def layers(self) -> int:
+        """Number of pip layers."""
         return len(self.cuts) - 1
 
 
 def layer_cuts(points: int, chequers: int) -> Array:
-    """First place of each pip layer in pip order and, last, the number of positions; without any kernel."""
+    """Count the positions of each pip layer: return the first place of each and, last, the number of positions.
+
+    This needs no compiled code.
+    """
     ways = np.zeros((chequers + 1, points * chequers + 1), np.int64)
     ways[0, 0] = 1
     for point in range(1, points + 1):
@@ -51,25 +60,28 @@ def layer_cuts(points: int, chequers: int) -> Array:
 
 
 def pip_order(points: int, chequers: int) -> PipOrder:
-    """The positions of `points` x `chequers` by pips, with every roll's results."""
+    """Sort the positions by pips, and list the results of every roll."""
     numbers = board.order_by_pips(points, chequers)
     ends, found = results.build_roll_results(results.build_single_moves(points, numbers, np.argsort(numbers)))
     return PipOrder(points, chequers, numbers, layer_cuts(points, chequers), ends, found)
 
 
 class Stakes(NamedTuple):
-    """What the games of a two-sided table are worth.
+    """Values of the games of a two-sided table.
 
-    gammons : who loses with all fifteen chequers loses two points, and 16383 is an equity of 1 instead of 32767.5.
-    jacoby : but one while the cube is centered.
+    gammons : a side that loses with all fifteen chequers loses two points, and 16383 stands for an equity of 1
+    instead of 32767.5. jacoby : gammons count only once the cube is turned.
     """
 
     gammons: bool = False
     jacoby: bool = False
 
-    def over(self, order: PipOrder, columns: int) -> tuple[Array, Array]:
-        """Records of games that are over, (n, columns) uint16 by place: of a side on roll that has won against each
-        side, and of each side on roll that has lost."""
+    def finished_records(self, order: PipOrder, columns: int) -> tuple[Array, Array]:
+        """Return the records of finished games, (n, columns) uint16 by place.
+
+        The first array is of a side on roll that has won against each place, the second of each side on roll that has
+        lost.
+        """
         if not self.gammons:
             won = np.full((order.n, columns), 0xFFFF, np.uint16)
             return won, ~won
@@ -84,18 +96,25 @@ SINGLE = Stakes()  # every game is worth one point
 
 
 class Pool:
-    """Lines of `lanes` int16: the turned values of a block of sides against one place. The plan, made beforehand.
+    """Plan of a working array: lines of `lanes` int16, each the values of a block of sides against one place.
 
-    Layers are cut into blocks of at most `side` places: starts (blocks + 1,) the first place of each, first (layers
-    + 1,) the first block of each layer. Lines of a layer's places against the blocks of higher layers lie together,
-    block by block, from offsets[layer] on, in a ring of layers, oldest first out. Those of the layer at hand against
-    itself and all higher places lie behind the ring, from `own` on. `lines` in all.
+    The values are those of the side that moved there (negated, with the opponent's best cube action). Layers are cut
+    into blocks of at most `side` places. Lines of a layer against the blocks of higher layers lie together, block by
+    block, in a ring of layers from which the oldest are removed. Lines of the layer being solved lie behind the ring.
+
+    Attributes
+    ----------
+    starts : (blocks + 1,) first place of each block.
+    first : (layers + 1,) first block of each layer.
+    offsets : (layers,) first line of each layer in the ring.
+    own : first line of the layer being solved, against itself and all higher places.
+    lines : number of lines.
     """
 
     def __init__(self, cuts: Array, columns: int) -> None:
         n = int(cuts[-1])
         layers = len(cuts) - 1
-        self.lanes = 128 if n > LARGE else 64
+        self.lanes = 128 if n > LARGE_SIDE_POSITIONS else 64
         self.side = self.lanes // columns
         self.first = np.zeros(layers + 1, np.int64)
         self.first[1:] = np.cumsum(-(-np.diff(cuts) // self.side))
@@ -115,11 +134,12 @@ class Pool:
 
     @property
     def bytes(self) -> int:
+        """Size of the array."""
         return self.lines * self.lanes * 2
 
     @staticmethod
     def _place(live: list[tuple[int, int]], size: int) -> int:
-        """Lowest offset at which `size` lines fit between the layers still needed."""
+        """Return the lowest offset at which `size` lines fit between the layers that are still needed."""
         at = 0
         for begin, end in sorted(live):
             if begin - at >= size:

@@ -1,4 +1,4 @@
-"""What this machine has, threads, memory and disk, and what a solve will take of it, said before it starts."""
+"""Resources of this machine (threads, memory, disk), and the estimate of a solve."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.storage import system
 
-LANES = 1.6e10  # int16 maxima a second on one core, measured in tiles of a store and in whole tables
+MAXIMA_PER_SECOND = 1.6e10  # int16 maxima on one core, measured in tiles of a store and in whole tables
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000
-LEAST_BYTES = 500_000_000  # of memory for a table whose arrays are mapped
-PAGED_RATE = 0.4e9  # bytes a second of mapped arrays larger than memory, measured with 14 points
+MIN_MAPPED_MEMORY_BYTES = 500_000_000  # least memory for a table whose arrays are memory-mapped
+PAGED_BYTES_PER_SECOND = 0.4e9  # of mapped arrays larger than memory, measured with 14 points
 
 
 def thread_count(threads: int | None) -> int:
-    """Threads to use: those asked for, or one for each core this process may run on."""
+    """Return the number of threads to use: `threads`, or if None one for each core that this process may use."""
     return max(1, threads) if threads is not None else system.cores()
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that are free or can be freed, None where the system does not say."""
+    """Return the bytes of memory that are free or can be freed; None if the system does not say."""
     try:
         for line in Path("/proc/meminfo").read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -37,7 +37,10 @@ def available_memory() -> int | None:
 
 
 def check_memory(needed: int, what: str) -> None:
-    """SolverError when the machine has not got this much memory to give."""
+    """Raise SolverError if less than `needed` bytes of memory are available.
+
+    what : description of the table, for the message.
+    """
     available = available_memory()
     if available is not None and needed > available:
         raise SolverError(
@@ -46,7 +49,10 @@ def check_memory(needed: int, what: str) -> None:
 
 
 def check_disk(output: int, path: Path, scratch: int, kept: Path) -> None:
-    """SolverError when a disk has too little room for what is to be written to it."""
+    """Raise SolverError if a disk has too little free space.
+
+    output, path : bytes and path of the output file. scratch, kept : bytes and path of the working files.
+    """
     disks: dict[int, list[tuple[int, str, Path]]] = {}
     for size, file, what in ((output, path, "output"), (scratch, kept, "scratch")):
         if size:
@@ -67,7 +73,15 @@ def _size(number: float) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """An estimate: `seconds` of an otherwise idle machine; bytes of `memory`, of the `output` file, of `scratch`."""
+    """The estimated cost of a solve.
+
+    Attributes
+    ----------
+    what : description of the table.
+    positions : number of entries.
+    seconds : time on an otherwise idle machine.
+    memory, output, scratch : bytes of memory, of the output file, and of working files.
+    """
 
     what: str
     positions: int
@@ -84,34 +98,35 @@ class Plan:
         )
 
     @property
-    def fits(self) -> bool:
-        """Whether the memory is there now (True where the system does not say)."""
+    def fits_in_memory(self) -> bool:
+        """True if that much memory is available now, or if the system does not say."""
         available = available_memory()
         return available is None or self.memory <= available
 
 
-def in_mapped_files(plan: Plan, memory: int) -> Plan:
-    """The plan of a table whose arrays lie in mapped files, so that a process takes `memory` bytes at most.
+def plan_mapped(plan: Plan, memory: int) -> Plan:
+    """Return the plan of a table in memory-mapped files, for a process of at most `memory` bytes.
 
-    They go out, come in and go out once more. SolverError for less than any such solve takes.
+    It assumes that arrays larger than memory are written, read and written again. Raises SolverError if `memory` is
+    below the minimum.
     """
-    if memory < LEAST_BYTES:
-        least = LEAST_BYTES / 1e9
+    if memory < MIN_MAPPED_MEMORY_BYTES:
+        least = MIN_MAPPED_MEMORY_BYTES / 1e9
         given = memory / 1e9
         raise SolverError(f"this table needs {least:.1f} GB of memory at least, not {given:.2f} GB")
     arrays = plan.memory - INTERPRETER_BYTES
-    paged = 3 * arrays / PAGED_RATE if plan.memory > memory else 0.0
+    paged = 3 * arrays / PAGED_BYTES_PER_SECOND if plan.memory > memory else 0.0
     return replace(plan, memory=min(memory, plan.memory), scratch=arrays, seconds=plan.seconds + paged)
 
 
-def zeros_on_lines(shape: tuple[int, ...], dtype: Any) -> Any:
-    """A zeroed array whose rows of whole cache lines begin on cache lines."""
+def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return a zeroed array that begins on a cache line."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     raw = np.zeros(size + 64, np.uint8)
     skip = -raw.ctypes.data % 64
     return raw[skip : skip + size].view(dtype).reshape(shape)
 
 
-def results_a_position(points: int, chequers: int) -> int:
-    """About how many (roll, result) pairs a position has on average; measured within a tenth."""
+def results_per_position(points: int, chequers: int) -> int:
+    """Estimate the average number of (roll, result) pairs of a position, within a tenth."""
     return int(21 + 2.2 * (points - 1) * (chequers - 1)) if chequers > 1 else 21

@@ -1,9 +1,9 @@
-"""Tables of a match score, and exact two-sided tables, layer by layer of pips.
+"""Solver of match-score tables, and of exact two-sided tables, by pip layers.
 
-As on demand for one position (`bgfmt.analysis.ondemand`), but for all boards: player a's are taken by rising pips,
-each against all of b's. Kept is what a pair is worth to a when b is on roll, for a's boards of the last 24 pip
-counts; a's value on roll is a running maximum along those rows, and for a block of a's boards side by side that of b
-on roll is one over what b's boards lead to. Blocks of one pip count are independent: threads change no number.
+The method is that of `bgfmt.analysis.ondemand` for one position, but for all boards: player a's boards are taken by
+rising pips, each against all of b's. Values to a with b on roll are kept for a's boards of the last 24 pip counts;
+a's value on roll is a running maximum along those rows, and for a block of a's boards side by side, that of b on roll
+is one over the boards that b's lead to. Blocks of one pip count are independent, so threads do not change results.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from bgfmt.met.score import Score
 from bgfmt.solver import columns
 from bgfmt.solver.kernels import match as kernels
 from bgfmt.solver.layers import REACH, Array, layer_cuts, pip_order
-from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_a_position, thread_count
+from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, results_per_position, thread_count
 from bgfmt.solver.recipe import Recipe
-from bgfmt.solver.registry import How, Solver
+from bgfmt.solver.registry import SolveOptions, Solver
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.tables.match_score import A, B, MatchScore, Results, ScoreFacts
 
-LANES = 256  # boards side by side times columns
-SPEED = 4e9  # float32 maxima a second on one core, measured
+BLOCK_LANES = 256  # numbers computed together: boards side by side times columns
+MAXIMA_PER_SECOND = 4e9  # float32 maxima on one core, measured
 
 
 def facts_of(score: Score, *, gammons: bool) -> ScoreFacts:
-    """The score as a table keeps it."""
+    """Return the facts of a score that its table stores."""
     points = {state.value * gain for state in score.cubes for gain in ((1, 2, 3) if gammons else (1,))}
     results = {k: Results(score.after(0, k), score.after(0, -k)) for k in sorted(points)}
     alike = score.away[0] == score.away[1] and all(abs(r.win + r.lose - 1) < 1e-12 for r in results.values())
@@ -42,7 +42,7 @@ def facts_of(score: Score, *, gammons: bool) -> ScoreFacts:
 
 
 class MatchSolver(Solver):
-    """The table of a match score: all cube states that can arise from a centered cube at 1."""
+    """Solver of the table of a match score, with all cube states that can arise from a centered cube at 1."""
 
     name = "match"
     kind = "match-score"
@@ -50,7 +50,7 @@ class MatchSolver(Solver):
     unit = " pairs"
     most_points = 12
     options = frozenset({"away", "met", "player"})
-    fills = True
+    fills_out = True
 
     def __init__(
         self,
@@ -62,21 +62,24 @@ class MatchSolver(Solver):
         player: int = 0,
         recipe: str | Recipe | None = None,
     ) -> None:
-        """1..12 points, 1..15 chequers; recipe ``match`` has float32 numbers, ``exact`` float64 ones that nothing
-        was rounded off.
+        """Set up the solve of a table of 1..12 points and 1..15 chequers.
 
-        away : points needed by player a and by player b. Where one needs 1 it is the score after the Crawford game;
-            the cubeless column answers for the Crawford game itself.
-        met : the match equity table, by default Kazaross-XG2; player : which of its players a is.
+        Parameters
+        ----------
+        away : points needed by player a and by player b. If one of them needs 1, it is the score after the Crawford
+            game; the cubeless column answers for the Crawford game itself.
+        met : the match equity table, by default Kazaross-XG2.
+        player : which of its players a is.
+        recipe : ``match`` (float32 values) or ``exact`` (float64, nothing rounded).
 
-        SolverError for sizes out of range; PositionError or NotCoveredError for the score.
+        Raises SolverError for sizes out of range, PositionError or NotCoveredError for the score.
         """
         super().__init__(points, chequers, recipe=recipe)
         self.dtype = np.dtype(np.float32 if self.recipe.rounded else np.float64)
         self.score = Score(away, met or load(), player=player)
         self.gammons = chequers == board.MAX_CHEQUERS
         self.facts = facts_of(self.score, gammons=self.gammons)
-        self.columns = columns.for_match(self.score, gammons=self.gammons, worth=self.facts.worth)
+        self.columns = columns.match_columns(self.score, gammons=self.gammons, worth=self.facts.worth)
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         stored = len(self.facts.states)
@@ -85,7 +88,7 @@ class MatchSolver(Solver):
             f"match table {self.points}x{self.chequers} at {away[0]}-away, {away[1]}-away, {stored} columns"
         )
         planned = plan_pairs(what, self, len(self.columns), threads)
-        return self.in_memory(planned, memory)
+        return self.limit_memory(planned, memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(self.points, self.chequers)
@@ -97,7 +100,9 @@ class MatchSolver(Solver):
             provenance="solved by bgfmt", **arrays,
         )  # fmt: skip
 
-    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
+    def build_arrays(
+        self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
+    ) -> dict[str, Any]:
         places = np.full((2, len(self.columns)), -1, np.int64)
         for at, state in enumerate(self.facts.states):
             places[state.roller, self.columns.states.index(state.cube)] = at
@@ -108,30 +113,36 @@ class MatchSolver(Solver):
 
 def match_score(
     points: int, chequers: int, away: tuple[int, int], met: Met, *, player: int = 0, dtype: Any = np.float32,
-    **how: Unpack[How],
+    **how: Unpack[SolveOptions],
 ) -> MatchScore:  # fmt: skip
-    """Solve the table of a match score; arguments as of `MatchSolver` and `How`, dtype float32 or float64."""
+    """Solve the table of a match score.
+
+    The arguments are those of `MatchSolver` and `SolveOptions`; dtype is float32 or float64.
+    """
     recipe = "exact" if dtype == np.float64 else "match"
     return MatchSolver(points, chequers, away=away, met=met, player=player, recipe=recipe).solve(**how)  # type: ignore[no-any-return]
 
 
 def plan_pairs(what: str, solver: Solver, k: int, threads: int | None) -> Plan:
-    """What `solve_pairs` takes with `k` columns, for a solver whose one array takes the numbers."""
+    """Estimate `solve_pairs` with `k` columns.
+
+    what : description of the table. solver : one whose table is a single array.
+    """
     ((shape, dtype),) = solver.arrays().values()
     cuts = layer_cuts(solver.points, solver.chequers)
     n = shape[0]
     size = dtype.itemsize
-    results = results_a_position(solver.points, solver.chequers)
+    results = results_per_position(solver.points, solver.chequers)
     threads = min(2, thread_count(threads))
     output = n * n * shape[2] * size
-    seconds = START_SECONDS + 2 * n * n * k * results / SPEED / threads * size / 4
-    blocks = threads * n * max(1, LANES // k) * k
-    memory = output + (_rows(cuts) * n * k + blocks) * size + 12 * n * results
+    seconds = START_SECONDS + 2 * n * n * k * results / MAXIMA_PER_SECOND / threads * size / 4
+    blocks = threads * n * max(1, BLOCK_LANES // k) * k
+    memory = output + (_max_live_rows(cuts) * n * k + blocks) * size + 12 * n * results
     return Plan(what, n * n, seconds, int(memory) + INTERPRETER_BYTES, output + 4096)
 
 
-def _rows(cuts: Array) -> int:
-    """The most boards whose rows are needed at a time."""
+def _max_live_rows(cuts: Array) -> int:
+    """Return the greatest number of boards whose rows are needed at the same time."""
     layers = len(cuts) - 1
     return max(int(cuts[layer + 1] - cuts[max(0, layer - REACH)]) for layer in range(layers))
 
@@ -147,8 +158,15 @@ def solve_pairs(
 ) -> None:
     """Fill out, (n, n, stored) float32 or float64, with the values of all pairs.
 
-    places (2, K) : where in a record each of the K columns of player a on roll, and of player b, goes; -1 nowhere.
-    progress : called as ``progress(done, total)`` with pairs of boards. zeros : makes the rows that are needed again.
+    Parameters
+    ----------
+    solver : gives points and chequers.
+    kept : the K columns to solve.
+    places : (2, K) the item of a record in which each column of player a on roll, and of player b, is stored; -1:
+        not.
+    workers : threads.
+    progress : called as ``progress(done, total)`` with pairs of boards.
+    zeros : allocates the rows of values that are needed again.
     """
     order = pip_order(solver.points, solver.chequers)
     n = order.n
@@ -156,11 +174,11 @@ def solve_pairs(
     k = len(kept)
     full = board.unrank_array(order.numbers, solver.points).sum(axis=1) == board.MAX_CHEQUERS
     gains = 1 + full.astype(np.int64)  # no chequer is so far back that a backgammon can be lost
-    _terminal(kept, places, gains, order.numbers, out)
-    rows = _rows(cuts)
+    _fill_finished_games(kept, places, gains, order.numbers, out)
+    rows = _max_live_rows(cuts)
     ring = zeros((rows, n * k), out.dtype)
     ring[0] = kept.won[A][:, gains].T.reshape(-1)
-    width = max(1, LANES // k)
+    width = max(1, BLOCK_LANES // k)
     own = threading.local()
     a, b = (tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (A, B))
     ring_results = (order.results % rows).astype(np.int32)
@@ -183,8 +201,10 @@ def solve_pairs(
             progress(end * n, n * n)
 
 
-def _terminal(kept: columns.Columns, places: Array, gains: Array, numbers: Array, out: Array) -> None:
-    """Pairs in which a side has no chequers left: on roll it has won, otherwise the other has."""
+def _fill_finished_games(
+    kept: columns.Columns, places: Array, gains: Array, numbers: Array, out: Array
+) -> None:
+    """Fill in the pairs in which a side has no chequers left: on roll it has won, otherwise the other side has."""
     for side in (A, B):
         for k in range(len(kept)):
             if places[side, k] >= 0:

@@ -1,8 +1,8 @@
 """Recipes: the choices on which the bytes of a table depend, named and documented.
 
-Two programs that both play to need the fewest rolls still write different files: they round differently, break
-ties differently, and ask different things of the gammon part. A recipe is one such set of choices; the solver looks
-at the choices, never at the name. Recipes enter by the entry points `bgfmt.recipes`; a solver names those it follows.
+Two programs that both minimise the number of rolls still write different files: they round differently, break ties
+differently, and treat the gammon part differently. A recipe is one such set of choices; the solver uses the choices,
+never the name. Recipes are registered as entry points `bgfmt.recipes`; a solver names those it supports.
 
 >>> RECIPES["bgsage"].tie
 'lexicographic'
@@ -22,18 +22,18 @@ __all__ = ["EXACT", "RECIPES", "Recipe", "choose_recipe"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The choices behind a table.
+    """The choices that determine the numbers of a table.
 
-    tie : which of equally good plays is taken: the one ``first`` met when the larger die is played first and the
+    tie : which of equally good plays is taken: the ``first`` found when the larger die is played first and the
         highest points first, or the ``lexicographic`` least by chequers on point 1, then point 2, ...
-    remainder : what rounding leaves of 65535 goes to the first most likely roll: most likely among the rounded
+    remainder : the rounding remainder to 65535 goes to the first most likely roll: most likely among the rounded
         numbers (``rounded``) or among the sums before the division by 36 (``sums``).
     gammon : the plays of the gammon distribution: those that ``save`` the gammon soonest, or those of the ``race``;
         ``none``: there is no such distribution.
     play : how a roll is played: for the fewest rolls (``best``), or by gnubg's fixed rule, in two versions; see
-        `bgfmt.solver.one_sided.by_fixed_rule`.
+        `bgfmt.solver.one_sided.solve_by_fixed_rule`.
     rounded : numbers are rounded to integers at every position, as files hold them; False keeps float64.
-    divisor : the fewest rolls are those of the rounded numbers (0), or the sums of 36 rolls divided by this number,
+    divisor : plays minimise the mean of the rounded numbers (0), or the sums of 36 rolls divided by this number,
         truncated.
     """
 
@@ -73,8 +73,8 @@ RECIPES: Registry[Recipe] = Registry("bgfmt.recipes")
 def choose_recipe(named: str | Recipe | None, known: Sequence[str], kind: str) -> Recipe:
     """Return the recipe of a solve.
 
-    named : a name; a recipe, which is taken as it is; None for the first of `known`, the names of the recipes that
-        make tables of `kind`.
+    named : a name; a recipe, which is returned unchanged; or None for the first of `known`.
+    known : names of the recipes that `kind` tables support.
 
     Raises SolverError for a name that is not known.
     """

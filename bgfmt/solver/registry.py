@@ -1,8 +1,8 @@
-"""The door of solvers, the entry-point group `bgfmt.solvers`: built-in ones and guests enter by it, by name.
+"""The registry of solvers: built-in ones and plugins, registered by name as entry points `bgfmt.solvers`.
 
-An entry is a `Solver`, a class whose objects are solves of one table each; `bgfmt.solve` makes the file. Or it is a
-function ``(path, points, chequers, *, force, threads, progress, **options)`` that makes its file by itself, for what
-is no table made in one go. Only the solver that is asked for is imported.
+An entry is a `Solver`, a class whose instances each solve one table; `bgfmt.solve` writes the file. Or it is a
+function ``(path, points, chequers, *, force, threads, progress, **options)`` that writes its file by itself, for
+files that do not hold one table. Only the requested solver is imported.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.game import board
 from bgfmt.solver.layers import SINGLE, Stakes
-from bgfmt.solver.machine import Plan, available_memory, check_memory, in_mapped_files, zeros_on_lines
+from bgfmt.solver.machine import Plan, aligned_zeros, available_memory, check_memory, plan_mapped
 from bgfmt.solver.recipe import Recipe, choose_recipe
 from bgfmt.solver.waves import Progress
-from bgfmt.solver.workers import Workers, threads_or
+from bgfmt.solver.workers import Workers, threads_or_workers
 from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import KINDS, Table
 from bgfmt.tables.registry import Registry
@@ -28,13 +28,17 @@ GROUP = "bgfmt.solvers"
 SOLVERS: Registry[Any] = Registry(GROUP)
 
 
-class How(TypedDict, total=False):
-    """How a table is made in memory.
+class SolveOptions(TypedDict, total=False):
+    """Arguments of `Solver.solve`.
 
-    threads : how many, one a core when None; workers : threads that stay open instead. No number depends on them.
-    progress : called as ``progress(done, total)`` with what the solver counts, from the calling thread.
-    out : the array to fill and to make the table over, of a solver that `fills`.
-    room : where the arrays lie instead of in memory, of one that `maps`; the table is good as long as it is open.
+    Attributes
+    ----------
+    threads : number of threads, one for each core if None. Results do not depend on it.
+    workers : open threads to use instead.
+    progress : called as ``progress(done, total)``, in the solver's unit, from the calling thread.
+    out : array to fill and to use for the table, if the solver `fills_out`.
+    room : mapped files in which to put the arrays instead of memory, if the solver has `supports_mapping`; the table
+        is valid as long as they are open.
     """
 
     threads: int | None
@@ -45,16 +49,23 @@ class How(TypedDict, total=False):
 
 
 class Solver(ABC):
-    """The solve of one table of `points` points and up to `chequers` chequers: what it takes, and how it is made.
+    """The solve of one table of `points` points and up to `chequers` chequers.
 
-    name : as in the entry point. kind : of its tables. recipes : names of those that it follows, the default first.
-    unit : what `progress` counts. most_points : of a table of up to 15 chequers; where it is 0 the solver itself
-    refuses sizes. options : names of the arguments of the class that `bgfmt.solve` hands on, besides `recipe`; all
-    others are the format's. opens : those of them that are paths of databases, of which the class takes the table.
-    beside : suffix of what an ended solve leaves beside its file; keeps_state : whether that is a file that `solve`
-    takes as `state`, with `resume` and `force`.
-    fills : whether the body of a file may be the array to fill. stores : whether this table can be made tile by tile
-    in a store of chunks. maps : whether its arrays may lie in mapped files. stakes : what its games are worth.
+    Attributes
+    ----------
+    name : name of the entry point.
+    kind : kind of the tables.
+    recipes : names of the recipes it supports, the default first.
+    unit : what `progress` counts.
+    most_points : greatest number of points, with up to 15 chequers; 0 if the solver checks sizes itself.
+    options : arguments of the class that `bgfmt.solve` passes on, besides `recipe`; all others are the format's.
+    path_options : those of them that are paths of databases; the class gets the table instead.
+    kept_suffix : suffix of the file that an interrupted solve leaves next to its output.
+    keeps_state : True if `solve` takes that file as `state`, with `resume` and `force`.
+    fills_out : True if the arrays of the output file may be passed as `out`.
+    supports_store : True if this table can be solved tile by tile in a store of chunks.
+    supports_mapping : True if its arrays may lie in memory-mapped files.
+    stakes : value of the games.
     """
 
     name: ClassVar[str]
@@ -63,16 +74,17 @@ class Solver(ABC):
     unit: ClassVar[str] = " positions"
     most_points: ClassVar[int] = 0
     options: ClassVar[frozenset[str]] = frozenset()
-    opens: ClassVar[frozenset[str]] = frozenset()
-    beside: ClassVar[str] = ""
+    path_options: ClassVar[frozenset[str]] = frozenset()
+    kept_suffix: ClassVar[str] = ""
     keeps_state: ClassVar[bool] = False
-    fills: ClassVar[bool] = False
+    fills_out: ClassVar[bool] = False
     stakes: ClassVar[Stakes] = SINGLE
     recipe: Recipe
-    stores = maps = False
+    supports_store = False
+    supports_mapping = False
 
     def __init__(self, points: int, chequers: int, *, recipe: str | Recipe | None = None) -> None:
-        """SolverError for a size or a recipe that there is no solver for."""
+        """Raise SolverError for a size or a recipe that the solver does not support."""
         self.points = points
         self.chequers = chequers
         self.recipe = choose_recipe(recipe, self.recipes, self.name)
@@ -84,39 +96,49 @@ class Solver(ABC):
 
     @property
     def what(self) -> str:
-        """What is made, for messages."""
+        """Description of the table, for messages."""
         return f"a {self.name} table of recipe {self.recipe.name}"
 
     @abstractmethod
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """What the solve will take, `memory` bytes at most where that is said.
+        """Estimate time, memory and disk space of the solve, with at most `memory` bytes if given.
 
-        CapabilityError where the memory cannot be chosen.
+        Raises CapabilityError if `memory` is given and the solver cannot limit it.
         """
 
     def fitting_plan(self, threads: int | None, memory: int | None) -> Plan:
-        """The plan; half of what is free is the memory where nothing is said and a table that maps does not fit."""
+        """Return the plan.
+
+        Without a limit, a mappable table that does not fit is planned with half of the free memory.
+        """
         planned = self.plan(threads, memory)
         free = available_memory()
-        if memory is not None or not self.maps or free is None or planned.memory <= free:
+        if memory is not None or not self.supports_mapping or free is None or planned.memory <= free:
             return planned
         return self.plan(threads, free // 2)
 
     @abstractmethod
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Shape and dtype of each array of the table, by name."""
+        """Return shape and dtype of each array of the table, by name."""
 
     def table(self, arrays: Mapping[str, Any]) -> Table:
-        """The table over these arrays."""
+        """Build the table from its arrays."""
         return KINDS[self.kind](
             points=self.points, chequers=self.chequers, recipe=self.recipe.name,
             provenance=f"solved by bgfmt, recipe {self.recipe.name}", **arrays,
         )  # fmt: skip
 
-    def made(
+    def build_arrays(
         self, workers: Workers, progress: Progress | None, zeros: Callable[..., Any], out: Any
     ) -> dict[str, Any]:
-        """The arrays of the table, from ``zeros(shape, dtype)`` or in `out` where that is given."""
+        """Compute the arrays of the table, by name.
+
+        Parameters
+        ----------
+        workers, progress : see `SolveOptions`.
+        zeros : called with (shape, dtype), returns a zeroed array to fill.
+        out : the array to fill instead, or None.
+        """
         raise NotImplementedError
 
     def solve(
@@ -128,9 +150,12 @@ class Solver(ABC):
         out: Any = None,
         room: MappedScratch | None = None,
     ) -> Any:
-        """Make the table in memory, as `How` says; SolverError for another `out` or `room`, and too little memory."""
+        """Solve the table in memory; the arguments are those of `SolveOptions`.
+
+        Raises SolverError for an unsuitable `out` or `room`, and if memory is too small.
+        """
         planned = self.plan(threads)
-        if room is not None and (out is not None or not self.maps):
+        if room is not None and (out is not None or not self.supports_mapping):
             raise SolverError(f"{self.what} is not made in mapped files")
         if out is not None:
             ((shape, dtype),) = self.arrays().values()
@@ -139,21 +164,21 @@ class Solver(ABC):
         if room is None:
             counted = not planned.scratch  # whether the plan's memory holds the table itself
             check_memory(planned.memory + ((out is None) - counted) * planned.output, planned.what)
-        with threads_or(workers, threads) as team:
-            arrays = self.made(team, progress, zeros_on_lines if room is None else room.zeros, out)
+        with threads_or_workers(workers, threads) as team:
+            arrays = self.build_arrays(team, progress, aligned_zeros if room is None else room.zeros, out)
         return self.table(arrays if room is None else {**arrays, "release": room.drop_pages})
 
-    def in_memory(self, planned: Plan, memory: int | None) -> Plan:
-        """The plan of a solve that takes `memory` bytes at most; CapabilityError where that cannot be chosen."""
+    def limit_memory(self, planned: Plan, memory: int | None) -> Plan:
+        """Return a plan that needs at most `memory` bytes; CapabilityError if the solver cannot limit it."""
         if memory is None:
             return planned
-        if not self.maps:
+        if not self.supports_mapping:
             raise CapabilityError(f"{self.name} tables of recipe {self.recipe.name} are made in memory only")
-        return in_mapped_files(planned, memory)
+        return plan_mapped(planned, memory)
 
 
 def get(name: str) -> type[Solver] | Callable[..., object]:
-    """The solver of that name; SolverError names all where there is none, and says why one cannot be loaded."""
+    """Return the solver of that name; raise SolverError if there is none or if it cannot be loaded."""
     if name in SOLVERS:
         return SOLVERS[name]  # type: ignore[no-any-return]
     if name in SOLVERS.broken:
@@ -162,7 +187,7 @@ def get(name: str) -> type[Solver] | Callable[..., object]:
 
 
 def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
-    """The solve of a table, checked; SolverError where there is none.
+    """Return the solver of a table for this size and options; raise SolverError if there is none.
 
     >>> solver_of("mean-rolls", 6, 15).recipe.name
     'exact'
@@ -178,7 +203,7 @@ def solver_of(name: str, points: int, chequers: int, **options: Any) -> Solver:
 def plan(
     kind: str, points: int = 6, chequers: int = 15, *, threads: int | None = None, **options: Any
 ) -> Plan:
-    """Estimate a solve, by the solver's name and with its own options.
+    """Estimate a solve; `kind` is the solver's name, `options` its own options.
 
     >>> plan("one-sided", 6).positions
     54264

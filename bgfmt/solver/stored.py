@@ -1,17 +1,17 @@
-"""A two-sided table as tiles that can be made anywhere, and a store of chunks filled by them, or layer by layer.
+"""A two-sided table as tiles that any worker can solve, and a store of chunks filled by them, or layer by layer.
 
 Both sides are put in order of pips and cut into groups of `side` places. The tile (i, j), i <= j, is all pairs of
-group i with group j, either side on roll; docs/cluster.md says what it needs. Squares are stored in chunks of `chunk`
-places a side; what is needed is read in whole chunks.
+group i with group j, either side on roll; docs/cluster.md explains what it depends on. Squares are stored in chunks
+of `chunk` places a side; input is read in whole chunks.
 
 >>> grid = grid_of(6, 5, columns=4, side=64, chunk=32)
->>> grid.size, len(grid.tiles()), grid.needs((1, 2))[0]
+>>> grid.size, len(grid.tiles()), grid.needed_strips((1, 2))[0]
 (8, 36, Strip(row=2, low=0, high=64))
 
-A tile reads the chunks that it needs, is made, and writes its own: memory is bounded by a tile, and tiles are made by
-any workers. Where the turned values of all layers at hand fit into memory, `solve_layers` fills the same store in
-three quarters of the time; an ended run goes on by tiles. A chunk appears whole and is the same from every worker, so
-that it may be made twice; what is finished is seen by the chunks that are there.
+A tile reads the chunks that it needs, is solved, and writes its own: memory is bounded by a tile, and any worker can
+solve it. If the values of all layers at hand fit into memory, `solve_layers` fills the same store in three quarters
+of the time; an interrupted run is continued by tiles. Chunks appear whole and are the same from every worker, so that
+they may be computed twice; finished tiles are recognised by their chunks.
 """
 
 from __future__ import annotations
@@ -33,20 +33,22 @@ from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS, Array
 from bgfmt.solver.kernels import two_sided as kernels
 from bgfmt.solver.layers import REACH, SINGLE, PipOrder, Pool, Stakes, layer_cuts, pip_order
-from bgfmt.solver.machine import results_a_position
-from bgfmt.solver.two_sided import Pairs, Squares, done_after, record_type
-from bgfmt.solver.workers import Workers, device_named
+from bgfmt.solver.machine import results_per_position
+from bgfmt.solver.two_sided import Pairs, Squares, count_pairs_done, record_type
+from bgfmt.solver.workers import Workers, device_class
 from bgfmt.storage.chunks import ROOT, ChunkStore
 
 Tile = tuple[int, int]
-NUMBER = 2  # bytes
-WORK_BYTES = 180_000_000  # a worker's interpreter, libraries and code; compiling, once, takes as much again
-GROUPS = 128  # beyond, reading takes more time than workers that wait
-CHUNKS_A_SIDE = 500  # a store of more chunks than this squared gets larger ones
-SMALLEST_CHUNK = 128
-MOST_CHUNK = 2048
-_rooms = threading.local()
-LANES = 128  # numbers side by side in a maximum
+BYTES_PER_NUMBER = 2
+WORKER_BASE_BYTES = (
+    180_000_000  # memory of a worker's interpreter, libraries and code; compiling once needs the same again
+)
+MAX_GROUPS = 128  # with more groups, reading costs more than idle workers
+MAX_CHUNKS_PER_SIDE = 500  # larger stores get larger chunks
+MIN_CHUNK_PLACES = 128
+MAX_CHUNK_PLACES = 2048
+_buffers = threading.local()
+LANES = 128  # numbers compared at once
 
 
 class Strip(NamedTuple):
@@ -59,7 +61,10 @@ class Strip(NamedTuple):
 
 @dataclass(frozen=True)
 class TileGrid:
-    """The tiles of a table of `columns` numbers a pair: `cuts` of its pip layers, `side` and `chunk` in places."""
+    """Division of a table with `columns` numbers a pair into tiles.
+
+    cuts : first place of each pip layer. side, chunk : places along a side of a tile, and of a chunk.
+    """
 
     points: int
     chequers: int
@@ -70,47 +75,47 @@ class TileGrid:
 
     @property
     def n(self) -> int:
-        """Positions of a side."""
+        """Number of positions of a side."""
         return int(self.cuts[-1])
 
     @property
     def size(self) -> int:
-        """Groups."""
+        """Number of groups."""
         return -(-self.n // self.side)
 
     @property
     def chunks(self) -> int:
-        """Chunks along a side of the table."""
+        """Number of chunks along a side of the table."""
         return -(-self.n // self.chunk)
 
     @property
     def chunk_bytes(self) -> int:
-        """Bytes of a stored chunk, its checksum included; those at the edges are filled up."""
-        return self.chunk * self.chunk * self.columns * NUMBER + 4
+        """Size of a stored chunk with its checksum; chunks at the edges are padded."""
+        return self.chunk * self.chunk * self.columns * BYTES_PER_NUMBER + 4
 
     def tiles(self) -> list[Tile]:
-        """All tiles, in an order in which each stands behind what it needs, those that others wait for first."""
+        """List all tiles, each after those it needs, and first those that many others wait for."""
         found = [(i, j) for i in range(self.size) for j in range(i, self.size)]
         return sorted(found, key=lambda tile: (tile[0] + tile[1], tile[1] - tile[0]))
 
-    def after(self, tile: Tile) -> list[Tile]:
-        """The tiles that must be finished: its left and upper neighbours, which stand behind all others it needs."""
+    def predecessors(self, tile: Tile) -> list[Tile]:
+        """Return the left and upper neighbours; they depend on every other tile that this one needs."""
         i, j = tile
         return [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if 0 <= a <= b]
 
     def group(self, i: int) -> tuple[int, int]:
-        """Places of a group, first and past the last."""
+        """Return the places of a group, first and past the last."""
         return i * self.side, min(self.n, (i + 1) * self.side)
 
     def layers(self, i: int) -> list[tuple[int, int]]:
-        """The pip layers of a group, as far as they lie in it: places, first and past the last."""
+        """Return the pip layers that lie in a group, clipped to it, as (first place, past the last)."""
         low, high = self.group(i)
         inner = self.cuts[(self.cuts > low) & (self.cuts < high)].tolist()
         edges = [low, *inner, high]
         return list(pairwise(edges))
 
     def window(self, i: int) -> int:
-        """The first place that a play from group i may lead to, down to a whole chunk."""
+        """Return the first place that a play from group i may lead to, rounded down to a whole chunk."""
         return int(self._windows[i])
 
     @cached_property
@@ -124,20 +129,20 @@ class TileGrid:
         first: Array = self.cuts[np.maximum(0, layer - REACH)] // self.chunk * self.chunk
         return first
 
-    def needs(self, tile: Tile) -> list[Strip]:
-        """What the tile reads of finished tiles."""
+    def needed_strips(self, tile: Tile) -> list[Strip]:
+        """Return the strips of finished tiles that the tile reads."""
         i, j = tile
         strips = [Strip(j, self.window(i), self.group(i)[0])]
         return strips if i == j else [*strips, Strip(i, self.window(j), self.group(j)[0])]
 
-    def gives(self, tile: Tile) -> list[Strip]:
-        """What it writes."""
+    def written_strips(self, tile: Tile) -> list[Strip]:
+        """Return the strips that the tile writes."""
         i, j = tile
         strips = [Strip(i, *self.group(j))]
         return strips if i == j else [*strips, Strip(j, *self.group(i))]
 
     def chunks_of(self, strip: Strip) -> list[tuple[int, int]]:
-        """(row, column) of the chunks of a strip."""
+        """Return (row, column) of the chunks of a strip."""
         rows, columns = (
             range(low // self.chunk, -(-high // self.chunk))
             for low, high in (self.group(strip.row), (strip.low, strip.high))
@@ -145,35 +150,42 @@ class TileGrid:
         return [(a, b) for a in rows for b in columns]
 
     def pairs(self, tile: Tile) -> int:
-        """Pairs of a tile."""
+        """Count the pairs of a tile."""
         (a, b) = self.group(tile[0])
         (c, d) = self.group(tile[1])
         return (b - a) * (d - c) * (1 if tile[0] == tile[1] else 2)
 
     @cached_property
     def spans(self) -> tuple[Array, Array]:
-        """(chunk rows of each group, chunk columns of its window): a tile reads rows of one times columns of the
-        other, and the other way round."""
+        """(chunk rows of each group, chunk columns of its window).
+
+        A tile reads the rows of one group times the columns of the other, and the other way round.
+        """
         low = self.starts[:-1]
         high = self.starts[1:]
         return -(-high // self.chunk) - low // self.chunk, (low - self._windows) // self.chunk
 
     @property
-    def moved(self) -> tuple[int, int]:
-        """Bytes (read, written) of the store when every tile is made once: the sum over all pairs of groups is that
-        of all rows times that of all windows."""
+    def bytes_moved(self) -> tuple[int, int]:
+        """Bytes (read, written) of the store if every tile is solved once.
+
+        The sum over all pairs of groups equals that of all rows times that of all windows.
+        """
         rows, windows = self.spans
         return int(rows.sum() * windows.sum()) * self.chunk_bytes, self.chunks**2 * self.chunk_bytes
 
     @cached_property
     def memory(self) -> int:
-        """Bytes of memory that making a tile takes at most, beside the interpreter and the list of plays: the turned
-        values of one group and the records of the other against a window, a layer's turned values, and the tile."""
+        """Greatest memory in bytes of solving a tile, in addition to the interpreter and the list of plays.
+
+        It consists of the values of one group and the records of the other against a window, the values of a layer,
+        and the tile itself.
+        """
         span = int((self.starts[1:] - self._windows).max())
         wide = int(np.diff(self.starts).max())
         layer = int(np.diff(self.cuts).max())
         places = (2 * wide + min(layer, wide) + 64) * span + (2 if self.size > 1 else 1) * wide**2
-        return places * self.columns * NUMBER + 2 * self.chunk_bytes
+        return places * self.columns * BYTES_PER_NUMBER + 2 * self.chunk_bytes
 
 
 def grid_of(
@@ -186,10 +198,10 @@ def grid_of(
     side: int | None = None,
     chunk: int | None = None,
 ) -> TileGrid:
-    """The grid for `workers` workers of `memory` each (bytes; None: what the side takes).
+    """Choose the grid for `workers` workers with `memory` bytes each (None: as the side needs).
 
     Small tiles keep many workers busy, large ones read less: without `side` there are four groups for each worker, at
-    most `GROUPS`, or more where the memory asks for it.
+    most `MAX_GROUPS`, or more if the memory requires it.
     """
     cuts = layer_cuts(points, chequers)
     n = int(cuts[-1])
@@ -197,7 +209,7 @@ def grid_of(
         chunk = _chunk_for(n)
     if side is not None:
         return TileGrid(points, chequers, columns, cuts, side, chunk)
-    for chunks in range(-(-n // (min(4 * workers, GROUPS) * chunk)), 0, -1):
+    for chunks in range(-(-n // (min(4 * workers, MAX_GROUPS) * chunk)), 0, -1):
         grid = TileGrid(points, chequers, columns, cuts, chunks * chunk, chunk)
         if memory is None or grid.memory <= memory:
             break
@@ -205,9 +217,9 @@ def grid_of(
 
 
 def _chunk_for(n: int) -> int:
-    """Places along a side of a chunk: a power of two, for a few thousand chunks at most a side."""
-    chunk = SMALLEST_CHUNK if n < 2048 else 256 if n < 8192 else 512
-    while n // chunk > CHUNKS_A_SIDE and chunk < MOST_CHUNK:
+    """Return the places along a side of a chunk: a power of two that gives at most a few thousand chunks a side."""
+    chunk = MIN_CHUNK_PLACES if n < 2048 else 256 if n < 8192 else 512
+    while n // chunk > MAX_CHUNKS_PER_SIDE and chunk < MAX_CHUNK_PLACES:
         chunk *= 2
     return chunk
 
@@ -215,8 +227,8 @@ def _chunk_for(n: int) -> int:
 # -- filling a store -------------------------------------------------------------------------------------
 
 
-class Made(NamedTuple):
-    """What making a tile took: bytes read from and written to the store, seconds in all and in the kernels."""
+class TileReport(NamedTuple):
+    """Cost of a tile: bytes read from and written to the store, seconds in all and in the kernels."""
 
     tile: Tile
     read: int
@@ -225,8 +237,8 @@ class Made(NamedTuple):
     kernels: float
 
 
-class Hands:
-    """Runs the two kernels of a tile in this process; a device derives its own. `empty` makes an array of theirs."""
+class TileKernels:
+    """Runs the two kernels of a tile in this process; devices have subclasses. `empty` allocates their arrays."""
 
     empty: Callable[..., Any] = staticmethod(np.empty)
 
@@ -237,27 +249,33 @@ class Hands:
         self.record = np.uint64 if columns == 4 else np.int16
         self.block = (LANES if order.n > 4000 else LANES // 2) // 4 if columns == 4 else LANES
 
-    def near(self, name: str, places: int, sides: int) -> Any:
-        """Room for the turned values of sides against places, in lanes; lost with the next of this name."""
-        return room(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
+    def turned_buffer(self, name: str, places: int, sides: int) -> Any:
+        """Return working space for the values of sides against places, as seen by the side that moved.
 
-    def records(self, name: str, rows: int, numbers: int) -> Any:
-        """Room for records being made, (rows, numbers) uint16; lost with the next of this name."""
-        return room(name, (rows, numbers), np.uint16, self.empty)
+        Reused by its name.
+        """
+        return buffer(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
-    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
-        """Lay stored records (sides, places * columns), turned, into `near` from `side` and place `at` on."""
+    def record_buffer(self, name: str, rows: int, numbers: int) -> Any:
+        """Return working space for new records, (rows, numbers) uint16; reused by its name."""
+        return buffer(name, (rows, numbers), np.uint16, self.empty)
+
+    def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:
+        """Store the values of records, as seen by the side that moved, into `near` from `side` and place `at` on.
+
+        stored : (sides, places * columns) records as stored.
+        """
         if stored.size:
-            run = room("run", (kernels.RUN * self.columns,), np.int16)
+            run = buffer("run", (kernels.PLACES_PER_RUN * self.columns,), np.int16)
             if not stored.flags.c_contiguous:
-                copied = room("copied", stored.shape, stored.dtype.type)
+                copied = buffer("copied", stored.shape, stored.dtype.type)
                 copied[...] = stored
                 stored = copied
             into = near.view(self.record)
             whole = run.view(self.record)
-            kernels.lay(stored, self.columns, self.gammons, into, side, at, run, whole)
+            kernels.store_turned(stored, self.columns, self.gammons, into, side, at, run, whole)
 
-    def best(
+    def compute_records(
         self,
         us: tuple[int, int],
         near: Any,
@@ -267,25 +285,33 @@ class Hands:
         row: int,
         place: int,
     ) -> None:
-        """Make the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`, whose places begin at `window`.
+        """Compute the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`.
 
-        They go into out[row.., (place + sides[0]) * columns..].
+        The places of `near` begin at `window`. Records are written to out[row.., (place + sides[0]) * columns..].
         """
         order = self.order
         block = self.block
         low, high = sides
         for part in range(low // block, -(-high // block)):
             first = part * block
-            kernels.best(
+            kernels.compute_records(
                 *us, near[part], window, order.ends, order.results, WEIGHTS, self.columns, self.gammons, out, row,
                 place + first, max(0, low - first), min(block, high - first),
             )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Making:
-    """A solve as a worker needs it; pickles. `device` runs the kernels; `check` holds chunks that are there against
-    their checksums, so that damaged ones are made again. `stakes` of the games."""
+class TileSolve:
+    """The arguments of a solve by tiles that workers need; it can be pickled.
+
+    Attributes
+    ----------
+    path, array : the store, and the name of its array.
+    grid : the division into tiles.
+    device : name of the device that runs the kernels; "" for this process.
+    check : verify the checksums of existing chunks, so that damaged ones are computed again.
+    stakes : values of the games.
+    """
 
     path: str
     array: str
@@ -294,15 +320,15 @@ class Making:
     check: bool = False
     stakes: Stakes = SINGLE
 
-    def make(self, tile: Tile) -> Made:
-        """Make a tile, unless all its chunks are there."""
+    def make(self, tile: Tile) -> TileReport:
+        """Solve a tile, unless all its chunks exist."""
         began = time.perf_counter()
         store = ChunkStore(self.path)
         kernels = 0.0 if self.finished(store, tile) else self._work(store, tile)
-        return Made(tile, store.read, store.written, time.perf_counter() - began, kernels)
+        return TileReport(tile, store.read, store.written, time.perf_counter() - began, kernels)
 
-    def make_tile(self, tile: Tile) -> Made:
-        """As `make`; OSError where this machine does not see the store that was begun."""
+    def make_tile(self, tile: Tile) -> TileReport:
+        """Solve a tile like `make`; raise OSError if this machine does not see the store."""
         try:
             ChunkStore(self.path).read_metadata(ROOT)
         except FileNotFoundError:
@@ -310,9 +336,9 @@ class Making:
         return self.make(tile)
 
     def finished(self, store: ChunkStore, tile: Tile) -> bool:
-        """Whether all chunks of a tile are there, in full size and, with `check`, undamaged."""
+        """Return True if all chunks of a tile exist, in full size and, with `check`, undamaged."""
         grid = self.grid
-        chunks = [at for strip in grid.gives(tile) for at in grid.chunks_of(strip)]
+        chunks = [at for strip in grid.written_strips(tile) for at in grid.chunks_of(strip)]
         if not self.check:
             return all(store.size(self.array, (*at, 0)) == grid.chunk_bytes for at in chunks)
         try:
@@ -323,13 +349,13 @@ class Making:
         return True
 
     def _work(self, store: ChunkStore, tile: Tile) -> float:
-        """Read what a tile needs, make it, write it; the seconds in the kernels."""
+        """Read what a tile needs, solve it and write it; return the seconds in the tile_kernels."""
         grid = self.grid
         k = self.grid.columns
-        kind = device_named(self.device) if self.device else Hands
+        kind = device_class(self.device) if self.device else TileKernels
         order = order_of(grid.points, grid.chequers)
-        hands = kind(order, k, self.stakes.gammons)
-        won, lost = self.stakes.over(order, k)
+        tile_kernels = kind(order, k, self.stakes.gammons)
+        won, lost = self.stakes.finished_records(order, k)
         i, j = tile
         same = i == j
         (a, b) = grid.group(i)
@@ -337,16 +363,16 @@ class Making:
         above = grid.window(i)
         left = grid.window(j)
         # group i's records against group j, and the others, which are the same for i = j
-        upper = lower = hands.records("upper", b - a, (d - c) * k)
+        upper = lower = tile_kernels.record_buffer("upper", b - a, (d - c) * k)
         if not same:
-            lower = hands.records("lower", d - c, (b - a) * k)
+            lower = tile_kernels.record_buffer("lower", d - c, (b - a) * k)
         # group j's sides against all that group i's plays may lead to; group i's against what j's lead to
-        near = hands.near("near", b - above, d - c)
-        before = room("before", (b - a, (c - left) * k), np.uint16)
-        for strip in grid.needs(tile):
+        near = tile_kernels.turned_buffer("near", b - above, d - c)
+        before = buffer("before", (b - a, (c - left) * k), np.uint16)
+        for strip in grid.needed_strips(tile):
             for place, rows, stored in self._read(store, strip):
                 if strip.row == j:
-                    hands.lay(stored, near, rows[0], place - above)
+                    tile_kernels.store_turned(stored, near, rows[0], place - above)
                 if strip.row == i:
                     at = (place - left) * k
                     before[rows[0] : rows[1], at : at + stored.shape[1]] = stored
@@ -356,14 +382,16 @@ class Making:
                 lower[: d - c, :k] = lost[c:d]
                 upper[:1, : (d - c) * k] = won[c:d].reshape(1, -1)
             else:
-                hands.best((p, q), near, above, (p - c if same else 0, d - c), upper, p - a, 0)
-                own = hands.near("own", d - left, q - p)
-                hands.lay(before[p - a : q - a], own, 0, 0)
-                hands.lay(upper[p - a : q - a], own, 0, c - left)
+                tile_kernels.compute_records(
+                    (p, q), near, above, (p - c if same else 0, d - c), upper, p - a, 0
+                )
+                own = tile_kernels.turned_buffer("own", d - left, q - p)
+                tile_kernels.store_turned(before[p - a : q - a], own, 0, 0)
+                tile_kernels.store_turned(upper[p - a : q - a], own, 0, c - left)
                 u = q if same else c
-                hands.best((u, d), own, left, (0, q - p), lower, u - c, p - a)
+                tile_kernels.compute_records((u, d), own, left, (0, q - p), lower, u - c, p - a)
             if q < b:
-                hands.lay(lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
+                tile_kernels.store_turned(lower[:, (p - a) * k : (q - a) * k], near, 0, p - above)
         found = np.asarray(upper)
         others = found if same else np.asarray(lower)
         seconds = time.perf_counter() - began
@@ -373,13 +401,15 @@ class Making:
         return seconds
 
     def _read(self, store: ChunkStore, strip: Strip) -> Iterator[tuple[int, tuple[int, int], Array]]:
-        """Chunks of a strip: first place, rows within the group, records (rows, places * columns); each is lost with
-        the next."""
+        """Yield the chunks of a strip: first place, rows within the group, records (rows, places * columns).
+
+        Each chunk's records are overwritten by the next.
+        """
         grid = self.grid
         c = grid.chunk
         k = grid.columns
         low, high = grid.group(strip.row)
-        space = room("chunk", (grid.chunk_bytes + 1,), np.uint8)
+        space = buffer("chunk", (grid.chunk_bytes + 1,), np.uint8)
         for row, column in grid.chunks_of(strip):
             rows = (row * c - low, min(high, (row + 1) * c) - low)
             last = min(strip.high, (column + 1) * c)
@@ -387,11 +417,11 @@ class Making:
             yield column * c, rows, found[: rows[1] - rows[0], : (last - column * c) * k]
 
     def _write(self, store: ChunkStore, strip: Strip, made: Array) -> None:
-        """Records of a strip, as chunks."""
+        """Write the records of a strip as chunks."""
         c = self.grid.chunk
         k = self.grid.columns
         begin = self.grid.group(strip.row)[0]
-        whole = room("whole", (c, c * k), np.uint16)
+        whole = buffer("whole", (c, c * k), np.uint16)
         for row, column in self.grid.chunks_of(strip):
             x = row * c - begin
             y = (column * c - strip.low) * k
@@ -402,23 +432,26 @@ class Making:
             store.write_chunk(self.array, (row, column, 0), whole)
 
 
-def plays_bytes(points: int, chequers: int) -> int:
-    """Bytes of the list of plays that every worker holds, and of making it."""
+def play_list_bytes(points: int, chequers: int) -> int:
+    """Return the memory in bytes of the list of plays that every worker needs, and of computing it."""
     n = board.count(points, chequers)
-    return n * (8 * results_a_position(points, chequers) + 168 + 8 * points + 56)
+    return n * (8 * results_per_position(points, chequers) + 168 + 8 * points + 56)
 
 
 @cache
 def order_of(points: int, chequers: int) -> PipOrder:
-    """The plays of a board, once a process."""
+    """Return the positions in order of pips with their plays, computed once a process."""
     return pip_order(points, chequers)
 
 
-def room(
+def buffer(
     name: str, shape: tuple[int, ...], dtype: type[np.generic], empty: Callable[..., Any] = np.empty
 ) -> Any:
-    """An array of unknown content, in memory that this thread takes once for all its tiles. empty : makes it."""
-    held: dict[Any, Any] = _rooms.__dict__.setdefault("held", {})
+    """Return an array of undefined content that this thread reuses for all its tiles.
+
+    name : arrays of other names do not share memory. empty : allocates it.
+    """
+    held: dict[Any, Any] = _buffers.__dict__.setdefault("held", {})
     key = (name, dtype, empty)
     size = prod(shape)
     if key not in held or held[key].size < size:
@@ -427,25 +460,25 @@ def room(
     return held[key][:size].reshape(shape)
 
 
-class Chunked:
-    """Puts records into chunks, and each chunk into the store once it is whole."""
+class ChunkWriter:
+    """Collects records into chunks, and writes each chunk to the store once it is complete."""
 
-    def __init__(self, making: Making, pool: Pool) -> None:
-        self.making = making
+    def __init__(self, solve: TileSolve, pool: Pool) -> None:
+        self.solve = solve
         self.starts = pool.starts
-        order = order_of(making.grid.points, making.grid.chequers)
+        order = order_of(solve.grid.points, solve.grid.chequers)
         self.won, self.lost = (
-            np.ascontiguousarray(rows) for rows in making.stakes.over(order, making.grid.columns)
+            np.ascontiguousarray(rows) for rows in solve.stakes.finished_records(order, solve.grid.columns)
         )
-        self.store = ChunkStore(making.path)
-        self.type = record_type(making.grid.columns)
+        self.store = ChunkStore(solve.path)
+        self.type = record_type(solve.grid.columns)
         self._chunks: dict[tuple[int, int], Array] = {}
         self._left: dict[tuple[int, int], int] = {}  # records that a chunk lacks
         self._lock = threading.Lock()
 
     def take(self, squares: Squares, made: Array) -> None:
-        """Records of `Pairs`."""
-        c = self.making.grid.chunk
+        """Take the records of a block from `Pairs`."""
+        c = self.solve.grid.chunk
         place = 0
         records = made.view(self.type)
         low = int(self.starts[squares.us[0]])
@@ -460,10 +493,11 @@ class Chunked:
                 for y in range(first // c, -(-past // c)):
                     ts = slice(max(first, y * c), min(past, (y + 1) * c))
                     some = part[us.start - low : us.stop - low, ts.start - first : ts.stop - first]
-                    self._put((x, y), us, ts, some)
+                    self._put_records((x, y), us, ts, some)
 
-    def _put(self, at: tuple[int, int], us: slice, ts: slice, records: Array) -> None:
-        grid = self.making.grid
+    def _put_records(self, at: tuple[int, int], us: slice, ts: slice, records: Array) -> None:
+        """Put records into a chunk, and write the chunk if it is complete."""
+        grid = self.solve.grid
         x, y = (k * grid.chunk for k in at)
         with self._lock:
             if at not in self._chunks:
@@ -483,19 +517,19 @@ class Chunked:
             if self._left[at]:
                 return
             del self._left[at], self._chunks[at]
-        self.store.write_chunk(self.making.array, (*at, 0), chunk)
+        self.store.write_chunk(self.solve.array, (*at, 0), chunk)
 
 
-def solve_layers(making: Making, workers: Workers) -> Iterator[tuple[int, int]]:
-    """Fill an empty store layer by layer with what tiles would make.
+def solve_layers(solve: TileSolve, workers: Workers) -> Iterator[tuple[int, int]]:
+    """Solve layer by layer into an empty store; yields the progress after each layer.
 
-    After each layer: the pairs that are made, and the first place whose records may be missing.
+    Yields (pairs solved, the first place whose records may be missing).
     """
-    grid = making.grid
+    grid = solve.grid
     order = order_of(grid.points, grid.chequers)
     pool = Pool(order.cuts, grid.columns)
-    pairs = Pairs(order, pool, making.stakes, Chunked(making, pool).take)
+    pairs = Pairs(order, pool, solve.stakes, ChunkWriter(solve, pool).take)
     for layer in range(1, order.layers):
-        pairs.layer(layer, workers)
+        pairs.solve_layer(layer, workers)
         end = int(order.cuts[layer + 1])
-        yield done_after(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk
+        yield count_pairs_done(order.cuts, layer), end if end == order.n else end // grid.chunk * grid.chunk

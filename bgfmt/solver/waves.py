@@ -1,8 +1,8 @@
-"""How a one-sided solve is cut into blocks that may be made in any order.
+"""Division of a one-sided solve into blocks that may be solved in any order.
 
-A play never adds to the chequers beyond any point. So the positions with equal counts beyond the lowest points form
-a range of position numbers, and ranges whose counts add up alike cannot reach each other: a wave. Waves are done in
-order, the ranges of a wave by any worker, so that the number of workers cannot change a number.
+A play never adds to the number of chequers beyond any point. So the positions with equal counts beyond the lowest
+points form a range of position numbers, and ranges whose counts have the same sum cannot reach each other: a wave.
+Waves are solved in order, the ranges of a wave by any worker, so that results do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bgfmt.game.results import Array
 from bgfmt.solver.workers import Workers
 
 Progress = Callable[[int, int], None]
-SMALL_WAVE = 6000  # waves of fewer positions are not divided among workers
+MIN_DIVIDED_POSITIONS = 6000  # smaller waves are not divided among workers
 
 
 def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
-    """The positions of exactly `chequers` chequers as waves of ranges, each (m, 2) int64 of first and past-last.
+    """Yield the positions of exactly `chequers` chequers as waves of ranges, (m, 2) int64 [first, past the last].
 
-    Ranges share their chequers beyond the `depth` lowest points.
+    Positions of a range have the same chequers beyond the `depth` lowest points.
     """
     fixed = min(depth, points - 1)
     terms = board.number_terms(points)
@@ -45,7 +45,7 @@ def waves(points: int, chequers: int, depth: int) -> Iterator[Array]:
 
 
 class Sweep:
-    """Kernels run over waves, by workers. Tells progress in positions."""
+    """Runs kernels over waves on workers, and reports progress in positions."""
 
     def __init__(self, workers: Workers, total: int, progress: Progress | None) -> None:
         self.workers = workers
@@ -54,7 +54,7 @@ class Sweep:
         self.done = 0
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
-        """Run `kernel(part)` over parts of the ranges of each wave, wave after wave."""
+        """Call `kernel(part)` for parts of the ranges of each wave, wave after wave."""
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
             self.workers.do(kernel, self._parts(ranges, positions))
@@ -64,9 +64,9 @@ class Sweep:
 
     def _parts(self, ranges: Array, positions: int) -> list[Array]:
         workers = self.workers.workers
-        if workers == 1 or positions < SMALL_WAVE or len(ranges) == 1:
+        if workers == 1 or positions < MIN_DIVIDED_POSITIONS or len(ranges) == 1:
             return [ranges]
-        shares = min(len(ranges), max(workers, min(8 * workers, positions // SMALL_WAVE)))
+        shares = min(len(ranges), max(workers, min(8 * workers, positions // MIN_DIVIDED_POSITIONS)))
         sizes = ranges[:, 1] - ranges[:, 0]
         ends = np.searchsorted(np.cumsum(sizes), positions * np.arange(1, shares) / shares)
         return [part for part in np.split(ranges, np.unique(ends)) if len(part)]
@@ -74,10 +74,15 @@ class Sweep:
 
 @dataclass
 class Layers:
-    """Walks the positions of a board by number of chequers, and knows where their records lie.
+    """Positions of a board by number of chequers, and the rows of their working records.
 
-    Records are kept for the positions of the number of chequers at hand and of one fewer only: in two slots, one for
-    odd and one for even numbers, and a last row for "no chequer on the board needed".
+    Records are kept only for the current number of chequers and one fewer: in two slots, one for odd and one for even
+    numbers, and a last row for "no chequer needs to be on the board".
+
+    Attributes
+    ----------
+    terms, steps : tables for position numbers, see `bgfmt.solver.kernels.one_sided.Board`.
+    slots : first row of each slot. spare : the last row. records : number of rows.
     """
 
     points: int
@@ -90,24 +95,26 @@ class Layers:
         self.steps[1:, 1:] = np.diff(terms, axis=1)
         largest = [0, 0]
         for c in range(self.chequers + 1):
-            largest[c & 1] = max(largest[c & 1], self.exactly(c))
+            largest[c & 1] = max(largest[c & 1], self.count_exactly(c))
         self.slots = (0, largest[0])
         self.spare = sum(largest)
         self.records = self.spare + 1
 
-    def exactly(self, chequers: int) -> int:
-        """Number of positions with exactly this many chequers."""
+    def count_exactly(self, chequers: int) -> int:
+        """Count the positions with exactly this many chequers."""
         return comb(self.points + chequers - 1, chequers)
 
-    def first(self, chequers: int) -> int:
-        """Number of the first position with exactly this many chequers."""
+    def first_number(self, chequers: int) -> int:
+        """Return the number of the first position with exactly this many chequers."""
         return comb(self.points + chequers - 1, self.points)
 
-    def places(self, chequers: int) -> tuple[int, int]:
-        """What to add to the number of a position of `chequers` chequers, and of one fewer, to get its record."""
+    def record_offsets(self, chequers: int) -> tuple[int, int]:
+        """Return the offsets from position numbers to record rows, for `chequers` chequers and one fewer."""
         fewer = chequers - 1
-        return self.slots[chequers & 1] - self.first(chequers), self.slots[fewer & 1] - self.first(fewer)
+        return self.slots[chequers & 1] - self.first_number(chequers), self.slots[
+            fewer & 1
+        ] - self.first_number(fewer)
 
     def waves(self, chequers: int) -> Iterator[Array]:
-        """All positions of exactly `chequers` chequers, as waves of ranges of at most 54,264 positions."""
+        """Yield all positions of exactly `chequers` chequers, as waves of ranges of at most 54,264 positions."""
         return waves(self.points, chequers, max(3, self.points - 7))

@@ -1,9 +1,8 @@
-"""Who does the tasks of a long piece of work: threads of this process, or the workers of a cluster.
+"""Workers that run the tasks of a long computation: threads of this process, or processes of a cluster.
 
-A task is a function called with a key. Tasks may wait for others; a task may be done more than once, so what it
-leaves behind must be the same each time. The core knows this interface only. Extras bring workers by the
-entry-point group `bgfmt.workers` (an entry is named by the scheme of an address, such as ``local`` of ``local:4``),
-and kernels of devices by `bgfmt.devices`.
+A task is a function called with a key. Tasks may wait for others; a task may run more than once, so its effect must
+be the same each time. The core knows only this interface. Extras register workers as entry points `bgfmt.workers`
+(named by the scheme of an address, such as ``local`` of ``local:4``), and kernels of devices as `bgfmt.devices`.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ R = TypeVar("R")
 
 
 class Workers(Protocol):
-    """Does tasks. A context manager."""
+    """Interface of workers; a context manager."""
 
-    #: how many tasks are done at once
+    #: number of tasks that run at once
     workers: int
-    #: whether tasks are done in the memory of this process
+    #: True if tasks run in the memory of this process
     threads: bool = False
 
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
-        """The results of all tasks as they are done; no task begins before those that `after` names are done.
+        """Call `function(key)` for all keys; yield the results as tasks finish.
 
-        Keys stand behind those that they wait for.
+        after : returns the keys whose tasks must be finished before that of a key; these come earlier in `keys`.
         """
         ...
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
-        """Do all tasks, in any order, for what they leave behind."""
+        """Call `function(key)` for all keys, in any order, and discard the results."""
         for _ in self.run(function, keys):
             pass
 
@@ -50,7 +49,7 @@ class Workers(Protocol):
 
 
 class ThreadWorkers(Workers):
-    """Threads of this process; one worker is the calling thread itself."""
+    """Threads of this process; a single worker is the calling thread itself."""
 
     threads = True
 
@@ -81,7 +80,7 @@ class ThreadWorkers(Workers):
             wait([job for job in jobs.values() if not job.cancel()])
 
     def do(self, function: Callable[[K], object], keys: Sequence[K]) -> None:
-        """As `Workers.do`, in the order of the keys, which is quicker where tasks are many and short."""
+        """Call the function in the order of the keys; this is faster than `run` for many short tasks."""
         each: Any = map if self._pool is None or len(keys) == 1 else self._pool.map
         for _ in each(function, keys):
             pass
@@ -91,10 +90,12 @@ class ThreadWorkers(Workers):
             self._pool.shutdown(cancel_futures=True)
 
 
-def threads_or(workers: Workers | None, threads: int | None) -> AbstractContextManager[Workers]:
-    """The workers given, which stay open, or this many threads (one a core when None).
+def threads_or_workers(workers: Workers | None, threads: int | None) -> AbstractContextManager[Workers]:
+    """Return a context manager of the given workers, which stay open, or else of new threads.
 
-    CapabilityError for workers that do not share the memory of this process.
+    threads : number of threads, one for each core if None.
+
+    Raises CapabilityError for workers that do not share the memory of this process.
     """
     if workers is None:
         return ThreadWorkers(thread_count(threads))
@@ -103,36 +104,37 @@ def threads_or(workers: Workers | None, threads: int | None) -> AbstractContextM
     return nullcontext(workers)
 
 
-def workers_at(
+def open_workers(
     address: str, announce: Callable[[str], None] | None = None
 ) -> AbstractContextManager[Workers]:
-    """The workers at an address: ``local:N``, N processes of this machine, or ``tcp://host:port``, a scheduler.
+    """Return a context manager of the workers at an address.
 
-    announce : called with the address of the cluster's dashboard, if it has one.
+    address : ``local:N``, N processes on this machine, or ``tcp://host:port``, a scheduler. announce : called with
+    the address of the cluster's dashboard, if it has one.
 
-    CapabilityError for an address that no extra knows; MissingExtraError; ClusterError where nothing answers.
+    Raises CapabilityError for an unknown kind of address, MissingExtraError, and ClusterError if nothing answers.
     """
-    return workers_for(address)(address, announce)  # type: ignore[no-any-return]
+    return workers_class(address)(address, announce)  # type: ignore[no-any-return]
 
 
-def workers_for(address: str) -> Any:
-    """The class of workers at such an address; ``count(address)`` is how many of this machine it asks for.
+def workers_class(address: str) -> Any:
+    """Return the class of workers for an address; its ``count(address)`` is the number of workers on this machine.
 
-    CapabilityError for an address that no extra knows.
+    Raises CapabilityError for an unknown kind of address.
     """
     what = f"{address!r}: a cluster is local:N or the address of a scheduler, tcp://host:port"
-    return _brought("bgfmt.workers", address.partition(":")[0], what)
+    return _load_entry_point("bgfmt.workers", address.partition(":")[0], what)
 
 
-def device_named(name: str) -> Any:
-    """The class of `bgfmt.solver.stored.Hands` that runs the kernels of tiles on a device, with `tiles_at_once`.
+def device_class(name: str) -> Any:
+    """Return the subclass of `bgfmt.solver.stored.TileKernels` for a device, which has `tiles_at_once`.
 
-    CapabilityError for a device that no extra knows.
+    Raises CapabilityError for an unknown device.
     """
-    return _brought("bgfmt.devices", name, f"no device is called {name!r}")
+    return _load_entry_point("bgfmt.devices", name, f"no device is called {name!r}")
 
 
-def _brought(group: str, name: str, refusal: str) -> Any:
+def _load_entry_point(group: str, name: str, refusal: str) -> Any:
     door = entry_points(group).get(name)
     if door is None:
         raise CapabilityError(refusal)

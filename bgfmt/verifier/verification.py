@@ -17,7 +17,7 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.files.diff import diff_tables
 from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import workers_at
+from bgfmt.solver.workers import open_workers
 from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import checks, report
@@ -113,7 +113,7 @@ def verify(
         if cluster is not None:
             if not all(proof_of(part.table).supports_parts(part.table) for part in parts):
                 raise errors.CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
-            workers = closing.enter_context(workers_at(cluster))
+            workers = closing.enter_context(open_workers(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
             more_of = (tuple(options.items()), progress)
             spreads = [Spread(workers, whole, k, *more_of) for k in range(len(parts))]

@@ -165,12 +165,12 @@ def test_dead_cubes_need_no_column(
     """Fact (b) through the solver: a column of its own for every cube state gives the same."""
     score = Score(away, XG2, False, *cube)
     position = Position(Side(*us), Side(*them))
-    few, all_states = (columns.for_match(score, gammons=gammons) for gammons in (False, True))
+    few, all_states = (columns.match_columns(score, gammons=gammons) for gammons in (False, True))
     values = solving.solve(solving.plan(position, len(all_states)), all_states).start().on_roll
     expected = solving.solve(solving.plan(position, len(few)), few).start().on_roll
     for state, value in zip(all_states.states, values, strict=True):
         assert state is not None
-        add, times = (0.0, 1.0) if state in few.states else columns.dead(score, 0, state)
+        add, times = (0.0, 1.0) if state in few.states else columns.dead_cube_scale(score, 0, state)
         assert abs(add + times * expected[few.place(state)] - value) < 1e-13
 
 

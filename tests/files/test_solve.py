@@ -156,7 +156,7 @@ def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["a.npz", "a.bgts"])
 def test_large_tables_of_any_format(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Through a store beside the file; progress goes on while the file is made of the store, to its end."""
-    monkeypatch.setattr(import_module("bgfmt.solver.two_sided"), "HELD_PAIRS", 100)
+    monkeypatch.setattr(import_module("bgfmt.solver.two_sided"), "MAX_PAIRS_IN_MEMORY", 100)
     seen: list[tuple[int, int]] = []
     made = bgfmt.solve("two-sided", 3, 3, tmp_path / name, progress=lambda *done: seen.append(done))
     again = bgfmt.solve("two-sided", 3, 3, tmp_path / "a.bd")

@@ -22,7 +22,7 @@ KERNELS = (
     "bgfmt.extras.lab.engine.bkg.kernels.moves:plays",  # one of them of three dimensions
     "bgfmt.verifier.recurrence.two_sided:values_of",
     "bgfmt.verifier.recurrence.two_sided:expected_tile",  # vector code
-    "bgfmt.solver.kernels.maxima:turned",  # four forms
+    "bgfmt.solver.kernels.maxima:negate_for_opponent",  # four forms
 )
 
 
@@ -130,11 +130,11 @@ def test_results_are_those_of_numba(made: Path) -> None:
                 random.random(4),
                 random.random(4),
             )
-            both(maxima.turned, out, values, *args)
+            both(maxima.negate_for_opponent, out, values, *args)
 
 
 def test_what_was_not_compiled_is_not_found(made: Path) -> None:
-    calls = compiled.Calls("bgfmt.solver.kernels.maxima:turned")
+    calls = compiled.Calls("bgfmt.solver.kernels.maxima:negate_for_opponent")
     assert calls.forms
     assert calls.find((np.zeros((2, 2), np.int16),) * 7) is None
     assert not compiled.Calls("bgfmt.solver.kernels.maxima:nothing").forms

@@ -28,13 +28,13 @@ def test_the_model_is_near_what_was_measured() -> None:
 
 
 def test_what_the_page_says_of_growth() -> None:
-    from bgfmt.solver.machine import results_a_position
+    from bgfmt.solver.machine import results_per_position
 
     a, b = (grid_of(p, 15, columns=4, side=2048, chunk=512) for p in (6, 8))
-    work = b.n**2 * results_a_position(8, 15) / (a.n**2 * results_a_position(6, 15))
+    work = b.n**2 * results_per_position(8, 15) / (a.n**2 * results_per_position(6, 15))
     assert round(b.n**2 / a.n**2) == 82
     assert round(work) == 110
     span = int(max(b.spans[1])) / int(max(a.spans[1]))
     assert round(span) == 8
-    read = [grid_of(p, 15, columns=4, workers=2, memory=16 * 10**9).moved[0] for p in (6, 8)]
+    read = [grid_of(p, 15, columns=4, workers=2, memory=16 * 10**9).bytes_moved[0] for p in (6, 8)]
     assert round(read[1] / read[0], -2) == 2300

@@ -18,7 +18,7 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.files.stores import plan_stored
 from bgfmt.solver.registry import solver_of
-from bgfmt.solver.stored import Making, grid_of
+from bgfmt.solver.stored import TileSolve, grid_of
 from bgfmt.solver.workers import ThreadWorkers
 from bgfmt.storage.chunks import ChunkStore
 
@@ -44,10 +44,10 @@ def test_any_grid_gives_the_same_numbers(
 ) -> None:
     path = tmp_path_factory.mktemp("grid") / "s"
     grid = grid_of(*size, columns=columns, side=chunk * chunks_a_side, chunk=chunk)
-    making = Making(str(path), "equities", grid)
+    making = TileSolve(str(path), "equities", grid)
     with ThreadWorkers(workers) as threads:
-        done = list(threads.run(making.make, grid.tiles(), grid.after))
-    assert (sum(t.read for t in done), sum(t.written for t in done)) == grid.moved
+        done = list(threads.run(making.make, grid.tiles(), grid.predecessors))
+    assert (sum(t.read for t in done), sum(t.written for t in done)) == grid.bytes_moved
     store = ChunkStore(path)
     found = np.zeros((grid.n, grid.n, columns), np.uint16)
     for a, b in np.ndindex(grid.chunks, grid.chunks):
@@ -63,23 +63,25 @@ def test_any_grid_gives_the_same_numbers(
 def test_a_tile_reads_and_writes_what_it_says(tmp_path: Path) -> None:
     """Chunks that a tile does not need are taken away before it is made."""
     grid = grid_of(6, 4, columns=4, side=64, chunk=32)
-    making = Making(str(tmp_path / "s"), "equities", grid)
+    making = TileSolve(str(tmp_path / "s"), "equities", grid)
     for tile in grid.tiles():
         made = making.make(tile)
-        assert made.read == grid.chunk_bytes * sum(len(grid.chunks_of(strip)) for strip in grid.needs(tile))
+        assert made.read == grid.chunk_bytes * sum(
+            len(grid.chunks_of(strip)) for strip in grid.needed_strips(tile)
+        )
         assert made.written == grid.chunk_bytes * sum(
-            len(grid.chunks_of(strip)) for strip in grid.gives(tile)
+            len(grid.chunks_of(strip)) for strip in grid.written_strips(tile)
         )
     for tile in grid.tiles():
-        kept = {at for strip in grid.needs(tile) for at in grid.chunks_of(strip)}
-        given = {at for strip in grid.gives(tile) for at in grid.chunks_of(strip)}
+        kept = {at for strip in grid.needed_strips(tile) for at in grid.chunks_of(strip)}
+        given = {at for strip in grid.written_strips(tile) for at in grid.chunks_of(strip)}
         assert not kept & given
         alone = tmp_path / "alone"
         for at in kept:
             to = alone / f"equities/c.{at[0]}.{at[1]}.0"
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(tmp_path / f"s/equities/c.{at[0]}.{at[1]}.0", to)
-        Making(str(alone), "equities", grid).make(tile)
+        TileSolve(str(alone), "equities", grid).make(tile)
         for a, b in given:
             name = f"equities/c.{a}.{b}.0"
             assert (alone / name).read_bytes() == (tmp_path / "s" / name).read_bytes()
@@ -91,10 +93,10 @@ def test_every_tile_stands_behind_what_it_needs() -> None:
     seen: set[tuple[int, int]] = set()
     given: set[tuple[int, int]] = set()
     for tile in grid.tiles():
-        assert seen.issuperset(grid.after(tile))
-        assert given.issuperset(at for s in grid.needs(tile) for at in grid.chunks_of(s))
+        assert seen.issuperset(grid.predecessors(tile))
+        assert given.issuperset(at for s in grid.needed_strips(tile) for at in grid.chunks_of(s))
         seen.add(tile)
-        given |= {at for s in grid.gives(tile) for at in grid.chunks_of(s)}
+        given |= {at for s in grid.written_strips(tile) for at in grid.chunks_of(s)}
     assert len(given) == grid.chunks**2
 
 

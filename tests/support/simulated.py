@@ -3,13 +3,13 @@
 import numpy as np
 
 from bgfmt import solver
-from bgfmt.solver.stored import Making, grid_of
+from bgfmt.solver.stored import TileSolve, grid_of
 from bgfmt.storage.chunks import ChunkStore
 
 
 def same(points: int, chequers: int, columns: int, side: int | None, path: str) -> bool:
     grid = grid_of(points, chequers, columns=columns, side=side, chunk=side)
-    making = Making(path, "equities", grid, device="cuda")
+    making = TileSolve(path, "equities", grid, device="cuda")
     for tile in grid.tiles():
         making.make(tile)
     order = solver.layers.pip_order(points, chequers).numbers

@@ -1,6 +1,6 @@
 """The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1).
 
-The door `bgfmt.devices` names `DeviceHands`.
+The door `bgfmt.devices` names `DeviceKernels`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from bgfmt.errors import CapabilityError, MissingExtraError, install_hint
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
-from bgfmt.solver.stored import Hands, room
+from bgfmt.solver.stored import TileKernels, buffer
 
 AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
 _taking = threading.Lock()
@@ -42,8 +42,8 @@ def _simulated() -> bool:
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
 
-class DeviceHands(Hands):
-    """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.Hands`."""
+class DeviceKernels(TileKernels):
+    """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.TileKernels`."""
 
     def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
         if gammons:
@@ -58,10 +58,10 @@ class DeviceHands(Hands):
         cuda()
         return 1 if _simulated() else min(AT_ONCE, threads)
 
-    def near(self, name: str, places: int, sides: int) -> Any:
-        return room(name, (places, sides, self.columns), np.int16, self.empty)
+    def turned_buffer(self, name: str, places: int, sides: int) -> Any:
+        return buffer(name, (places, sides, self.columns), np.int16, self.empty)
 
-    def lay(self, stored: Any, near: Any, side: int, at: int) -> None:
+    def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:
         if not stored.size:
             return
         from bgfmt.extras.cluster import kernels_cuda as kernels
@@ -72,7 +72,7 @@ class DeviceHands(Hands):
         grid = -(-places // kernels.THREADS), stored.shape[0]
         kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
 
-    def best(
+    def compute_records(
         self,
         us: tuple[int, int],
         near: Any,

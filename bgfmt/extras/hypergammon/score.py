@@ -63,7 +63,7 @@ class Scores(Iterated):
 
     def solve(self, score: Score, stepping: Stepping | None = None) -> SolvedScore:
         """The chance of the side first in `score`, of whose match equity table only what can follow counts."""
-        kept = columns.for_match(score, gammons=True)
+        kept = columns.match_columns(score, gammons=True)
         worth, steps, change = self.worth(kept, stepping)
         if self._first is None:
             # chances, to begin other scores with

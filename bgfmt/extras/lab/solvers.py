@@ -14,7 +14,7 @@ from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.results import Array
 from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, one_sided, plan, registry, two_sided
-from bgfmt.solver.registry import How
+from bgfmt.solver.registry import SolveOptions
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
@@ -30,7 +30,7 @@ LONGEST = 16  # rolls of the longest bear-off in the union
 
 
 def gillogly(
-    domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[How]
+    domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[SolveOptions]
 ) -> tables.Gillogly:
     """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
 
@@ -58,13 +58,15 @@ class GilloglySolver(Solver):
         n = len(tables.domain_ids(tables.domain_of(self.chequers)))
         output = 93 * n if self.recipe.rounded else 40 + 72 * n
         what = f"Gillogly's table, recipe {self.recipe.name}"
-        return self.in_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
+        return self.limit_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         shape = len(tables.domain_ids(tables.domain_of(self.chequers))), 1 + tables.ROLLS
         return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
 
-    def made(self, workers: Workers, progress: Progress | None, zeros: Any, out: Any) -> dict[str, Any]:
+    def build_arrays(
+        self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
+    ) -> dict[str, Any]:
         means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
         rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
         return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
@@ -103,7 +105,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
 
 
 def expected_points(
-    points: int, chequers: int, *, recipe: str | Recipe = "points", **how: Unpack[How]
+    points: int, chequers: int, *, recipe: str | Recipe = "points", **how: Unpack[SolveOptions]
 ) -> tables.ExpectedPoints:
     """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
 
@@ -124,7 +126,7 @@ class ExpectedPointsSolver(Solver):
     name = kind = "expected-points"
     recipes = ("points", "exact")
     unit = " pairs"
-    maps = True
+    supports_mapping = True
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         size = self.points, self.chequers

@@ -11,7 +11,7 @@ from bgfmt.analysis.solving import Solved
 from bgfmt.extras.races import rollouts
 from bgfmt.extras.races.chains import QUICK, Estimator
 from bgfmt.game.board import BAR, Position
-from bgfmt.solver.columns import single_games
+from bgfmt.solver.columns import single_game_columns
 
 __all__ = ["ChainEstimator"]
 
@@ -21,7 +21,7 @@ class ChainEstimator(Estimator):
 
     def gammons(self, position: Position) -> tuple[float, float]:
         """Return the probabilities (win gammon, lose gammon) of a race without a cube."""
-        columns = single_games((None, None))
+        columns = single_game_columns((None, None))
         columns.won[:, :, 1:] = 0.0
         columns.won[0, 0, 2:] = columns.won[1, 1, 2:] = 1.0
         us, them = (np.array([side.padded(BAR)]) for side in (position.us, position.them))

@@ -30,11 +30,11 @@ from bgfmt.extras.races import kernels_game as kernels
 from bgfmt.extras.races.kernels_chains import NEAR, Boards
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
-from bgfmt.solver.columns import CUBELESS, Columns, for_money
+from bgfmt.solver.columns import CUBELESS, Columns, money_columns
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.match import solve_pairs
 from bgfmt.solver.two_sided import TwoSidedSolver
-from bgfmt.solver.workers import threads_or
+from bgfmt.solver.workers import threads_or_workers
 
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
@@ -257,7 +257,7 @@ def _ending(columns: Columns, chequers: int) -> Array:
         n = board.count(HOME, chequers)
         solver = TwoSidedSolver(HOME, chequers)
         out = np.zeros((n, n, 2 * k), np.float32)
-        with threads_or(None, None) as team:
+        with threads_or_workers(None, None) as team:
             solve_pairs(solver, columns, np.arange(2 * k).reshape(2, k), out, team, None)
         while len(_endings) >= 4:
             _endings.pop(next(iter(_endings)), None)
@@ -328,7 +328,7 @@ def estimate_many(
     odd = (both < 0).any(axis=(1, 2)) | ((chequers < 1) | (chequers > MAX_CHEQUERS)).any(axis=1)
     for n in np.flatnonzero(odd | (highest.sum(axis=1) > 24)):
         check_race(Position(*(Side(*counts) for counts in both[n].tolist())).check())
-    columns = for_money(jacoby=jacoby)
+    columns = money_columns(jacoby=jacoby)
     order = [columns.states.index(MONEY[name]) for name in COLUMNS]
     many = max(1, min(thread_count(threads), len(both)))
     out = np.empty((len(both), len(columns)))

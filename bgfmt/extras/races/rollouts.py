@@ -181,7 +181,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
                 samples[x].double()
                 rolling = np.zeros(len(columns))
                 rolling[asked] = samples[x].means
-                after[x, column] = -columns.turn(1, rolling)[column]
+                after[x, column] = -columns.choose_cube_action(1, rolling)[column]
                 worst = max(worst, float(samples[x].errors.max()))
             found = replace(solved, after=after, **_within(worst, game, solved.position, terms))
             best = after[left, column].max()
@@ -368,14 +368,14 @@ def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _S
     """The columns of a question, and the values asked, by name."""
     position = state.position
     if state.money:
-        kept = columns.for_money(jacoby=bool(state.jacoby))
+        kept = columns.money_columns(jacoby=bool(state.jacoby))
         return kept, {name: _Start(kept.states.index(cube)) for name, cube in MONEY.items()}
     if score is None:
         score = score_of(state, mets.load(mets.DEFAULT), 0)
-    kept = columns.for_match(score, gammons=position.gammons)
+    kept = columns.match_columns(score, gammons=position.gammons)
     place = kept.place(score.state)
     dead = kept.states[place] is columns.CUBELESS
-    add, times = columns.dead(score, 0, score.state) if dead else (0.0, 1.0)
+    add, times = columns.dead_cube_scale(score, 0, score.state) if dead else (0.0, 1.0)
     asked = {"no_double": _Start(place, (1 + add) / 2, times / 2)}
     if columns.CUBELESS in kept.states:
         asked["cubeless"] = _Start(kept.states.index(columns.CUBELESS))

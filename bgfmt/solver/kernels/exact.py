@@ -1,7 +1,7 @@
 """Compiled loops of the one-sided solver in float64: expected rolls and exact distributions.
 
-The same walk as in `kernels.one_sided`, with ranks in float64 beside their position numbers. The 36 numbers of a
-position are added in the order in which J 9.7 adds them, which makes Peelle's table bit for bit.
+The traversal is that of `kernels.one_sided`, with ranks in float64 next to their position numbers. The 36 numbers of
+a position are added in the order in which J 9.7 adds them, which gives Peelle's table bit for bit.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.one_sided import Board, Slots, refresh, space_for, start_at, step_to_next
+from bgfmt.solver.kernels.one_sided import Board, Slots, space_for, start_at, step_to_next, update_sources
 
 Array = Any
 
 
 class Ranked(NamedTuple):
-    """What is kept of finished positions: ranks and the position numbers that go with them, (rows, 19) each.
+    """Working records of finished positions: ranks and the position numbers that go with them, (rows, 19) each.
 
     After one more die 1..6 (lanes 0..5), two (6..11), three (12..17) and the position itself (18).
     """
@@ -34,7 +34,7 @@ SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
 
 @njit()
 def sum_like_j(v: Array) -> float:
-    """Sum of 36 doubles: eight running sums of four lanes, the ninth group on the first, folded 4, 2, 1 apart."""
+    """Sum 36 doubles like J: eight running sums of four lanes, the ninth group on the first, folded 4, 2, 1 apart."""
     r0 = (((v[0] + v[32]) + v[16]) + (v[4] + v[20])) + ((v[8] + v[24]) + (v[12] + v[28]))
     r1 = (((v[1] + v[33]) + v[17]) + (v[5] + v[21])) + ((v[9] + v[25]) + (v[13] + v[29]))
     r2 = (((v[2] + v[34]) + v[18]) + (v[6] + v[22])) + ((v[10] + v[26]) + (v[14] + v[30]))
@@ -47,7 +47,14 @@ def search_exact(
     points: int, x: int, found: int, drop: Array, sources: Array, kept: Ranked, slots: Slots, rank: Array,
     label: Array,
 ) -> None:  # fmt: skip
-    """Least rank and its position of each roll from x, into rank[a, b] and label[a, b] (larger die first: a >= b)."""
+    """Find the least rank and its position after each roll from x, into rank[a, b] and label[a, b], a >= b.
+
+    Parameters
+    ----------
+    points, x : the board, and the position's number.
+    found : number of its occupied points, which `drop` and `sources` describe; see `update_sources`.
+    kept, slots : working records and their rows.
+    """
     ranks, labels = kept
     row = x + slots.on
     top = sources[0]
@@ -81,10 +88,10 @@ def search_exact(
 
 
 @njit(f"i8.2C, {BOARD}, {SLOTS}, {RANKED}, f8.1C, f8.2C")
-def exact_rolls(
+def solve_exact(
     ranges: Array, board: Board, slots: Slots, kept: Ranked, means: Array, chances: Array
 ) -> None:
-    """Fill means[x] and chances[x] for the positions x of `ranges`, as `distributions` does."""
+    """Fill means[x] and chances[x] for the positions x of `ranges`; see `kernels.one_sided.solve_distributions`."""
     points = board.points
     columns = chances.shape[1]
     space = space_for(points, kept.labels)
@@ -99,7 +106,7 @@ def exact_rolls(
         start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, board.steps, drop, sources)
+            found = update_sources(points, changed, above, board.steps, drop, sources)
             search_exact(points, x, found, drop, sources, kept, slots, rank, label)
             at = 6
             for a in range(6):

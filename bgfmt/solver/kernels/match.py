@@ -1,7 +1,7 @@
 """Compiled: pairs of sides at a match score, a block of player a's boards against all of b's.
 
-Arrays are float32, sums of rolls float64; the order of every operation is that of docs/theory/match-play.md, on which
-the bits of a table depend.
+Arrays are float32 or float64, sums over rolls float64; the order of every operation is that of
+docs/theory/match-play.md, on which the bits of a table depend.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.jit import njit
-from bgfmt.solver.kernels.maxima import best_rolls, turned
+from bgfmt.solver.kernels.maxima import best_rolls, negate_for_opponent
 
 TILE = 1024  # lanes of a row taken together
 
@@ -28,14 +28,20 @@ def solve_block(
     first: int, last: int, ring: Any, ends: Any, ring_results: Any, results: Any, gains: Any, doubling_a: Any,
     doubling_b: Any, won: Any, columns_a: Any, columns_b: Any, numbers: Any, near: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Boards first..last-1 of a, of one pip count, in pip order, against all of b.
+    """Solve boards first..last-1 of a, of one pip count, in pip order, against all of b.
 
-    ring (rows, n * K): what a pair is worth to a when b is on roll, row u % rows for board u; rows of what the boards
-    lead to must be there, and those of first..last-1 are filled. ends, results : of every board and roll;
-    ring_results : results % rows. gains (n,): what the other side wins against a board. doubling_a, doubling_b :
-    (may, passed, source, add, times), each (K,); won (K, 4): value to b of winning. columns_a, columns_b (K,): where
-    in a record of `out` (n, n, columns) a column goes, -1 nowhere; numbers (n,): position numbers of the boards.
-    near (n, (last - first) * K or more): scratch.
+    Parameters
+    ----------
+    ring : (rows, n * K) values to a with b on roll, row u % rows for board u; rows of the boards that plays lead to
+        must be filled, those of first..last-1 are filled here.
+    ends, results : of every board and roll, see `PipOrder`. ring_results : results % rows.
+    gains : (n,) what the other side wins against a board: 1, or 2 for a gammon.
+    doubling_a, doubling_b : (may, passed, source, add, times), each (K,).
+    won : (K, 4) value to b of winning.
+    columns_a, columns_b : (K,) item of a record of `out` that takes the column, -1: none.
+    numbers : (n,) position numbers of the boards.
+    near : (n, (last - first) * K or more) working space.
+    out : (n, n, columns).
     """
     k = columns_a.size
     rows = ring.shape[0]
@@ -60,7 +66,7 @@ def solve_block(
                     if columns_a[c] >= 0:
                         row[numbers[t], columns_a[c]] = value[t - low, c]
             at = (u - first) * k
-            turned(near[low:high, at : at + k], value[: high - low], *doubling_a)
+            negate_for_opponent(near[low:high, at : at + k], value[: high - low], *doubling_a)
     lanes = width * k
     none: Any = np.int64(0)  # named: a kernel is compiled anew for every constant it is called with
     for t in range(1, n):
@@ -73,4 +79,6 @@ def solve_block(
                     row[numbers[u], columns_b[c]] = value[u - first, c]
         for u in range(first, last):
             x = u - first
-            turned(ring[u % rows, t * k : t * k + k].reshape(1, k), value[x : x + 1], *doubling_b)
+            negate_for_opponent(
+                ring[u % rows, t * k : t * k + k].reshape(1, k), value[x : x + 1], *doubling_b
+            )

@@ -39,10 +39,10 @@ def _add(total: Any, best: Any, weight: float) -> None:
 def best_rolls(
     total: Any, best: Any, rows: Any, ends: Any, results: Any, row: int, low: int, high: int
 ) -> None:
-    """total = sum over the 21 rolls of their share of 36 times the greatest of rows[x, low:high], x the results.
+    """Set total to the weighted mean over the 21 rolls of the greatest of rows[x, low:high], x its results.
 
-    total : float64, best : of the rows' type, both (high - low,), the second scratch. The results of roll r of
-    `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]]; doubles are rolls 0, 2, 5, 9, 14, 20.
+    total : float64, best : of the rows' dtype, both (high - low,), the second is working space. The results of roll r
+    of `row` are results[ends[21 * row + r] : ends[21 * row + r + 1]]; doubles are rolls 0, 2, 5, 9, 14, 20.
     """
     for i in range(total.size):
         total[i] = 0.0
@@ -79,8 +79,13 @@ def best_rolls(
     "f8.2A, f8.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
     "f8.2C, f8.2C, b1.1C, f8.1C, i8.1C, f8.1C, f8.1C",
 )
-def turned(out: Any, values: Any, may: Any, passed: Any, source: Any, add: Any, times: Any) -> None:
-    """out (m, K): what values (m, K) of the side on roll are worth to the other, the roller's cube taken in."""
+def negate_for_opponent(
+    out: Any, values: Any, may: Any, passed: Any, source: Any, add: Any, times: Any
+) -> None:
+    """Compute the values to the other side into out (m, K), after the best cube action of the side on roll.
+
+    values : (m, K) to the side on roll. may, passed, source, add, times : its `Doubling`.
+    """
     for x in range(values.shape[0]):
         for k in range(values.shape[1]):
             value = values[x, k]

@@ -1,10 +1,10 @@
 """Compiled loops of the one-sided solver, integers and gnubg's float32.
 
-Rules and method are in docs/theory/one-sided.md; the slow twin is `bgfmt.game.moves`. Every finished position keeps
-*keys*: the rank of a position (what play minimises) above CODE_BITS low bits. Of y, keys[y] holds the best rank after
-one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best after two and after three more a's; the
-second half of each row the position numbers that go with them. The low bits of a key are overwritten with the place
-of the chequer moved, highest point first: the least key is then the play of least rank that is found first.
+Rules and method are in docs/theory/one-sided.md; `bgfmt.game.moves` is the slow reference. Every finished position
+has *keys*: the rank of a position (what play minimises) above CODE_BITS low bits. For y, keys[y] holds the best rank
+after one more die 1..6 (six lanes) and y's own (lane 6); doubles[a - 1, y] the best after two and after three more
+a's; the second half of each row the position numbers that go with them. The low bits of a key are overwritten with
+the index of the chequer moved, highest point first: the least key is then the play of least rank that is found first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CODES = 31
 
 
 class Board(NamedTuple):
-    """Numbering of the positions of `points` points: `board.number_terms` and the differences of its columns."""
+    """Tables for the position numbers of `points` points: `board.number_terms` and the differences of its columns."""
 
     points: int
     terms: Any
@@ -32,11 +32,13 @@ class Board(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What is kept of finished positions.
+    """Working records of finished positions.
 
-    signs, of the dtype of keys: 0..31, then the mask that clears a key's code, then a key above all keys. keys
-    (rows, 16) and doubles (6, rows, 4) as above. lanes : 8, but not a constant: a loop of known length is unrolled
-    instead of vectorised.
+    Attributes
+    ----------
+    signs : 0..31, then the mask that clears a key's code, then a key above all keys, of the dtype of the keys.
+    keys, doubles : (rows, 16) and (6, rows, 4), see the module.
+    lanes : 8, but not a constant: a loop of known length is unrolled instead of vectorised.
     """
 
     signs: Any
@@ -54,7 +56,7 @@ class Slots(NamedTuple):
 
 
 class SearchSpace(NamedTuple):
-    """Working space of one thread: where the walk is, and the moves from there."""
+    """Working space of one thread: the current position, and the moves from it."""
 
     above: Any
     drop: Any
@@ -75,7 +77,7 @@ SLOTS = "bgfmt.solver.kernels.one_sided:Slots(i8, i8, i8)"
 
 @njit()
 def space_for(points: int, signs: Array) -> Any:
-    """Working space for positions of `points` points and keys of the dtype of `signs`."""
+    """Return working space for positions of `points` points and keys of the dtype of `signs`."""
     return SearchSpace(
         np.zeros(points + 2, np.int64),
         np.zeros(points + 2, np.int64),
@@ -88,7 +90,7 @@ def space_for(points: int, signs: Array) -> Any:
 
 @njit()
 def start_at(number: int, points: int, terms: Array, above: Array) -> None:
-    """Set above[k], the chequers on the k highest points, from a position number; above[points + 1] is a wall."""
+    """Set above[k], the chequers on the k highest points, from a position number; above[points + 1] is a sentinel."""
     left = number
     for k in range(points, 0, -1):
         s = 0
@@ -112,10 +114,11 @@ def step_to_next(points: int, above: Array) -> int:
 
 
 @njit()
-def refresh(points: int, upto: int, above: Array, steps: Array, drop: Array, sources: Array) -> int:
-    """Renew the sources (indices, highest first) and drop[k], the sum of C(above[j] + j - 2, j - 1) over j >= k.
+def update_sources(points: int, upto: int, above: Array, steps: Array, drop: Array, sources: Array) -> int:
+    """Update the sources (indices, highest first) and drop[k], the sum of C(above[j] + j - 2, j - 1) over j >= k.
 
-    A chequer that moves from index i to t lowers the position number by drop[points - i] - drop[points - t].
+    Returns the number of sources. A chequer that moves from index i to t lowers the position number by
+    drop[points - i] - drop[points - t]. upto : highest k whose above[k] has changed.
     """
     for k in range(upto, 0, -1):
         drop[k] = drop[k + 1] + steps[k, above[k]]
@@ -128,13 +131,12 @@ def refresh(points: int, upto: int, above: Array, steps: Array, drop: Array, sou
 
 
 @njit("i8, i8, i8.2C, i8.1C, i8.2C, i8.3C, i8.2C, i8", "i8, i8, i8.2C, u4.1C, u4.2C, u4.3C, u4.2C, i8")
-def merge(
+def merge_landings(
     a: int, used: int, landing: Array, signs: Array, keys: Array, doubles: Array, pair: Array, lanes: int
 ) -> None:
-    """Lanes j of pair[a]: least of the keys[y, j] of all landings y of die a + 1, their codes told apart.
+    """Set lane j of pair[a] to the least of the keys[y, j] of all landings y of die a + 1, with the landing as code.
 
-    Then, in lanes 8 and 9, the least of the doubles[a, y]. `lanes` is 8, but not a constant: a loop of known length
-    is unrolled instead of vectorised.
+    Lanes 8 and 9 become the least of the doubles[a, y]. used : number of landings. lanes : see `Records`.
     """
     clear = signs[32]
     for j in range(lanes):
@@ -155,8 +157,11 @@ def merge(
 @njit(
     f"i8, i8, i8, {SEARCH_SPACE}, {RECORDS}, {SLOTS}", f"i8, i8, i8, {SEARCH_SPACE32}, {RECORDS32}, {SLOTS}"
 )
-def search(points: int, x: int, found: int, space: SearchSpace, records: Records, slots: Slots) -> None:
-    """Position after the best play of each of the 21 rolls from x (space.best), and x's lanes 1..6 and doubles."""
+def search_plays(points: int, x: int, found: int, space: SearchSpace, records: Records, slots: Slots) -> None:
+    """Find the position after the best play of each roll from x (space.best), and x's lanes 1..6 and doubles.
+
+    found : number of occupied points of x, see `update_sources`.
+    """
     _, drop, sources, pair, landing, best = space
     signs, keys, doubles, lanes = records
     row = x + slots.on
@@ -176,13 +181,15 @@ def search(points: int, x: int, found: int, space: SearchSpace, records: Records
             else:
                 y = slots.scale * (x - drop[points - i]) + slots.off
             landing[a - 1, q] = y
-            touched |= keys[y, 7] | doubles[a - 1, y, 0]  # asks memory early for what `merge` will need
+            touched |= (
+                keys[y, 7] | doubles[a - 1, y, 0]
+            )  # asks memory early for what `merge_landings` will need
             used += 1
         landing[a - 1, width - 1] = used
     best[0] = touched
     for a in range(1, 7):
         used = landing[a - 1, width - 1]
-        merge(a - 1, used, landing, signs, keys, doubles, pair, lanes)
+        merge_landings(a - 1, used, landing, signs, keys, doubles, pair, lanes)
         keys[row, a - 1] = pair[a - 1, 6]
         doubles[a - 1, row, 0] = pair[a - 1, a - 1]
         doubles[a - 1, row, 1] = pair[a - 1, 8]
@@ -201,10 +208,17 @@ def search(points: int, x: int, found: int, space: SearchSpace, records: Records
 
 
 @njit("u2.3C, i8, i8, u4.1C, b1, i8")
-def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
-    """Divide 36-fold sums, round, give the remainder of 65535 to the likeliest roll; return the sum of i * value.
+def round_row(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: int) -> int:
+    """Calculate a row: round sums / 36, and give the remainder of 65535 to the likeliest roll.
 
-    sums[i] belongs to roll i + 1; rows[x, part] takes the values.
+    Returns the sum of i * value.
+
+    Parameters
+    ----------
+    rows, x, part : rows[x, part] takes the values.
+    sums : sums[i] belongs to roll i + 1.
+    by_sums : likeliest by the sums instead of the rounded values.
+    rolls : numbers of a row.
     """
     total = np.uint32(0)
     rank = np.uint32(0)
@@ -225,7 +239,7 @@ def settle(rows: Array, x: int, part: int, sums: Array, by_sums: bool, rolls: in
 
 @njit()
 def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) -> None:
-    """sums[i] = rows[best[r], part, i] over the 21 rolls r, doubles once and the others twice; i < rolls.
+    """Sum rows[best[r], part, i] over the 21 rolls r, doubles once and the others twice, into sums[i], i < rolls.
 
     `rolls` is 32, but not a constant: a loop of known length is unrolled instead of vectorised.
     """
@@ -248,14 +262,19 @@ def weighted_sums(rows: Array, part: int, best: Array, sums: Array, rolls: int) 
     f"i8.2C, {BOARD}, {SLOTS}, {RECORDS}, u2.3C, i8, b1, i8, u4.1C, u4.2C, i8",
     f"i8.2C, {BOARD}, {SLOTS}, {RECORDS32}, u2.3C, i8, b1, i8, u4.1C, u4.2C, i8",
 )
-def distributions(
+def solve_distributions(
     ranges: Array, board: Board, slots: Slots, records: Records, rows: Array, part: int, by_sums: bool,
     divisor: int, labels: Array, choices: Array, rolls: int,
 ) -> None:  # fmt: skip
     """Fill rows[x, part] for the positions x of `ranges`, (m, 2) first and one past the last.
 
-    `by_sums`, `divisor` : as a recipe's `remainder` and `divisor` have it. `labels` orders ties by the position
-    played to, or is empty; `choices`, (n, 21) uint32, takes the plays chosen, or is empty.
+    Parameters
+    ----------
+    board, slots, records : see these classes.
+    by_sums, divisor : a recipe's `remainder` ("sums") and `divisor`.
+    labels : ranks that decide ties between positions played to, or empty.
+    choices : (n, 21) uint32, filled with the positions after the chosen plays, or empty.
+    rolls : 32, see `weighted_sums`.
     """
     points = board.points
     keys = records.keys
@@ -267,15 +286,15 @@ def distributions(
         start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, board.steps, space.drop, space.sources)
-            search(points, x, found, space, records, slots)
+            found = update_sources(points, changed, above, board.steps, space.drop, space.sources)
+            search_plays(points, x, found, space, records, slots)
             if len(choices):
                 for r in range(21):
                     choices[x, r] = best[r]
             if part < rows.shape[1] - 1:
                 rows[x, 1, 0] = 65535  # a chequer is off; a later pass fills the rows of those with none off
             weighted_sums(rows, part, best, sums, rolls)
-            rank = settle(rows, x, part, sums, by_sums, rolls)
+            rank = round_row(rows, x, part, sums, by_sums, rolls)
             if divisor:
                 rank = 0
                 for i in range(rolls - 1):
@@ -289,13 +308,13 @@ def distributions(
 
 
 @njit(f"i8.2C, {BOARD}, {SLOTS}, {RECORDS}, f4.2C, i4.2C, i8")
-def normal_moments(
+def solve_moments(
     ranges: Array, board: Board, slots: Slots, records: Records, moments: Array, bits: Array, column: int
 ) -> None:
     """Fill moments[x, column : column + 2], mean and standard deviation, for the positions x of `ranges`.
 
-    All in float32, one rounding an operation, times the reciprocal of 36, as gnubg's build does it. `bits` are the
-    moments seen as int32: bits of floats that are not negative order like the floats, so the mean's serve as rank.
+    All in float32, one rounding an operation, times the reciprocal of 36, as in gnubg's build. `bits` are the moments
+    viewed as int32: bits of non-negative floats order like the floats, so the mean's bits serve as rank.
     """
     points = board.points
     keys = records.keys
@@ -308,8 +327,8 @@ def normal_moments(
         start_at(ranges[g, 0], points, board.terms, above)
         changed = points
         for x in range(ranges[g, 0], ranges[g, 1]):
-            found = refresh(points, changed, above, board.steps, space.drop, space.sources)
-            search(points, x, found, space, records, slots)
+            found = update_sources(points, changed, above, board.steps, space.drop, space.sources)
+            search_plays(points, x, found, space, records, slots)
             mean = np.float32(0)
             square = np.float32(0)
             r = 0
@@ -330,11 +349,11 @@ def normal_moments(
 
 
 @njit("i8, u4.2C, u2.2C")
-def race_survival(first: int, choices: Array, survival: Array) -> None:
-    """Fill survival[x - first, k], 65535 parts of the chance that all chequers of x are on the board after k rolls.
+def solve_race_survival(first: int, choices: Array, survival: Array) -> None:
+    """Fill survival[x - first, k], 65535 parts of the probability that no chequer of x is off after k rolls.
 
-    Plays are those of the race, choices[x] of shape (21,); positions from `first` on are those with every chequer
-    on the board. bgsage's gammon rows.
+    Plays are those of the race, choices[x] of shape (21,); positions from `first` on are those with every chequer on
+    the board. These are bgsage's gammon rows.
     """
     sums = np.zeros(ROLLS + 1, np.int64)
     for x in range(first, len(choices)):

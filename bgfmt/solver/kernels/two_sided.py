@@ -1,8 +1,8 @@
 """Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one (`bgfmt.solver.stored`).
 
-Positions are numbers in pip order throughout. "Turned" values are what a record is worth to the player who moved
-into it: negated, with the opponent's best cube action taken. Lanes of a tile are the numbers of `block` sides t side
-by side, as they lie in their records: lane x * columns + k is column k of the block's t number x.
+Positions are numbers in pip order throughout. "Turned" values are those of a record to the player who moved into it:
+negated, with the opponent's best cube action. Lanes of a tile are the numbers of `block` sides t side by side, in the
+order of their records: lane x * columns + k is column k of the block's t number x.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from bgfmt.game import kernels_vectors as vectors
 from bgfmt.game.kernels_vectors import RollResults, negate_for_opponent
 from bgfmt.jit import njit
 
-RUN = 128  # places turned together: their lanes stay in the processor's cache
+PLACES_PER_RUN = 128  # places processed together, so that their lanes stay in the CPU cache
 
 
 class Lines(NamedTuple):
-    """Turned values: line base[j] + b * step[j] holds F(t, j), for the t of block b, as `vectors.record` has it.
+    """Turned values: line base[j] + b * step[j] holds those of place j and the sides of block b.
+
+    The order within a line is that of `vectors.record`.
 
     numbers (m, lanes) int16; records (m, t's of a block), the same as whole records.
     """
@@ -40,15 +42,20 @@ ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
     f"(i8, i8), (i8, i8), (i8, i8), i8.1C, {LINES}, {ROLL_RESULTS}, i8, b1, u2.1C, (i8, i8)",
     f"(i8, i8), (i8, i8), (i8, i8), i8.1C, {LINES64}, {ROLL_RESULTS}, i8, b1, u2.1C, (i8, i8)",
 )
-def squares(
+def fill_squares(
     us: Any, ts: Any, reach: Any, starts: Any, lines: Lines, rolls: RollResults, columns: int, gammons: bool,
     made: Any, target: Any,
 ) -> None:  # fmt: skip
-    """All records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1; starts, the first place of each.
+    """Compute all records of blocks us[0]..us[1]-1 on roll against blocks ts[0]..ts[1]-1.
 
-    reach : the first place that their plays may lead to, and past the last. made (records * columns + lanes,) uint16
-    takes the records, block of t's by block, u by u, and working space behind them. Turned they go the other way
-    round into line target[0] + b * target[1] + t, for the u of block b.
+    Parameters
+    ----------
+    reach : the first place that their plays may lead to, and past the last.
+    starts : first place of each block.
+    lines : turned values; those of the new records are written to line target[0] + b * target[1] + t, for the u of b.
+    rolls, columns, gammons : results of rolls, columns of a record, and whether gammons count.
+    made : (records * columns + lanes,) uint16, filled with the records, block of t's by block, u by u; the end is
+        working space.
     """
     numbers, records, base, step = lines
     lanes = numbers.shape[1]
@@ -77,8 +84,8 @@ def squares(
 
 
 @njit("u2.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u2.2C", "u8.1C, (i8, i8), (i8, i8), i8.1C, i8.1C, u8.2C")
-def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> None:
-    """Records of `squares`, as whole records, to where their position numbers say in the table, (n, n)."""
+def scatter_records(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> None:
+    """Copy records of `fill_squares`, as whole records, to their position numbers in the table, (n, n)."""
     place = 0
     for b in range(ts[0], ts[1]):
         low = starts[b]
@@ -94,19 +101,21 @@ def settle(made: Any, us: Any, ts: Any, starts: Any, numbers: Any, out: Any) -> 
 
 
 @njit("u2.2C, i8, b1, i2.3C, i8, i8, i2.1C, i2.1C", "u2.2C, i8, b1, u8.3C, i8, i8, i2.1C, u8.1C")
-def lay(
+def store_turned(
     stored: Any, columns: int, gammons: bool, near: Any, side: int, at: int, run: Any, records: Any
 ) -> None:  # fmt: skip
-    """near[t // block, at + j, t % block] = turned record (t, j) of sides t against places j.
+    """Set near[t // block, at + j, t % block] to the turned record (t, j), of sides t against places j.
 
-    stored (m, places * columns) uint16, of sides from number `side` on. near (blocks, places of the window, block):
-    a record each, as a whole number of its size. run (RUN * columns,) int16 is working space, records the same as
-    whole numbers.
+    Parameters
+    ----------
+    stored : (m, places * columns) uint16, of sides from number `side` on.
+    near : (blocks, places of the window, block), a record each, as an integer of its size.
+    run : (PLACES_PER_RUN * columns,) int16 working space. records : the same as whole records.
     """
     block = near.shape[2]
     places = stored.shape[1] // columns
-    for low in range(0, places, RUN):
-        size = min(RUN, places - low)
+    for low in range(0, places, PLACES_PER_RUN):
+        size = min(PLACES_PER_RUN, places - low)
         for x in range(stored.shape[0]):
             negate_for_opponent(stored[x, low * columns : (low + size) * columns], columns, gammons, run)
             t = side + x
@@ -117,14 +126,14 @@ def lay(
 
 
 @njit("i8, i8, i2.2C, i8, i8.1C, i4.1C, i4.1C, i8, b1, u2.2C, i8, i8, i8, i8")
-def best(
+def compute_records(
     first: int, last: int, near: Any, window: int, ends: Any, results: Any, weights: Any, columns: int,
     gammons: bool, out: Any, row: int, place: int, low: int, high: int,
 ) -> None:  # fmt: skip
-    """Records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
+    """Compute the records (u, t) of u in first..last-1 and the lanes' t: the maxima over u's results, roll by roll.
 
-    near (places of the window, lanes) int16, of places from `window` on. out[row + u - first, (place + x) * columns
-    + k], uint16, takes column k of t number x, for low <= x < high.
+    near (places of the window, lanes) int16, of places from `window` on. out[row + u - first, (place + x) * columns +
+    k], uint16, becomes column k of t number x, for low <= x < high.
     """
     lanes = near.shape[1]
     at = np.arange(near.shape[0]).astype(np.int32)

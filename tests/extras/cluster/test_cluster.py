@@ -62,7 +62,7 @@ def test_a_cluster_makes_the_same_bytes(two: DaskWorkers, tmp_path: Path, made: 
     path = tmp_path / "s"
     solved = solve_stored("two-sided", 6, 7, tmp_path / "o.bd", store=path, workers=address_of(two))
     assert digest(tmp_path / "o.bd") == digest(made["6x7"])
-    assert (solved.read, solved.written) == solved.grid.moved
+    assert (solved.read, solved.written) == solved.grid.bytes_moved
 
 
 @pytest.mark.slow
@@ -253,9 +253,9 @@ def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: 
 
 def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:
     """Else each would fill one of its own."""
-    from bgfmt.solver.stored import Making, grid_of
+    from bgfmt.solver.stored import TileSolve, grid_of
 
-    making = Making(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
+    making = TileSolve(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
     with pytest.raises(ClusterError, match="a worker's machine, does not see /"):
         list(two.run(making.make_tile, making.grid.tiles()))
     assert not list(tmp_path.iterdir())

@@ -17,7 +17,7 @@ from bgfmt.extras.races.chains import CAREFUL, Estimator, errors
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import NOBODY, CubeState, Score
-from bgfmt.solver.columns import Columns, for_money
+from bgfmt.solver.columns import Columns, money_columns
 from bgfmt.tables import TwoSided
 
 
@@ -62,7 +62,7 @@ def test_kernels_are_compiled_for_one_type_of_table() -> None:
 def test_the_estimate_is_near_the_table(points: int, chequers: int) -> None:
     positions = some(points, chequers, 200, seed=points)
     exact = truth(points, chequers).lookup_many([p.us for p in positions], [p.them for p in positions])
-    found = np.array([value(p, for_money())[[0, 2, 1, 3]] for p in positions])
+    found = np.array([value(p, money_columns())[[0, 2, 1, 3]] for p in positions])
     off = np.abs(found - exact)
     cubeless, _, centered, _ = np.sqrt((off**2).mean(axis=0))
     assert cubeless < 0.0015
@@ -98,7 +98,7 @@ def test_many_of_every_length_are_as_each_alone() -> None:
 
 def test_a_race_ends_where_all_boards_have_exact_values() -> None:
     """The rest of it changes no number."""
-    estimator, rules, shorter = Estimator(), for_money(), 0
+    estimator, rules, shorter = Estimator(), money_columns(), 0
     for position in (*some(6, 6, 8, seed=5), *some(10, 6, 8, seed=6), *some(6, 15, 3, seed=7)):
         found = []
         for whole in (False, True):
@@ -114,9 +114,9 @@ def test_a_race_without_room_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "space", partial(chains.space, room=64))
     small = Estimator()
     with pytest.raises(SolverError, match=r"^4 3 3 2 2 1 / 4 3 3 2 2 1: the race takes more boards"):
-        small.solve(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), for_money())
+        small.solve(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), money_columns())
     with pytest.raises(SolverError, match=r"\[4, 3, 3, 2, 2, 1\].*: the race takes more boards"):
-        value(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), for_money(), small)
+        value(Position.parse("4 3 3 2 2 1 / 4 3 3 2 2 1"), money_columns(), small)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_is_no_race_is_refused(us: list[int], them: list[int], error: type[
 def test_beyond_the_tables_it_is_near_the_calculation(text: str) -> None:
     position = Position.parse(text)
     exact = solve_money(position)
-    solved = estimator().solve(position, for_money())
+    solved = estimator().solve(position, money_columns())
     assert np.abs(solved.on_roll - exact.on_roll).max() < errors(position)[1] / 2
     for roll in range(21):
         ours = {solved.ours.side(int(k)): solved.after[k] for k in solved.plays(roll)}
@@ -179,7 +179,7 @@ FIFTEEN_LEFT = "1 2 3 2 0 5 1 1 / 2 2 2 2 0 5 0 1 0 0 0 1", "0 3 3 0 3 6 / 0 2 1
 def test_plays_are_worth_what_the_positions_after_them_are() -> None:
     """The best plays of a roll and, asked afresh, the positions that they lead to."""
     rng = np.random.default_rng(4)
-    rules = for_money()
+    rules = money_columns()
     centered = rules.states.index(CubeState(1, NOBODY))
     cases = [(Position.parse(text), roll) for text in FIFTEEN_LEFT for roll in (0, 1)]
     cases += [(position, int(rng.integers(21))) for position in long_races(24, seed=6)]
@@ -189,7 +189,7 @@ def test_plays_are_worth_what_the_positions_after_them_are() -> None:
         places = solved.plays(roll)
         for place in places[np.argsort(-solved.after[places, centered])][:3]:
             after = Position(position.them, solved.ours.side(int(place)))
-            afresh = rules.turn(1, estimator().solve(after, rules.exchanged()).on_roll)
+            afresh = rules.choose_cube_action(1, estimator().solve(after, rules.exchange_sides()).on_roll)
             apart = np.abs(solved.after[place] + afresh).max()
             assert apart <= errors(position)[1], (position, roll, after)
             off.append(apart / errors(position)[1])
@@ -199,7 +199,7 @@ def test_plays_are_worth_what_the_positions_after_them_are() -> None:
 def test_many_gammons_have_a_larger_error() -> None:
     """No play is looked for that saves a gammon and loses more than a little of the race."""
     stated = [
-        estimator().solve(Position.parse(text), for_money()).error
+        estimator().solve(Position.parse(text), money_columns()).error
         for text in ("0 8 0 0 1 0 0 0 0 1 0 1 3 1 / 2 4 2 3 2 1", FIFTEEN_LEFT[0], FIFTEEN_LEFT[1])
     ]
     assert stated == [chains.GAMMON_ERRORS[1], 0.04, 0.016]
@@ -218,7 +218,7 @@ def test_many_gammons_have_a_larger_error() -> None:
 def test_long_races_are_near_independent_rollouts(text: str, centered: float, standard_error: float) -> None:
     """Rollouts by another program with its own cube decisions, of races from recorded matches."""
     position = Position.parse(text)
-    rules = for_money()
+    rules = money_columns()
     found = value(position, rules)[rules.states.index(CubeState(1, NOBODY))]
     assert abs(found - centered) < errors(position)[0] / 2 + 3 * standard_error
 
@@ -227,7 +227,7 @@ def test_long_races_are_near_independent_rollouts(text: str, centered: float, st
 def test_gammons_are_counted(jacoby: bool) -> None:
     position = Position(Side(2, 1), Side(10, 5))
     exact = solve_money(position, jacoby=jacoby).on_roll
-    assert value(position, for_money(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
+    assert value(position, money_columns(jacoby=jacoby)) == pytest.approx(exact, abs=0.01)
 
 
 @pytest.mark.slow
@@ -248,13 +248,13 @@ def test_a_race_is_over_when_the_shorter_side_is_off(late: bool) -> None:
     """Many plays of fifteen chequers far behind, none of which comes up after the five of the other side are off."""
     behind = Side.parse("0 0 2 2 0 4 0 1 0 0 0 0 1 0 0 0 0 0 0 5")
     pair = (Side(3, 2), behind) if late else (behind, Side(3, 2))
-    cubeless = value(Position(*pair), for_money())[0]
+    cubeless = value(Position(*pair), money_columns())[0]
     assert 2.0 <= (cubeless if late else -cubeless) < 3.0  # a gammon for sure, and most often a backgammon
 
 
 @pytest.mark.slow
 def test_the_estimate_does_not_depend_on_what_was_asked_before() -> None:
     positions = some(9, 6, 20, seed=8)
-    first = [value(p, for_money()) for p in positions]
-    again = [value(p, for_money(), Estimator(CAREFUL, 64)) for p in reversed(positions)][::-1]
+    first = [value(p, money_columns()) for p in positions]
+    again = [value(p, money_columns(), Estimator(CAREFUL, 64)) for p in reversed(positions)][::-1]
     assert np.array_equal(first, again)

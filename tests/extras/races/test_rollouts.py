@@ -17,7 +17,7 @@ from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
-from bgfmt.solver.columns import for_money
+from bgfmt.solver.columns import money_columns
 
 
 def _positions(many: int, chequers: int) -> list[Position]:
@@ -112,7 +112,7 @@ def test_rollouts_of_long_races_agree_with_other_rollouts(
         <= centered
         <= played.centered.high + 2.58 * standard_error
     )
-    solved = chains.Estimator().solve(position, for_money())
+    solved = chains.Estimator().solve(position, money_columns())
     for name in ("cubeless", "owned", "centered", "opponent"):
         rolled_out = getattr(played, name)
         allowed = solved.usual + rolled_out.high - rolled_out.value

@@ -17,7 +17,7 @@ class FewestSolver(Solver):
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
         n = self.table_size
-        return self.in_memory(Plan("fewest rolls", n, 0.1, 100 * n, 8 + n), memory)
+        return self.limit_memory(Plan("fewest rolls", n, 0.1, 100 * n, 8 + n), memory)
 
     @property
     def table_size(self) -> int:

@@ -96,8 +96,8 @@ class HypergammonSolver(Solver):
     name = kind = "hypergammon"
     recipes = ("gnubg", "exact")
     options = frozenset({"threshold", "restart", "sweeping"})
-    opens = frozenset({"restart"})
-    beside = ".sweeps"
+    path_options = frozenset({"restart"})
+    kept_suffix = ".sweeps"
     keeps_state = True
 
     def __init__(
@@ -139,7 +139,7 @@ class HypergammonSolver(Solver):
         seconds = START_SECONDS + SECONDS[name] * records * self.chequers / thread_count(threads)
         what = f"hypergammon of {self.chequers} chequer{'s'[: self.chequers > 1]}, recipe {name}"
         output = records * shape[2] * dtype.itemsize
-        return self.in_memory(Plan(what, records, seconds, records * COST[name], output), memory)
+        return self.limit_memory(Plan(what, records, seconds, records * COST[name], output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(PLACES, self.chequers)

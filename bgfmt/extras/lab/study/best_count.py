@@ -138,7 +138,7 @@ def judged(
         for side in (us, them):
             covered |= side[:, table.points :].any(axis=1) | (side.sum(axis=1) > table.chequers)
         covered = ~covered
-    cubes = columns.for_match(score, gammons=False) if score else columns.for_money(gammons=False)
+    cubes = columns.match_columns(score, gammons=False) if score else columns.money_columns(gammons=False)
     cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
     those = np.flatnonzero(~covered)
@@ -163,8 +163,8 @@ def judged(
     may_double(score)
 
     def worth(cube: CubeState, at: int) -> Array:
-        add, times = (0.0, 1.0) if cube in cubes.states else columns.dead(score, 0, cube)
-        ends = columns.worth_of(score, 0, -at), columns.worth_of(score, 0, at)
+        add, times = (0.0, 1.0) if cube in cubes.states else columns.dead_cube_scale(score, 0, cube)
+        ends = columns.value_of_points(score, 0, -at), columns.value_of_points(score, 0, at)
         return of_game(add + times * values[:, cubes.place(cube)], *ends)
 
     middle = worth(CubeState(1, NOBODY), 1)
