@@ -1,4 +1,4 @@
-"""From a checked question to the adviser's answer, as the plain values that the commands print."""
+"""Answers a checked query with the adviser, as the plain values that the commands print."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Of = Callable[[Advisor], T]
 
 
 class Named(Library):
-    """A library whose tables go by the names under which they are served."""
+    """A library whose tables have the names under which they are served."""
 
     def __init__(self, held: list[Holding]) -> None:
         super().__init__([one.database for one in held])
@@ -52,10 +52,11 @@ class Named(Library):
 
 
 class Answers:
-    """The answers of the tables served.
+    """Answers queries from the served tables.
 
-    settle : most pairs of boards that are calculated for one question, 0 for never, None for as many as the commands
-        do.
+    settle : maximum number of pairs of boards calculated for one query; 0 for no calculation, None for the limit of
+    the
+        commands.
     """
 
     def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
@@ -71,9 +72,9 @@ class Answers:
         )  # one for all advisers, so that memory does not grow with their number
 
     def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
-        """Return the answer of a route, and whether it is settled: False where another calculation kept it from that.
+        """Return the answer of a route, and whether it is final.
 
-        Refusal for everything that has no answer.
+        It is not if another calculation kept this one from running. Raises Refusal if there is no answer.
         """
         try:
             if (text := self._text(asked)) != asked.position:
@@ -89,7 +90,7 @@ class Answers:
             raise refusal_of(error) from None
 
     def _aside(self, asked: Question, answer: Any) -> list[str]:
-        """Return what of the question is ignored, and why the table named does not answer, a line each."""
+        """Return messages about ignored parameters, and about a named table that did not answer."""
         if isinstance(answer, (SideRace, TwoRaces)):
             return race_asides(self._adviser(asked), asked.position, answer, asked.table)
         parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
@@ -101,12 +102,12 @@ class Answers:
     # -- the five questions ------------------------------------------------------------------------------
 
     def lookup(self, asked: Question) -> dict[str, Any]:
-        """Return what the best table that covers the position, or the one named, says of it."""
+        """Return the stored values of the position in the named table, or else in the best one that covers it."""
         text = asked.position
         one = one_or_two(text)
         if isinstance(one, Side) and ("/" in text or not COUNTS.fullmatch(text.replace(" ", ""))):
             one = parse_position(text)  # whose other side is empty
-        holding = self._best(one) if asked.table is None else self.named(asked.table)
+        holding = self._best(one) if asked.table is None else self.table_named(asked.table)
         sides: dict[str, Side | Position] = {"": one}
         if isinstance(one, Position) and holding.table.sides == 1:
             sides = {"on roll": one.us, "other side": one.them}
@@ -117,17 +118,17 @@ class Answers:
         return {"table": holding.name, "max_error": holding.max_error, "answers": answers}
 
     def race(self, asked: Question) -> tuple[Plain, bool]:
-        """Return the rolls, effective pips and wastage of one side or two; and whether that is settled."""
+        """Return the mean rolls, effective pip count and wastage of one or two sides, and whether that is final."""
         about = one_or_two(asked.position)
-        return self.calculated(asked, lambda adviser: questions.race(adviser, about))
+        return self.answer_or_calculate(asked, lambda adviser: questions.race(adviser, about))
 
     def cube(self, asked: Question, state: GameState | None = None) -> tuple[Plain, bool]:
-        """Return the cube action of the state, if given, or those at all scores, and whether it is settled."""
+        """Return the cube action of the position or given state, or those at all scores, and whether it is final."""
         state = state or questions.state_of(asked.position, asked)
         grid = asked.scores is not None
         if grid and (self.settle == 0 or asked.settle is False):
             raise NotCoveredError("the cube at all scores is calculated, and nothing is calculated here")
-        return self.calculated(
+        return self.answer_or_calculate(
             asked,
             lambda adviser: questions.cube(
                 adviser, state, met_player=asked.met_player, **asked.specific_values("cube")
@@ -137,12 +138,12 @@ class Answers:
         )
 
     def play(self, asked: Question) -> tuple[Plain, bool]:
-        """Return the plays of a roll, or of all rolls, best first, and whether they are settled."""
+        """Return the plays of one roll or of all rolls, best first, and whether that is final."""
         text = asked.position
         if asked.roll is None and getattr(_state_in(text), "dice", None) is None:
             raise Refusal("bad_parameter", "say the roll to play: 61, or all", "roll")
         about, rolls = questions.rolls_of(text, asked.roll, asked)
-        return self.calculated(
+        return self.answer_or_calculate(
             asked,
             lambda adviser: questions.play(
                 adviser, about, rolls, met_player=asked.met_player, **asked.specific_values("play")
@@ -152,7 +153,7 @@ class Answers:
         )
 
     def probe(self, asked: Question) -> tuple[ProbeAnswer, bool]:
-        """Return all answers for one position, why a section is missing, and whether they are settled."""
+        """Return cube, race and play of a position, the reason for each missing section, and whether it is final."""
         one = one_or_two(asked.position)
         roll = asked.roll and asked.roll.lower()
         missing: dict[str, str] = {}
@@ -199,17 +200,17 @@ class Answers:
         return probe, settled
 
     def warm(self) -> None:
-        """Compile in a thread what the tables need, then what exact calculations need."""
+        """Start a thread that compiles what the tables need, then what exact calculations need."""
         self.opening = True
         self._one.prepare(self._compile)
 
     def _compile(self) -> None:
-        with jit.watching(self._elsewhere):
-            for _ in self.compiled():
+        with jit.watching(self._compile_in_process):
+            for _ in self.compile_steps():
                 self.opening = False
 
-    def _elsewhere(self) -> None:
-        """Have another process compile, and wait for it: a compiler in this one would keep Python from answering."""
+    def _compile_in_process(self) -> None:
+        """Run the compiler in another process and wait for it; in this one it would block all Python threads."""
         if self._compiler is None:
             tables, reading = self.holdings.opened
             words = [sys.executable, "-m", __name__, json.dumps(self.settle), json.dumps(reading), *tables]
@@ -217,8 +218,8 @@ class Answers:
         assert self._compiler.stdout is not None
         self._compiler.stdout.readline()
 
-    def compiled(self) -> Iterator[None]:
-        """Yield once what the tables need is compiled, and once more when what exact calculations need is."""
+    def compile_steps(self) -> Iterator[None]:
+        """Yield once when what the tables need is compiled, and again when what exact calculations need is."""
         from bgfmt.analysis import exact_equities
 
         for held in self.holdings:
@@ -241,23 +242,32 @@ class Answers:
         yield
 
     def close(self) -> None:
-        """End the process that compiles."""
+        """Stop the compiling process, if there is one."""
         if self._compiler is not None:
             self._compiler.kill()
 
     @property
     def compiling(self) -> bool:
-        """Whether the thread of `warm` is still at work."""
+        """Whether the thread of `warm` is still running."""
         return self._one.preparing
 
     # -- which adviser, and when it calculates -----------------------------------------------------------
 
-    def calculated(
+    def answer_or_calculate(
         self, asked: Question, answer: Of[T], sure: Callable[[T], bool] | None = None, match: bool = False
     ) -> tuple[T, bool]:
-        """Return the answer from the tables where that is sure, else the calculated one, unless another is under way.
+        """Return an answer from tables if that is certain, else by calculation, and whether it is final.
 
-        Beside it, whether it is as good as it can be.
+        Parameters
+        ----------
+        asked : the query, whose `settle` may forbid a calculation.
+        answer : computes the answer with a given adviser.
+        sure : whether an answer from tables is certain; None if every one is.
+        match : True for an answer at a match score, which is always calculated where that is allowed.
+
+        Returns
+        -------
+        The answer and True, or the answer from tables and False if another calculation is running.
         """
         wanted = self.settle != 0 and asked.settle is not False
         refused: NotCoveredError | None = None
@@ -297,7 +307,7 @@ class Answers:
         if asked.met or asked.extend_met:
             met = mets.load(asked.met or mets.DEFAULT, extend=bool(asked.extend_met))
         adviser = Advisor(
-            Named(list(self.holdings) if asked.table is None else [self.named(asked.table)]),
+            Named(list(self.holdings) if asked.table is None else [self.table_named(asked.table)]),
             met=met,
             calculate="all" if calculate else "nothing",
             limit=limit,
@@ -311,14 +321,14 @@ class Answers:
 
     # -- tables, and positions in text -------------------------------------------------------------------
 
-    def named(self, name: str) -> Holding:
-        """Return the table of a name; Refusal for a name that none has."""
+    def table_named(self, name: str) -> Holding:
+        """Return the table of this name; Refusal if there is none."""
         if name not in self.holdings.by_name:
             raise Refusal("no_such_table", f"there is no table {name[:80]!r}", "table")
         return self.holdings.by_name[name]
 
     def _best(self, asked: Side | Position) -> Holding:
-        """The table that answers for a side or a position; which it is depends on their sizes alone."""
+        """Return the best table for a side or a position; it depends on the sizes of the sides only."""
         sides = (asked,) if isinstance(asked, Side) else (asked.us, asked.them)
         size = tuple((side.highest, side.chequers) for side in sides)
         if size in self._by_size:
@@ -340,15 +350,15 @@ class Answers:
         return self._by_size[size]
 
     def _text(self, asked: Question) -> str:
-        """The position as text: an identifier mended, a position number replaced by the counts it stands for."""
+        """Return the position as text: an identifier repaired, a position number replaced by its chequer counts."""
         text = asked.position
         if not text.startswith("#"):
-            return _mended(text)
+            return _restore_position_id(text)
         if asked.table is None:
             raise Refusal("bad_position", "a position number needs a table: say which with table", "position")
         if not re.fullmatch(r"#[0-9]{1,38}", text):
             raise Refusal("bad_position", f"{text[:40]!r} is no position number such as #7407", "position")
-        return str(self.named(asked.table).table.unrank(int(text[1:])))
+        return str(self.table_named(asked.table).table.unrank(int(text[1:])))
 
 
 def _sure_cube(answer: Plain) -> bool:
@@ -360,8 +370,8 @@ def _sure_cube(answer: Plain) -> bool:
     return False
 
 
-def _mended(text: str) -> str:
-    """A position as it was before its way through a URL: blanks in an ID were "+", "-" and "_" stand for "+/"."""
+def _restore_position_id(text: str) -> str:
+    """Restore a Position ID that went through a URL: blanks and "-" were "+", "_" was "/"."""
     form = r"([A-Za-z0-9+/ _-]{14})(:[A-Za-z0-9+/ _-]{12})?"
     if not re.fullmatch(form, text) or re.fullmatch(r"[\d\s-]+", text):
         return text
@@ -369,7 +379,7 @@ def _mended(text: str) -> str:
 
 
 def _state_in(text: str) -> GameState | None:
-    """The state that an identifier describes; None where the text is not an identifier."""
+    """Return the state that an identifier describes, None for text that is no identifier."""
     try:
         return parse(text)
     except PositionError:
@@ -378,5 +388,5 @@ def _state_in(text: str) -> GameState | None:
 
 if __name__ == "__main__":  # compiles for another process, and says when each step is done
     _settle, _reading, *_tables = sys.argv[1:]
-    for _ in Answers(Holdings.open(_tables, **json.loads(_reading)), json.loads(_settle)).compiled():
+    for _ in Answers(Holdings.open(_tables, **json.loads(_reading)), json.loads(_settle)).compile_steps():
         print(flush=True)

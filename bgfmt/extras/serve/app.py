@@ -1,4 +1,4 @@
-"""The routes."""
+"""The routes of the HTTP service."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bgfmt.analysis.questions import QUESTIONS, Question
 from bgfmt.errors import BgfmtError
 from bgfmt.extras.serve import bulk, openapi, page, wildbg
 from bgfmt.extras.serve.answers import Answers
-from bgfmt.extras.serve.door import Door
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.metrics import Metrics
+from bgfmt.extras.serve.middleware import Middleware
 from bgfmt.extras.serve.openapi import BYTES, JSON, LINES
 from bgfmt.extras.serve.parameters import Settings, from_query, question
 from bgfmt.extras.serve.refusals import Refusal, refusal_of, to_json
@@ -34,8 +34,8 @@ from bgfmt.storage import system
 QUICK = ("lookup", "race", "cube")  # read a row or two of a table; others more, in a thread
 SMALL_BYTES = 16 << 10  # of a body that needs no thread to be read or packed
 FEW_ITEMS = 20  # of a request that is no large one
-PIECE = 256 << 10
-PACKED_FROM = 1024  # bytes that are worth packing
+PIECE_BYTES = 256 << 10
+MIN_COMPRESSED_BYTES = 1024  # bytes that are worth packing
 RANGE = re.compile(r"(\d*+)\s*+-\s*+(\d*+)")
 BINARY = ("table", "column", "rows")
 NOT_KEPT = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Service:
-    """The tables, the adviser and the counters behind the routes."""
+    """Tables, adviser and counters behind the routes."""
 
     def __init__(self, holdings: Holdings, settings: Settings, worker: int | None = None) -> None:
         self.holdings = holdings
@@ -61,9 +61,9 @@ class Service:
     async def _reply(
         self, request: Request, asked: str, answer: Callable[[], Awaitable[tuple[Any, bool]]]
     ) -> Response:
-        """JSON under a strong ETag of tables, version, route and question.
+        """Return a JSON response with a strong ETag computed from tables, version, route and query.
 
-        answer : gives the value, and whether it is settled; one that is not can be better, and is not to be kept.
+        answer : returns the value, and whether it is final; one that is not must not be cached.
         """
         text = f"{self._stamp}\0{request.scope['bgfmt.route']}\0{asked}"
         tag = f'"{hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]}"'
@@ -72,12 +72,12 @@ class Service:
         if (same := unchanged(request, headers)) is not None:
             return same
         value, settled = await answer()
-        return _packed(request, to_json(value), JSON, headers if settled else NOT_KEPT)
+        return _compressed_response(request, to_json(value), JSON, headers if settled else NOT_KEPT)
 
     # -- questions ---------------------------------------------------------------------------------------
 
-    async def asking(self, route: str, request: Request) -> Response:
-        """Answer GET of a question, the position as parameter or in the path."""
+    async def answer_query(self, route: str, request: Request) -> Response:
+        """Answer a GET query; the position is a parameter or part of the path."""
         given = from_query(request.scope["query_string"], QUESTIONS[route])
         if "position" in request.path_params:
             if "position" in given:
@@ -92,7 +92,7 @@ class Service:
 
     async def _answer(self, route: str, asked: Question, text: str) -> tuple[dict[str, Any], bool]:
         try:
-            answer, settled = await self._answered(route, asked)
+            answer, settled = await self._run_query(route, asked)
         except Refusal as refusal:
             self.metrics.count_positions(f"/v1/{route}", 1, refusal.code == "not_covered")
             raise
@@ -102,19 +102,20 @@ class Service:
         answer["question"]["position"] = text
         return answer, settled
 
-    async def _answered(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
-        if self._at_once(route, asked):
+    async def _run_query(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
+        if self._is_fast(route, asked):
             with contextlib.suppress(NeedsCalculationError):
                 return self.workers.at_once(self.answers.answer, route, asked)
         return await self.workers.answer(self.answers.answer, route, asked)
 
-    def _at_once(self, route: str, asked: Question) -> bool:
-        """Return whether the tables answer in so little time that it needs no thread: a millisecond or two."""
+    def _is_fast(self, route: str, asked: Question) -> bool:
+        """Return whether the tables answer fast enough (a millisecond or two) to do without a thread."""
         if not self._near or self.answers.compiling or asked.insight or asked.scores is not None:
             return False
         return route in QUICK or (route == "play" and (asked.roll or "").lower() != "all")
 
     async def bulk(self, route: str, request: Request) -> Response:
+        """Answer a POST of many queries: JSON, lines of JSON, or bytes for look-ups."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == BYTES and route == "lookup":
             return await self._binary(request)
@@ -125,20 +126,28 @@ class Service:
         known = [n for n in QUESTIONS[route] if n != "position"] if lines else []
         common = question(from_query(request.scope["query_string"], known))
         data = await bulk.body_of(request, self.settings.max_body)
-        body = await self.many(route, data, common, lines)
-        return await self._in_bulk(len(body), _packed, request, body, kind, NOT_KEPT)
+        body = await self.answer_bulk(route, data, common, lines)
+        return await self._run_on_body(len(body), _compressed_response, request, body, kind, NOT_KEPT)
 
-    async def many(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
-        """Return the answers to a body of many questions, as lines of JSON or one object."""
+    async def answer_bulk(self, route: str, data: bytes, common: Question, lines: bool) -> bytes:
+        """Return the answers to a body of many queries, as lines of JSON or one object.
+
+        Parameters
+        ----------
+        route : the query, such as "cube".
+        data : the body.
+        common : parameters for all items that do not have their own.
+        lines : True for one item on each line, False for one JSON object with all.
+        """
         most = self.settings.max_rows
-        items, common = await self._in_bulk(len(data), bulk.items_of, route, data, common, lines, most)
+        items, common = await self._run_on_body(len(data), bulk.items_of, route, data, common, lines, most)
         if common.table is not None:
-            self.answers.named(common.table)
+            self.answers.table_named(common.table)
         answers = bulk.answer_all(self.answers, route, items, common)
         lane = self.workers.quick if len(items) <= FEW_ITEMS else self.workers.bulk
         if bulk.calculates(items, common):
             lane = self.workers.calculations
-        at_once = len(items) == 1 and lane is self.workers.quick and self._at_once(route, common)
+        at_once = len(items) == 1 and lane is self.workers.quick and self._is_fast(route, common)
         parts: list[bytes] = []
         while len(parts) < len(items):
             if at_once:
@@ -149,8 +158,8 @@ class Service:
             parts += part
         return b"".join(one + b"\n" for one in parts) if lines else b'{"results":[' + b",".join(parts) + b"]}"
 
-    async def _in_bulk(self, size: int, job: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of work on so many bytes, which is done in a thread if they are many."""
+    async def _run_on_body(self, size: int, job: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of `job` on a body of `size` bytes; a large one runs in a thread."""
         if size <= SMALL_BYTES:
             return job(*arguments)
         return await self.workers.run(job, *arguments, lane=self.workers.bulk)
@@ -163,7 +172,7 @@ class Service:
             raise Refusal("bad_parameter", "a parameter is empty", empty[0])
         if given.get("rows", "counts") not in ("counts", "numbers"):
             raise Refusal("bad_parameter", "rows is counts or numbers", "rows")
-        table = self.answers.named(given["table"]).table
+        table = self.answers.table_named(given["table"]).table
         column = given.get("column")
         numbers = given.get("rows") == "numbers"
         data = await bulk.body_of(request, self.settings.max_body)
@@ -182,34 +191,42 @@ class Service:
 
     # -- everything else ---------------------------------------------------------------------------------
 
-    async def listed(self, request: Request) -> Response:
+    async def list_tables(self, request: Request) -> Response:
+        """Answer `/v1/tables`: version, features, match equity tables, and the served tables."""
         from_query(request.scope["query_string"], ())
         features = ["match"] if self.settings.settle == 0 else ["settle", "match"]
         entries = [held.entry(self._url(held)) for held in self.holdings]
         found = {"version": __version__, "features": features, "mets": list(met.names()), "tables": entries}
-        return _stored(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
+        return _static_response(request, to_json(found), JSON, f"public, max-age={self.settings.max_age}")
 
     def _url(self, held: Holding) -> str | None:
-        """Where the file of a table is, None where it is not handed out."""
+        """Return the path from which a table's file can be downloaded, None if it is not offered."""
         return f"/tables/{quote(held.name)}" if held.fd is not None and self.settings.download else None
 
     async def table(self, request: Request) -> Response:
+        """Answer `/tables/NAME` with the file of a table."""
         held = self.holdings.by_name.get(request.path_params["name"])
         if held is None or self._url(held) is None:
             raise Refusal("no_such_table", "there is no table of that name; /v1/tables lists them")
         return send(request, held)
 
-    async def foreign(self, answer: Callable[..., Any], known: tuple[str, ...], request: Request) -> Response:
+    async def answer_wildbg(
+        self, answer: Callable[..., Any], known: tuple[str, ...], request: Request
+    ) -> Response:
+        """Answer a route in wildbg's form.
+
+        answer : computes the value from the answers and the parameters. known : names of the parameters.
+        """
         route = request.scope["bgfmt.route"]
         try:
             given = from_query(request.scope["query_string"], known)
 
-            async def found() -> tuple[Any, bool]:
+            async def reply() -> tuple[Any, bool]:
                 value, settled = await self.workers.answer(answer, self.answers, given)
                 self.metrics.count_positions(route, 1)
                 return value, settled
 
-            return await self._reply(request, repr(sorted(given.items())), found)
+            return await self._reply(request, repr(sorted(given.items())), reply)
         except (Refusal, BgfmtError) as error:
             refusal = error if isinstance(error, Refusal) else refusal_of(error)
             if refusal.status == 503:
@@ -220,49 +237,56 @@ class Service:
             return Response(to_json(said), refusal.status, NOT_KEPT, JSON)
 
     async def health(self, _: Request) -> Response:
+        """Answer `/healthz`."""
         state = {"status": "ok", "version": __version__, "tables": len(self.holdings)}
         return Response(to_json(state), 200, {"Cache-Control": "no-store"}, JSON)
 
     async def ready(self, request: Request) -> Response:
-        """Answer `/readyz` as `/healthz` once nothing is being compiled any more."""
+        """Answer `/readyz` as `/healthz`, but refuse while the first compilation runs."""
         if self.answers.compiling:
             raise compiling()
         return await self.health(request)
 
     async def counters(self, _: Request) -> Response:
+        """Answer `/metrics` in the text format of Prometheus."""
         kind = "text/plain; version=0.0.4; charset=utf-8"
         return Response(self.metrics.text(), 200, {"Cache-Control": "no-store"}, kind)
 
     async def description(self, request: Request) -> Response:
+        """Answer with the OpenAPI document."""
         data = to_json(openapi.document(self.settings, [one.name for one in self.holdings]))
-        return _stored(request, data, JSON)
+        return _static_response(request, data, JSON)
 
     async def front(self, request: Request) -> Response:
+        """Answer `/` with the page."""
         policy = {"Content-Security-Policy": page.POLICY_HEADER}
-        return _stored(request, page.html("serve"), "text/html; charset=utf-8", **policy)
+        return _static_response(request, page.html("serve"), "text/html; charset=utf-8", **policy)
 
     async def asset(self, request: Request) -> Response:
+        """Answer with a script or style sheet of the page."""
         name = request.path_params["name"]
         if request.path_params["hash"] != page.digest() or name not in page.assets():
             raise Refusal("no_such_route", "there is no such file of the page")
         caching = "public, max-age=31536000, immutable"
-        return _stored(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
+        return _static_response(request, page.assets()[name], page.TYPES[PurePath(name).suffix], caching)
 
     def close(self) -> None:
+        """Close the threads and the compiling process."""
         self.workers.close()
         self.answers.close()
 
     def app(self, log: Callable[[str], None] | None = None) -> ASGIApp:
+        """Return the ASGI application; `log` gets one line for each request."""
         routes = []
         for name in QUESTIONS:
-            ask = partial(self.asking, name)
+            ask = partial(self.answer_query, name)
             routes.append(_route(f"/v1/{name}", ask, None if name == "probe" else partial(self.bulk, name)))
             routes.append(_route(f"/v1/{name}/{{position:path}}", ask))
         others: dict[str, Ask] = {
-            "/v1/tables": self.listed,
+            "/v1/tables": self.list_tables,
             "/tables/{name}": self.table,
-            "/eval": partial(self.foreign, wildbg.evaluate, wildbg.EVAL),
-            "/move": partial(self.foreign, wildbg.moves, wildbg.MOVE),
+            "/eval": partial(self.answer_wildbg, wildbg.evaluate, wildbg.EVAL),
+            "/move": partial(self.answer_wildbg, wildbg.moves, wildbg.MOVE),
             "/healthz": self.health,
             "/readyz": self.ready,
             "/metrics": self.counters,
@@ -273,11 +297,11 @@ class Service:
         }
         routes += [_route(path, answer) for path, answer in others.items()]
         inner = Router(routes, redirect_slashes=False)
-        return Door(inner, self.metrics, self.settings, log)
+        return Middleware(inner, self.metrics, self.settings, log)
 
 
 def _route(path: str, get: Ask, post: Ask | None = None) -> Route:
-    """A route whose template the counters know."""
+    """Return a route that stores its template in the scope, for the counters."""
     template = path.replace(":path", "")
 
     async def ask(request: Request) -> Response:
@@ -287,16 +311,18 @@ def _route(path: str, get: Ask, post: Ask | None = None) -> Route:
     return Route(path, ask, methods=["GET", "POST"] if post else ["GET"])
 
 
-def _stored(request: Request, data: bytes, kind: str, caching: str = "no-cache", **more: str) -> Response:
-    """A document that changes with the version only."""
+def _static_response(
+    request: Request, data: bytes, kind: str, caching: str = "no-cache", **more: str
+) -> Response:
+    """Return a response for a document that changes with the version only."""
     tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": caching, "Vary": "Accept-Encoding", **more}
-    return unchanged(request, headers) or _packed(request, data, kind, headers)
+    return unchanged(request, headers) or _compressed_response(request, data, kind, headers)
 
 
-def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
-    """The data, packed by gzip where that is accepted and worth it."""
-    accepted = request.headers.get("accept-encoding", "") if len(data) > PACKED_FROM else ""
+def _compressed_response(request: Request, data: bytes, kind: str, headers: dict[str, str]) -> Response:
+    """Return a response with the data, compressed by gzip if the client accepts it and it saves something."""
+    accepted = request.headers.get("accept-encoding", "") if len(data) > MIN_COMPRESSED_BYTES else ""
     for one in accepted.lower().split(","):
         coding, _, weight = one.replace(" ", "").partition(";")
         if coding in ("gzip", "*") and weight.rstrip("0") not in ("q=", "q=0."):
@@ -310,7 +336,7 @@ def _packed(request: Request, data: bytes, kind: str, headers: dict[str, str]) -
 
 
 def send(request: Request, held: Holding) -> Response:
-    """Return the answer to a request for a table's file."""
+    """Return the response to a request for a table's file, or for a byte range of it."""
     tag = f'"{held.fingerprint}"'
     name = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "_" for c in held.name)
     headers = {
@@ -336,33 +362,33 @@ def send(request: Request, held: Holding) -> Response:
 
 
 def byte_range(text: str, size: int) -> tuple[int, int] | None:
-    """Return the first and last byte of a Range header, None for one to be ignored; Refusal beyond the file."""
+    """Return the first and last byte of a Range header, None for one to ignore; Refusal for one beyond the file."""
     unit, _, rest = text.partition("=")
     ranges = [RANGE.fullmatch(one) for one in map(str.strip, rest.split(",")) if one]
     if unit.strip().lower() != "bytes" or not ranges or ranges[0] is None or None in ranges:
         return None
     if len(ranges) > 1:
-        raise _beyond("one range a request", size)
+        raise _bad_range("one range a request", size)
     first, last = (None if n == "" else int(n[:30]) for n in ranges[0].groups())
     if first is None:
         if last is None:
             return None
         if not last or not size:
-            raise _beyond("an empty range", size)
+            raise _bad_range("an empty range", size)
         return max(0, size - last), size - 1
     if last is not None and last < first:
         return None
     if first >= size:
-        raise _beyond(f"the file has {size:,} bytes", size)
+        raise _bad_range(f"the file has {size:,} bytes", size)
     return first, size - 1 if last is None else min(last, size - 1)
 
 
-def _beyond(why: str, size: int) -> Refusal:
+def _bad_range(why: str, size: int) -> Refusal:
     return Refusal("bad_range", why, headers=(("Content-Range", f"bytes */{size}"),))
 
 
 def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
-    """Return 304 with these headers where If-None-Match names their ETag."""
+    """Return a 304 response with these headers if If-None-Match has their ETag, else None."""
     header = request.headers.get("if-none-match", "")
     tags = [one.strip().removeprefix("W/") for one in header.split(",")]
     same = headers["ETag"] in tags or header.strip() == "*"
@@ -370,12 +396,12 @@ def unchanged(request: Request, headers: dict[str, str]) -> Response | None:
 
 
 def _pieces(held: Holding, first: int, last: int) -> Iterator[bytes]:
-    """The bytes of a file, which Starlette reads in threads of its own."""
+    """Yield the bytes of a file in pieces; Starlette reads them in threads of its own."""
     at = first
     fd = held.fd
     assert fd is not None
     while at <= last:
-        piece = system.read_at(fd, min(PIECE, last - at + 1), at)
+        piece = system.read_at(fd, min(PIECE_BYTES, last - at + 1), at)
         if not piece:
             raise OSError(f"{held.name} was cut short while it was sent")
         yield piece

@@ -1,4 +1,4 @@
-"""Many questions in one request: JSON, lines of JSON, and look-ups as plain bytes."""
+"""Many queries in one request: JSON, lines of JSON, and look-ups as bytes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ from bgfmt.game import board
 from bgfmt.tables import Table
 from bgfmt.tables.base import CHUNK
 
-DEEPEST = 20
+MAX_JSON_DEPTH = 20
 BODY_SECONDS = 30.0
 PART_SECONDS = 0.05  # of answers for one client, before others have their turn
 DISTRIBUTIONS = {"bearoff", "gammon"}
 CLOSED = (("Connection", "close"),)  # a header
-DRAINED = 64 << 20  # bytes of a body that is too large that are read and let go before it is refused
+MAX_DRAINED_BYTES = (
+    64 << 20
+)  # bytes of a body that is too large that are read and let go before it is refused
 
 
 # -- the body --------------------------------------------------------------------------------------------
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """Return the body, unpacked; Refusal "too_large" as soon as it is known to be."""
+    """Return the decompressed body; Refusal "too_large" as soon as it exceeds `most` bytes."""
     large = f"a body has at most {most:,} bytes (--max-body)"
     too_large = Refusal("too_large", large)
     cut = Refusal("too_large", large, headers=CLOSED)
@@ -43,7 +45,7 @@ async def body_of(request: Request, most: int) -> bytes:
         raise Refusal("unsupported_type", "a body is sent plain, or packed as gzip or deflate")
     length_header = request.headers.get("content-length", "")
     expected = int(length_header[:20]) if length_header.isdecimal() else 0
-    if expected > max(most, DRAINED):
+    if expected > max(most, MAX_DRAINED_BYTES):
         raise cut
     pieces: list[bytes] = []
     length = 0
@@ -53,7 +55,7 @@ async def body_of(request: Request, most: int) -> bytes:
                 length += len(piece)
                 if max(length, expected) <= most:
                     pieces.append(piece)
-                elif length > DRAINED:
+                elif length > MAX_DRAINED_BYTES:
                     raise cut
     except TimeoutError:
         late = f"a request's body is complete within {BODY_SECONDS:.0f} s"
@@ -77,8 +79,8 @@ async def body_of(request: Request, most: int) -> bytes:
     return out
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, no name in it twice."""
+def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; Refusal if a name is in it twice."""
     for name, many in Counter(name for name, _ in pairs).items():
         if many > 1:
             raise Refusal("bad_parameter", f"{name[:40]!r} is given twice", name[:40])
@@ -89,13 +91,15 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def parsed(data: bytes, row: int | None = None) -> Any:
-    """Return a value of JSON, at most `DEEPEST` deep, no name twice."""
+def parse_json(data: bytes, row: int | None = None) -> Any:
+    """Parse a JSON value at most `MAX_JSON_DEPTH` levels deep, without duplicate names; `row` is named in errors."""
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-        if _depth(value) <= DEEPEST:
+        value = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_unique_object, parse_constant=_no_constant
+        )
+        if _depth(value) <= MAX_JSON_DEPTH:
             return value
-        why = f"nested deeper than {DEEPEST}"
+        why = f"nested deeper than {MAX_JSON_DEPTH}"
     except Refusal as refusal:
         refusal.row = row
         raise
@@ -118,18 +122,27 @@ def _depth(value: Any) -> int:
 
 
 def items_of(route: str, data: bytes, common: Question, lines: bool, most: int) -> tuple[list[Any], Question]:
-    """Return the items of a body, one a line or in an object of JSON, which has common parameters of its own."""
+    """Parse a body into its items and their common parameters.
+
+    Parameters
+    ----------
+    route : the query, such as "cube".
+    data : the body, lines of JSON or one object with `positions` and common parameters.
+    common : parameters from the query string.
+    lines : whether it is lines.
+    most : maximum number of items.
+    """
     if lines:
         items: list[Any] = [line for line in data.split(b"\n") if line.strip()]
     else:
-        body = parsed(data)
+        body = parse_json(data)
         if not isinstance(body, dict) or not isinstance(body.get("positions"), list):
             raise Refusal("bad_body", 'the body is an object such as {"positions": ["1 1 / 1", ...]}')
         items = body.pop("positions")
         common = question(from_object(body, [name for name in QUESTIONS[route] if name != "position"]))
     if len(items) > most:
         raise Refusal("too_large", f"at most {most:,} positions a request (--max-rows)")
-    return [parsed(line, row) for row, line in enumerate(items)] if lines else items, common
+    return [parse_json(line, row) for row, line in enumerate(items)] if lines else items, common
 
 
 def calculates(items: list[Any], common: Question) -> bool:
@@ -139,7 +152,7 @@ def calculates(items: list[Any], common: Question) -> bool:
 
 
 def answer_all(answers: Answers, route: str, items: list[Any], common: Question) -> Iterator[dict[str, Any]]:
-    """Yield an answer or an error for each item, in order."""
+    """Yield an answer or an error for each item, in order; nothing is calculated unless asked for."""
     if common.settle is None:
         common = replace(common, settle=False)
     for row, item in enumerate(items):
@@ -160,7 +173,7 @@ def answer_all(answers: Answers, route: str, items: list[Any], common: Question)
 
 
 def part_of(answers: Iterator[dict[str, Any]]) -> tuple[list[bytes], int]:
-    """Return the next answers as JSON, as many as `PART_SECONDS` give, and how many of them are not covered."""
+    """Return the next answers as JSON, for `PART_SECONDS` of work, and how many of them are not covered."""
     out: list[bytes] = []
     missing = 0
     end = time.monotonic() + PART_SECONDS
@@ -176,9 +189,16 @@ def part_of(answers: Iterator[dict[str, Any]]) -> tuple[list[bytes], int]:
 
 
 class Binary:
-    """Look-ups of many rows of bytes in one table.
+    """Look-ups of many positions in one table, requested and answered as bytes.
 
-    rows : how many. columns : names of the numbers of a row. not_covered : rows that the table has nothing for.
+    rows : number of positions. columns : names of the numbers in a row of the answer.
+    not_covered : number of positions that the table does not have.
+
+    Parameters
+    ----------
+    table : the table. data : the request.
+    numbers : True for rows of position numbers as little-endian uint32, False for rows of chequer counts as bytes.
+    column : "bearoff" or "gammon" for tables of distributions; None for all numbers.
     """
 
     def __init__(self, table: Table, data: bytes, *, numbers: bool, column: str | None) -> None:
@@ -213,7 +233,7 @@ class Binary:
         self.columns = self.table.answers(self.column)
 
     def block(self, start: int) -> bytes:
-        """Return the answer's bytes for `CHUNK` rows."""
+        """Return the answers for `CHUNK` rows from `start` as little-endian float32, NaN for rows not covered."""
         part = slice(start, start + CHUNK)
         asked = [numbers[part] for numbers in self.numbers]
         found = self.table.lookup_many(*asked, column=self.column)
@@ -222,6 +242,6 @@ class Binary:
         return out.astype("<f4", copy=False).tobytes()
 
     async def blocks(self, run: Callable[..., Any]) -> AsyncIterator[bytes]:
-        """Yield the answer piece by piece, each made by `run` in a thread."""
+        """Yield the answer in pieces; `run` computes each in a thread."""
         for start in range(0, self.rows, CHUNK):
             yield await run(self.block, start)

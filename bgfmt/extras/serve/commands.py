@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _several(
     switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = options.plain
 ) -> Callable[[F], F]:
-    """An option that may be given several times."""
+    """Return an option that may be repeated."""
     about += " (repeatable)."
     return click.option(switch, name, multiple=True, metavar=metavar, callback=check, help=about)
 
@@ -141,7 +141,7 @@ def site(
     links = [page.Link.parse(text) for text in link]
     files = list(databases)
     page.check(out, force)
-    part = page.part_size(part or page.PART) if part or complete else None
+    part = page.part_size(part or page.DEFAULT_PART_BYTES) if part or complete else None
     made = Path(f"{os.fspath(out)}{page.TABLES}")
     try:
         files = page.tables(files, made) if complete else files

@@ -1,4 +1,4 @@
-"""The tables that are served: each with its name, its file, what it is and how exact it is."""
+"""The served tables, each with its name, file, facts and maximum error."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from bgfmt.storage.chunks import is_address
 from bgfmt.tables import Table
 
 BLOCKS = 16
-BLOCK = 64 << 10
+BLOCK_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """One table: `name` as it is asked for, the opened database, its file's descriptor to send bytes from.
+    """One served table: the name in queries, the open database, and the descriptor of its file for downloads.
 
-    fd : None for a table that lies on another server, or in several files.
-    fingerprint : 32 hexadecimal digits of format, size, time of change and some blocks spread over the file; of a
-        table in several files, of the first and of names, sizes and times of change.
+    fd : None for a table on another server, or in several files.
+    fingerprint : 32 hexadecimal digits of a hash of format, size, time of change and some blocks of the file; for a
+        table in several files, of the first file and of the names, sizes and times of change of all.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Holding:
 
     @cached_property
     def max_error(self) -> dict[str, float] | None:
-        """The greatest error of its numbers by name, None where it is not known."""
+        """Maximum error of its numbers by name, None if unknown."""
         return self.table.errors() or None
 
     def entry(self, url: str | None) -> dict[str, Any]:
-        """Return what a list of tables says of it."""
+        """Return the facts about the table for the list of tables; `url` is the address of its file."""
         table = self.table
         info = self.database.info()
         out: dict[str, Any] = {"name": self.name, "title": info["title"], "format": info["format"]}
@@ -59,14 +59,14 @@ class Holding:
 
 
 class Holdings(list[Holding], AbstractContextManager["Holdings"]):
-    """The tables served, in the order in which they were given. A context manager."""
+    """The served tables, in the given order; a context manager that closes them."""
 
     opened: tuple[list[str], dict[str, Any]]  # what `open` was given
     _stack: ExitStack
 
     @classmethod
     def open(cls, named: Iterable[str], **reading: Any) -> Holdings:
-        """Open `PATH` or `NAME=PATH` each; a second table of one name gets "-2" behind it."""
+        """Open tables given as `PATH` or `NAME=PATH`; a second one of a name gets "-2" appended."""
         holdings = cls()
         holdings.opened = list(named), reading
         with ExitStack() as stack:
@@ -84,12 +84,12 @@ class Holdings(list[Holding], AbstractContextManager["Holdings"]):
 
 
 def legible(name: str) -> str:
-    """Return a name of a file as text that can be sent: bytes that are no UTF-8 become U+FFFD."""
+    """Return a file's name as valid text: bytes that are not UTF-8 become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Return (name, path) of "PATH" or "NAME=PATH"; a file whose own name has a "=" is taken as a path."""
+    """Split "PATH" or "NAME=PATH" into (name, path); an existing file with "=" in its name is a path."""
     name, equals, path = text.partition("=")
     if equals and name and "/" not in name and not os.path.exists(text):
         if name.startswith(".") or not name.isprintable():
@@ -114,7 +114,7 @@ def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack)
     if is_url(path):
         facts.append(f"{size} {database.name}")
     elif is_address(path) or os.path.isdir(path):  # several files, which are not handed out
-        facts.append(database.source.bytes(0, min(size, BLOCK)).hex())
+        facts.append(database.source.bytes(0, min(size, BLOCK_BYTES)).hex())
         files = [] if is_address(path) else sorted(file for file in Path(path).rglob("*") if file.is_file())
         facts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
         size = sum(file.stat().st_size for file in files) or size
@@ -122,8 +122,8 @@ def _open(text: str, taken: set[str], reading: dict[str, Any], stack: ExitStack)
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
         stack.callback(os.close, fd)
         size = os.fstat(fd).st_size
-        places = [max(0, size - BLOCK) * k // (BLOCKS - 1) for k in range(BLOCKS)]
+        places = [max(0, size - BLOCK_BYTES) * k // (BLOCKS - 1) for k in range(BLOCKS)]
         facts += [f"{size} {os.fstat(fd).st_mtime_ns}"]
-        facts += [hashlib.sha256(system.read_at(fd, BLOCK, at)).hexdigest() for at in places]
+        facts += [hashlib.sha256(system.read_at(fd, BLOCK_BYTES, at)).hexdigest() for at in places]
     fingerprint = hashlib.sha256(os.fsencode("\n".join(facts))).hexdigest()[:32]
     return Holding(name, database, fd, size, fingerprint)

@@ -1,7 +1,7 @@
-"""bgfmt's questions as tools of the Model Context Protocol, over standard input and output, by its own SDK.
+"""bgfmt's queries as tools of the Model Context Protocol, over standard input and output, with its own SDK.
 
-A tool is a command with `--json`, run in a process of its own; its input and output have the schemas of questions and
-answers. What a command refuses is an error of the tool, one line.
+A tool is a command with `--json`, run in a process of its own; its input and output have the schemas of queries and
+answers. An error of the command becomes an error of the tool, one line.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ MORE: dict[str, Schema] = {
 
 @dataclass(frozen=True)
 class Command:
-    """A tool: what it says of itself, its options, those that it needs, the shapes or the schema of its answer.
+    """A tool: its description, its command line, its parameters, the required ones, and the schema of its answer.
 
-    words : the command line: databases (DB), options by their name, and words as they stand.
+    words : the command line: DB for the databases, names of parameters for their values, and literal words.
     """
 
     about: str
@@ -65,7 +65,7 @@ class Command:
     answers: Sequence[str] | Schema = ()
 
     def line(self, databases: Sequence[str], given: dict[str, Any]) -> list[str]:
-        """Return the words of the command line; what is no argument becomes an option."""
+        """Return the command line for these parameters; those without a place in `words` become options."""
         given = dict(given)
         behind: list[str] = []
         if "file" in self.takes:
@@ -82,7 +82,7 @@ class Command:
 
 
 def _switch(name: str, value: Any) -> str:
-    """An option of a command line."""
+    """Format a parameter as an option of a command line."""
     switch = name.replace("_", "-")
     if isinstance(value, bool):
         return f"--{switch}" if value else f"--no-{switch}"
@@ -127,7 +127,7 @@ TOOLS = {
 
 
 def tool(name: str, command: Command) -> types.Tool:
-    """Return a tool as it is listed."""
+    """Return a tool in the form of the protocol's list."""
     known = {key: one.schema | {"description": one.about} for key, one in options().items()} | MORE
     taken: Schema = {"type": "object", "properties": {key: known[key] for key in command.takes}}
     taken |= {"required": list(command.needs), "additionalProperties": False}
@@ -141,7 +141,10 @@ def tool(name: str, command: Command) -> types.Tool:
 
 
 def _answer(names: Sequence[str] | Schema) -> Schema:
-    """Return the schema of an answer of one of these shapes, with all that they refer to; or this schema."""
+    """Return the schema of an answer of one of these shapes with all its definitions.
+
+    A schema is returned as it is.
+    """
     if isinstance(names, dict):
         return names
     known: dict[str, Schema] = {}
@@ -155,7 +158,7 @@ def _answer(names: Sequence[str] | Schema) -> Schema:
 
 
 async def call(name: str, arguments: dict[str, Any], databases: Sequence[str]) -> types.CallToolResult:
-    """Return the answer of a tool, or its error."""
+    """Run a tool and return its answer or its error."""
     import jsonschema
 
     command = TOOLS.get(name)
@@ -205,16 +208,16 @@ def _refused(message: str) -> types.CallToolResult:
 
 
 def serve(databases: Sequence[str]) -> None:
-    """Answer on standard input and output until it ends."""
+    """Answer on standard input and output until the input ends."""
 
-    async def listed(_: Any, __: Any) -> types.ListToolsResult:
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool(name, command) for name, command in TOOLS.items()])
 
-    async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         return await call(asked.name, asked.arguments or {}, databases)
 
     server = Server(
-        "bgfmt", version=__version__, instructions=ABOUT, on_list_tools=listed, on_call_tool=called
+        "bgfmt", version=__version__, instructions=ABOUT, on_list_tools=list_tools, on_call_tool=call_tool
     )
 
     async def main() -> None:
@@ -231,7 +234,7 @@ def serve(databases: Sequence[str]) -> None:
 
 
 async def _messages(source: anyio.AsyncFile[str], sink: anyio.AsyncFile[str]) -> AsyncIterator[str]:
-    """Yield the lines that are messages; the SDK drops others without an answer, so they are answered here."""
+    """Yield the lines that are messages, and answer others with an error, which the SDK would drop silently."""
     async for received in source:
         line = replace_surrogates(received)
         try:
@@ -245,7 +248,7 @@ async def _messages(source: anyio.AsyncFile[str], sink: anyio.AsyncFile[str]) ->
 
 
 def replace_surrogates(line: str) -> str:
-    """Return a line of JSON with U+FFFD for each lone surrogate, which no text may have; other lines as they are."""
+    """Return a line of JSON with U+FFFD for each lone surrogate, which is invalid in text; other lines unchanged."""
     try:
         text = json.dumps(json.loads(line), ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -255,7 +258,7 @@ def replace_surrogates(line: str) -> str:
 
 
 def invalid_message(line: str) -> dict[str, Any]:
-    """Return the JSON-RPC error for a line that is no message: -32700 without JSON, else -32600 with its id."""
+    """Return the JSON-RPC error for a line that is no message: -32700 for no JSON, else -32600 with its id."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):

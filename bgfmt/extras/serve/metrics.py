@@ -1,4 +1,4 @@
-"""What has been queried and answered since the start, for Prometheus."""
+"""Counters of requests and answers since the start, for Prometheus."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 
 
 class Metrics:
-    """Counters of the service. Routes are templates, never text of a client.
+    """Counters of the service. Routes are templates, never text from a client.
 
-    worker : which of several processes this is, a label of every line; None for the only one.
+    worker : the number of this process among several, a label of every metric; None for a single process.
     """
 
     def __init__(self, version: str, tables: Iterable[tuple[str, int]], worker: int | None = None) -> None:
@@ -61,22 +61,25 @@ class Metrics:
         return metric.labels(**labels) if labels else metric
 
     def count_request(self, route: str, method: str, status: int, sent: int, seconds: float) -> None:
-        """Count an answer, its bytes and its time."""
+        """Count a response by route, method and status, its bytes and its seconds."""
         self._labelled(self._requests, route=route, method=method, status=status).inc()
         self._labelled(self._sent, route=route).inc(sent)
         self._labelled(self._request_seconds, route=route).observe(seconds)
 
     def count_calculation(self, outcome: str, seconds: float) -> None:
-        """Count a calculation, and time one that was done."""
+        """Count a calculation by its outcome, and the seconds of a finished one.
+
+        outcome : "done", "busy", "share" (the client's share is used up) or "compiling".
+        """
         self._labelled(self._calculations, outcome=outcome).inc()
         if outcome == "done":
             self._labelled(self._calculation_seconds).observe(seconds)
 
     def count_positions(self, route: str, positions: int, not_covered: int = 0) -> None:
-        """Count positions that were queried."""
+        """Count positions of queries, and those of them that no table covers."""
         self._labelled(self._positions, route=route).inc(positions)
         self._labelled(self._not_covered).inc(not_covered)
 
     def text(self) -> bytes:
-        """Return all of it in the text form that Prometheus reads."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

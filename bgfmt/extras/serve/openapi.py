@@ -38,15 +38,17 @@ BINARY: Schema = {**TEXT, "contentEncoding": "binary"}
 
 
 def or_null(schema: Schema) -> Schema:
+    """Return the schema that also allows null."""
     return {**schema, "type": [schema["type"], "null"]}
 
 
 def shape(needed: Schema, more: Schema | None = None) -> Schema:
-    """An object with these properties, and perhaps more."""
+    """Return the schema of an object with these properties, `more` being optional."""
     return {"type": "object", "properties": {**needed, **(more or {})}, "required": list(needed)}
 
 
 def array(of: Schema) -> Schema:
+    """Return the schema of an array of such items."""
     return {"type": "array", "items": of}
 
 
@@ -86,14 +88,14 @@ def _answer(route: str) -> Schema:
 
 
 def _content(schemas: Schema) -> Schema:
-    """A body's content by its type."""
+    """Return the content of a body for each media type."""
     return {kind: {"schema": schema} for kind, schema in schemas.items()}
 
 
 def _responses(
     schemas: Schema, *statuses: int, kept: bool = False, about: str = "The answer", errors: str = "Error"
 ) -> Schema:
-    """An answer, whether 304 may stand for it, and the errors of a route."""
+    """Return the responses of a route: the answer, 304 if it may be cached (`kept`), and the errors."""
     out: Schema = {"200": {"description": about} | ({"content": _content(schemas)} if schemas else {})}
     if kept:
         out["304"] = {"description": "Unchanged (If-None-Match)"}
@@ -104,7 +106,7 @@ def _responses(
 
 
 def _parameters(names: Iterable[str]) -> list[Schema]:
-    """The options of a question, in the query."""
+    """Return the options of a query as parameters of the query string."""
     out: list[Schema] = []
     for name in names:
         one = {"name": name, "in": "query", "required": name == "position"} | _example(name)
@@ -113,12 +115,12 @@ def _parameters(names: Iterable[str]) -> list[Schema]:
 
 
 def _example(name: str) -> Schema:
-    """What may be asked by a parameter, under `example`; nothing for one that is better left out."""
+    """Return an example value under `example`; nothing for a parameter better not set."""
     return {"example": EXAMPLES[name]} if name in EXAMPLES else {}
 
 
 def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
-    """The paths of a question, whose position goes into the query or the path."""
+    """Yield the paths of a query, with the position in the query string and in the path."""
     position, *others = _parameters(QUESTIONS[route])
     get: Schema = {
         "summary": ROUTES[route][0],
@@ -126,14 +128,17 @@ def _question(route: str, settings: Settings) -> Iterator[tuple[str, Schema]]:
         "parameters": [position, *others],
         "responses": _responses({JSON: _answer(route)}, 400, 404, kept=True),
     }
-    yield f"/v1/{route}", {"get": get} | ({} if route == "probe" else {"post": _many(route, settings)})
+    yield (
+        f"/v1/{route}",
+        {"get": get} | ({} if route == "probe" else {"post": _bulk_operation(route, settings)}),
+    )
     summary = f"{ROUTES[route][0]}, the position in the path (it may contain /)"
     parameters = [{**position, "in": "path"}, *others]
     in_path = {"summary": summary, "operationId": f"{route}_in_path", "parameters": parameters}
     yield f"/v1/{route}/{{position}}", {"get": get | in_path}
 
 
-def _many(route: str, settings: Settings) -> Schema:
+def _bulk_operation(route: str, settings: Settings) -> Schema:
     names = [n for n in QUESTIONS[route] if n != "position"]
     one = {"type": "object", "properties": {n: options()[n].schema for n in QUESTIONS[route]}}
     items = {"anyOf": [TEXT, {**one, "required": ["position"]}]}

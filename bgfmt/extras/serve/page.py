@@ -1,6 +1,6 @@
-"""The probe page: its files, its text with their addresses filled in, and a folder of it with tables.
+"""The probe page: its files, its HTML with their addresses filled in, and a folder of it with tables.
 
-Of a complete site the tables that are not given are made, and large ones are cut into files that free hosts take.
+For a complete site, missing tables are solved, and large ones are split into files that free web hosts accept.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ MET_FIELDS = ("name", "digest", "even", "pre", "post")
 #: how files begin that are not gnubg's and that the page reads: compressed tables, bgsage's
 READ = (b"bgfmt-ts", b"RAEB")
 #: parts begin at a multiple of it, as the reader's pages do, and overlap by it, so that every record lies in one
-GRAIN = 64 << 10
-PART = 100_000_000  # a size of parts that most hosts take
-COPIED = 8 << 20
+PART_OVERLAP_BYTES = 64 << 10
+DEFAULT_PART_BYTES = 100_000_000  # a size of parts that most hosts take
+COPY_BYTES = 8 << 20
 MET = "Kazaross-XG2.xml"
 Told = Callable[[int, int], None]  # how many bytes are done, of how many
 TABLES = ".tables"  # what is made lies in OUT.tables until the site is there
@@ -76,7 +76,7 @@ TABLES = ".tables"  # what is made lies in OUT.tables until the site is there
 
 @cache
 def assets() -> dict[str, bytes]:
-    """The page's scripts and style sheet by name."""
+    """Return the page's scripts and style sheet by name, without comments."""
     files = [file for file in sorted(FOLDER.iterdir()) if file.suffix in TYPES]
     files += [CHECKOUT / name for name in READER if not (FOLDER / name).exists()]
     return {file.name: COMMENT.sub(b"", file.read_bytes()) for file in files}
@@ -84,7 +84,7 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def digest() -> str:
-    """One hash over all assets, for their address: modules then import each other by relative names."""
+    """Return one hash of all assets for their path, so that modules can import each other by relative names."""
     made = hashlib.sha256()
     for name, data in sorted(assets().items()):
         made.update(name.encode() + b"\0" + data)
@@ -92,7 +92,7 @@ def digest() -> str:
 
 
 def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
-    """The page: mode "serve" or "site"; `connect` are origins of tables that lie elsewhere."""
+    """Return the page for the mode "serve" or "site"; `connect` are origins of tables on other servers."""
     text = (FOLDER / "index.html").read_text("utf-8")
     text = text.replace('content="serve"', f'content="{mode}"').replace("assets/", f"assets/{digest()}/")
     if title:
@@ -116,14 +116,14 @@ def html(mode: str, *, title: str = "", connect: tuple[str, ...] = ()) -> bytes:
 
 @dataclass(frozen=True)
 class Link:
-    """A table that lies elsewhere."""
+    """A table on another server."""
 
     name: str
     url: str
 
     @classmethod
     def parse(cls, text: str) -> Link:
-        """NAME=URL."""
+        """Parse NAME=URL."""
         name, _, url = text.partition("=")
         parts = urlsplit(url)
         if not name or parts.scheme not in ("http", "https") or not parts.hostname:
@@ -134,7 +134,7 @@ class Link:
 
 
 def check(out: str | os.PathLike[str], force: bool) -> Path:
-    """The folder to write; OutputExistsError or CapabilityError where it cannot be."""
+    """Return the folder to write; OutputExistsError or CapabilityError if it cannot be written or replaced."""
     target = Path(out)
     recover_folder(target)
     if os.path.lexists(target) and not force:
@@ -157,10 +157,21 @@ def write(
     met: bool = False,
     progress: Told = lambda done, total: None,
 ) -> int:
-    """Write the folder, which appears whole or not at all; its size in bytes.
+    """Write the folder of a site atomically and return its size in bytes.
 
-    part : tables of more bytes are cut into files of at most that many. met : with a match equity table.
-    OutputExistsError for an existing `out` without `force`; FormatError or OSError for a file that holds no table.
+    Parameters
+    ----------
+    out : the folder. databases : paths of the tables to copy. links : tables on other servers.
+    title : heading of the page.
+    force : replace an existing site.
+    part : split larger tables into files of at most this many bytes.
+    met : include a match equity table.
+    progress : called with the bytes done and their total.
+
+    Raises
+    ------
+    OutputExistsError : for an existing `out` without `force`.
+    FormatError, OSError : for a file that is no table.
     """
     target = check(out, force)
     links = list(links)
@@ -181,12 +192,12 @@ def write(
             if met:
                 (made / "met").mkdir()
                 shutil.copyfile(METS / MET, made / "met" / MET)
-            _installable(made, title)
+            _write_installable(made, title)
     return sum(one.stat().st_size for one in target.rglob("*") if one.is_file())
 
 
 def _check_readable(held: Holding) -> None:
-    """CapabilityError for a table that the page's own reader, plugins/js, does not read."""
+    """Raise CapabilityError for a table that the page's reader, plugins/js, does not read."""
     first = held.database.source.bytes(0, min(SIZE, held.database.source.size))
     if first.startswith(READ):
         return
@@ -231,8 +242,8 @@ def _fill(
     (made / "mets.json").write_text(json.dumps(values), "utf-8")
 
 
-def _installable(made: Path, title: str) -> None:
-    """What a browser needs to install the page, and to show it without a network."""
+def _write_installable(made: Path, title: str) -> None:
+    """Write what a browser needs to install the page, and to show it offline."""
     (made / "icon.svg").write_bytes((SITE / "icon.svg").read_bytes())
     name = f"{title} · Bearoff tablebase" if title else "Bearoff tablebase"
     text = (SITE / "manifest.webmanifest").read_text("utf-8")
@@ -250,25 +261,25 @@ def _installable(made: Path, title: str) -> None:
 
 
 def part_size(most: int) -> int:
-    """The size of parts of at most that many bytes; CapabilityError where that is less than two pages."""
-    if most < 2 * GRAIN:
-        raise CapabilityError(f"parts have at least {2 * GRAIN:,} bytes, not {most:,}")
-    return most - most % GRAIN
+    """Return the largest size of parts up to `most` bytes; CapabilityError for less than two pages."""
+    if most < 2 * PART_OVERLAP_BYTES:
+        raise CapabilityError(f"parts have at least {2 * PART_OVERLAP_BYTES:,} bytes, not {most:,}")
+    return most - most % PART_OVERLAP_BYTES
 
 
 def cut(source: Path, folder: Path, name: str, most: int, progress: Told) -> dict[str, Any]:
-    """A file in parts NAME.000, NAME.001, ... of `most` bytes: what `site.json` says of it."""
+    """Split a file into parts NAME.000, NAME.001, ... of `most` bytes; return their entry for `site.json`."""
     size = source.stat().st_size
     parts = list[dict[str, Any]]()
     with open(source, "rb") as file, system.report_errors_as(folder):
-        for k, start in enumerate(range(0, size, most - GRAIN)):
+        for k, start in enumerate(range(0, size, most - PART_OVERLAP_BYTES)):
             part = folder / f"{name}.{k:03}"
             left = min(most, size - start)
             parts.append({"url": f"tables/{quote(part.name)}", "at": start, "size": left})
             file.seek(start)
             with open(part, "wb") as out:
                 while left:
-                    piece = file.read(min(COPIED, left))
+                    piece = file.read(min(COPY_BYTES, left))
                     if not piece:
                         raise TruncatedError(str(source), size, file.tell())
                     left -= out.write(piece)
@@ -286,17 +297,27 @@ COMPLETE = (6, 15, 6, 10)
 
 
 def tables(given: list[str], folder: Path) -> list[str]:
-    """The files of a complete site: those given, and in `folder`, made now or earlier, those that they lack."""
+    """Return the files of a complete site: those given, and the missing ones, solved into `folder` unless there."""
     home, most, few, far = COMPLETE
     with Holdings.open(given) as holdings:
         here = [held.table for held in holdings if held.table.points >= home]
         two = [t for t in here if isinstance(t, TwoSided) and not t.exact and t.equities.shape[2] == 4]
         one = [t for t in here if isinstance(t, OneSided)]
         wanted: tuple[tuple[str, bool, Callable[..., None], tuple[Any, ...]], ...] = (
-            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _two_sided, (home, most)),
-            ("gnubg_ts0.bd", any(few <= t.chequers < most for t in two), _solved, ("two-sided", home, few)),
-            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solved, ("one-sided", home, 15)),
-            (f"bgfmt_os{far}.bd", any(t.points >= far for t in one), _solved, ("one-sided", far, 15, False)),
+            (f"{home}x{most}.bgts", any(t.chequers >= most for t in two), _solve_two_sided, (home, most)),
+            (
+                "gnubg_ts0.bd",
+                any(few <= t.chequers < most for t in two),
+                _solve_table,
+                ("two-sided", home, few),
+            ),
+            ("gnubg_os0.bd", any(t.gammon is not None for t in one), _solve_table, ("one-sided", home, 15)),
+            (
+                f"bgfmt_os{far}.bd",
+                any(t.points >= far for t in one),
+                _solve_table,
+                ("one-sided", far, 15, False),
+            ),
         )
     made = []
     for name, there, make, how in wanted:
@@ -314,8 +335,8 @@ def _making(what: str) -> Iterator[Progress]:
         yield progress
 
 
-def _two_sided(path: Path, points: int, chequers: int) -> None:
-    """Solved into a store, from which an ended run goes on, and packed."""
+def _solve_two_sided(path: Path, points: int, chequers: int) -> None:
+    """Solve a two-sided table into a store, which an interrupted run continues, and compress it."""
     store = path.with_suffix(".store")
     with _making("solving") as progress:
         solve_table("two-sided", points, chequers, store=store, resume=store.exists(), progress=progress)
@@ -324,7 +345,7 @@ def _two_sided(path: Path, points: int, chequers: int) -> None:
     remove(str(store))
 
 
-def _solved(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
+def _solve_table(path: Path, what: str, points: int, chequers: int, gammon: bool = True) -> None:
     options: dict[str, Any] = {} if gammon else {"compressed": False, "gammon": False}
     with _making("solving") as progress:
         solve_table(what, points, chequers, path, progress=progress, **options)

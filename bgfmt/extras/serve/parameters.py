@@ -1,4 +1,4 @@
-"""What the service is told: its settings, and the parameters of a question, each known, once and within its range."""
+"""Settings of the service, and parameters of a query: each known, given once and within its range."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from bgfmt.extras.serve.refusals import Refusal
 class Settings:
     """The options of `bgfmt serve`.
 
-    hosts : names that a Host header may say, lower case, without port; None for every one. origins : those that other
-    pages may ask from, "*" for all; none for no CORS.
+    hosts : names that a Host header may have, lower case, without port; None for any.
+    origins : origins whose pages may send requests, "*" for all; empty for no CORS.
+    settle : maximum number of pairs of boards calculated for one query, 0 for none, None for the default.
+    connections : maximum number of open connections. waiting : maximum number of waiting queries of a client.
+    share : maximum number of threads for a client. calculation : seconds of calculation a minute for a client.
     """
 
     hosts: tuple[str, ...] | None = None
@@ -35,7 +38,7 @@ class Settings:
 
 
 def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
-    """Return the parameters of a query string; Refusal for one that is unknown, given twice or empty."""
+    """Parse a query string into parameters; Refusal for one that is unknown or given twice."""
     text = query.decode("latin-1") if isinstance(query, bytes) else query
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=64)
@@ -51,7 +54,7 @@ def from_query(query: bytes | str, known: Iterable[str]) -> dict[str, str]:
 
 
 def from_object(item: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
-    """Return the parameters of an object of JSON: texts, whole numbers and truth values, as texts."""
+    """Convert a JSON object into parameters as text; its values are texts, whole numbers or booleans."""
     given = {}
     for name, value in item.items():
         _check_name(name, known)
@@ -69,7 +72,7 @@ def _check_name(name: str, known: Iterable[str]) -> None:
 
 
 def question(given: Mapping[str, str], base: Question | None = None) -> Question:
-    """Return the question that texts stand for, on top of common parameters; Refusal for one out of range."""
+    """Parse parameters into a query, with `base` for those not given; Refusal for a value out of range."""
     try:
         return questions.read(given, base)
     except ValueError as error:

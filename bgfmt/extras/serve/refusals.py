@@ -1,4 +1,4 @@
-"""Every error as HTTP says it: a status, a code, one plain line."""
+"""Errors as HTTP responses: a status, a code and a one-line message."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ CODES = {
 }
 STATUSES = {code: status for status, codes in CODES.items() for code in codes.split()}
 RETRY = (("Retry-After", "1"),)  # a header
-MESSAGE = 600  # characters of a message; a question's own text in it is cut with it
+MAX_MESSAGE_CHARACTERS = 600  # characters of a message; a question's own text in it is cut with it
 
 
 @dataclass
 class Refusal(Exception):
-    """An answer that is an error.
+    """A response that is an error.
 
-    parameter, row : what is to blame, where one thing is. headers : sent with it.
+    parameter, row : the parameter or the row of a bulk request that caused it. headers : additional headers.
     """
 
     code: str
@@ -50,11 +50,12 @@ class Refusal(Exception):
 
     @property
     def status(self) -> int:
+        """HTTP status of the code."""
         return STATUSES[self.code]
 
     def body(self) -> dict[str, Any]:
-        """Return the body: under `error` all that is known of it."""
-        message = " ".join(self.message.split())[:MESSAGE]
+        """Return the JSON body: the facts under `error`."""
+        message = " ".join(self.message.split())[:MAX_MESSAGE_CHARACTERS]
         more = {"parameter": self.parameter, "row": self.row}
         known = {name: value for name, value in more.items() if value is not None}
         return {"error": {"status": self.status, "code": self.code, "message": message} | known}
@@ -68,13 +69,13 @@ class Refusal(Exception):
 
 
 def to_json(value: Any) -> bytes:
-    """Return a value as JSON: numbers come back unchanged, and half a surrogate pair as its escape."""
+    """Encode a value as JSON; numbers keep all digits, and a lone surrogate becomes its escape."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=plain_value)
     return text.encode("utf-8", "backslashreplace")
 
 
 def refusal_of(error: BgfmtError) -> Refusal:
-    """Return the refusal that an error of bgfmt's stands for."""
+    """Return the refusal for an error of bgfmt."""
     if isinstance(error, NotCoveredError):
         return Refusal("not_covered", str(error), "position")
     if isinstance(error, PositionError):

@@ -1,7 +1,7 @@
-"""The socket, the connections, the signals: `serve` runs until it is told to end.
+"""The socket, its connections and the signals: `serve` runs until it gets a signal.
 
-uvicorn has no deadline for a request that never ends and no limit on its head, so its protocol is extended: a head
-has a time and a size, a body has a time, and newcomers beyond the limit of connections are refused.
+uvicorn has no timeout for a request that never ends and no limit on its header, so its protocol is extended: a header
+has a timeout and a maximum size, a body has a timeout, and connections beyond the limit are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import uvicorn
@@ -25,8 +25,8 @@ import uvicorn
 from bgfmt.errors import CapabilityError
 from bgfmt.extras.serve.app import Service
 from bgfmt.extras.serve.bulk import BODY_SECONDS
-from bgfmt.extras.serve.door import LOOPBACK
 from bgfmt.extras.serve.holdings import Holdings
+from bgfmt.extras.serve.middleware import LOOPBACK
 from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import RETRY, Refusal
 from bgfmt.game.drawing import pluralize
@@ -35,15 +35,21 @@ from bgfmt.storage import system
 M_MMAP_THRESHOLD = -3  # of glibc's malloc.h
 M_ARENA_MAX = -8
 LARGE_ARRAY_BYTES = 256 << 10
-GRACE = 5  # seconds for requests under way once the end is asked for
-MOST_HEAD = 32 << 10
-HEAD_SECONDS = 15.0
-REFUSED_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
-STALE_SECONDS = 5.0  # a head that takes this long gives way to newcomers
+SHUTDOWN_SECONDS = 5  # seconds for requests under way once the end is asked for
+MAX_HEADER_BYTES = 32 << 10
+HEADER_TIMEOUT_SECONDS = 15.0
+REFUSAL_TIMEOUT_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
+SLOW_HEADER_SECONDS = 5.0  # a head that takes this long gives way to newcomers
+
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
+else:
+    Protocol = object
 
 
 class Watch:
-    """All connections, at most `most`."""
+    """The open connections, at most `most`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -52,133 +58,140 @@ class Watch:
         self.waiting: dict[Any, float] = {}
 
     def full(self, now: float) -> bool:
-        """Whether a newcomer is one too many, and none of those before it has taken long with its head."""
+        """Return whether a new connection exceeds the limit; one that is slow to send its header is closed for it."""
         if len(self.open) <= self.most:
             return False
         oldest = next(iter(self.waiting), None)
-        if oldest is None or now - self.waiting[oldest] < STALE_SECONDS:
+        if oldest is None or now - self.waiting[oldest] < SLOW_HEADER_SECONDS:
             return True
         del self.waiting[oldest]
         oldest.transport.abort()
         return False
 
 
-def watched(protocol: type[Any], watch: Watch) -> type[Any]:
-    """Return uvicorn's protocol with limits: a time and a size for a head, a time for a body, and of connections.
+class ConnectionLimits(Protocol):
+    """Mixin for uvicorn's protocol: limits on a header's time and size, a body's time, and connections.
 
     uvicorn's parser calls the methods `on_...` as it reads a request.
     """
 
-    class WatchedProtocol(protocol):  # type: ignore[misc]
-        _timer: asyncio.TimerHandle | None = None
-        _excess = False  # whether this newcomer is one too many
-        _reading_head = False
-        _head_bytes = 0  # received of a head that is not complete
-        _parsed_bytes = 0  # parsed of it
+    watch: Watch
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    _timer: asyncio.TimerHandle | None = None
+    _excess = False  # whether this newcomer is one too many
+    _reading_head = False
+    _head_bytes = 0  # received of a head that is not complete
+    _parsed_bytes = 0  # parsed of it
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            watch.open.add(self)
-            now = self.loop.time()
-            if len(watch.open) > 2 * watch.most + 64:
-                transport.abort()
-                return
-            self._excess = watch.full(now)
-            if not self._excess:
-                watch.waiting[self] = now
-            self._wait(REFUSED_SECONDS if self._excess else HEAD_SECONDS)
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.watch.open.add(self)
+        now = self.loop.time()
+        if len(self.watch.open) > 2 * self.watch.most + 64:
+            transport.abort()
+            return
+        self._excess = self.watch.full(now)
+        if not self._excess:
+            self.watch.waiting[self] = now
+        self._wait(REFUSAL_TIMEOUT_SECONDS if self._excess else HEADER_TIMEOUT_SECONDS)
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop()
-            watch.open.discard(self)
-            watch.waiting.pop(self, None)
-            super().connection_lost(exc)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        self.watch.open.discard(self)
+        self.watch.waiting.pop(self, None)
+        super().connection_lost(exc)
 
-        def data_received(self, data: bytes) -> None:
-            began_before = self._reading_head
-            super().data_received(data)
-            if began_before and self._reading_head:
-                self._head_bytes += len(data)
-                self._check_size(self._head_bytes)
+    def data_received(self, data: bytes) -> None:
+        began_before = self._reading_head
+        super().data_received(data)
+        if began_before and self._reading_head:
+            self._head_bytes += len(data)
+            self._check_size(self._head_bytes)
 
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._reading_head = True
-            self._head_bytes = 0
-            self._parsed_bytes = 0
-            if self._timer is None:
-                self._wait(HEAD_SECONDS)
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._reading_head = True
+        self._head_bytes = 0
+        self._parsed_bytes = 0
+        if self._timer is None:
+            self._wait(HEADER_TIMEOUT_SECONDS)
 
-        def on_url(self, url: bytes) -> None:
-            super().on_url(url)
-            self._parsed_bytes += len(url)
-            self._check_size(self._parsed_bytes)
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._parsed_bytes += len(url)
+        self._check_size(self._parsed_bytes)
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            self._parsed_bytes += len(name) + len(value) + len(": \r\n")
-            self._check_size(self._parsed_bytes)
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._parsed_bytes += len(name) + len(value) + len(": \r\n")
+        self._check_size(self._parsed_bytes)
 
-        def on_headers_complete(self) -> None:
-            self._reading_head = False
-            self._stop()
-            watch.waiting.pop(self, None)
-            if self._excess:
-                self._refuse("busy", f"{watch.most:,} connections are open (--connections)", *RETRY)
-            if not self.transport.is_closing():
-                super().on_headers_complete()
-                self._wait(BODY_SECONDS + GRACE)  # the application answers before, where it reads the body
+    def on_headers_complete(self) -> None:
+        self._reading_head = False
+        self._stop()
+        self.watch.waiting.pop(self, None)
+        if self._excess:
+            self._refuse("busy", f"{self.watch.most:,} connections are open (--connections)", *RETRY)
+        if not self.transport.is_closing():
+            super().on_headers_complete()
+            self._wait(
+                BODY_SECONDS + SHUTDOWN_SECONDS
+            )  # the application answers before, where it reads the body
 
-        def on_body(self, body: bytes) -> None:
-            if not self.transport.is_closing():
-                super().on_body(body)
+    def on_body(self, body: bytes) -> None:
+        if not self.transport.is_closing():
+            super().on_body(body)
 
-        def on_message_complete(self) -> None:
-            self._stop()
-            if not self.transport.is_closing():
-                super().on_message_complete()
+    def on_message_complete(self) -> None:
+        self._stop()
+        if not self.transport.is_closing():
+            super().on_message_complete()
 
-        def send_400_response(self, _: str) -> None:
-            self._refuse("bad_request", "this is no HTTP request")
+    def send_400_response(self, _: str) -> None:
+        self._refuse("bad_request", "this is no HTTP request")
 
-        def _check_size(self, size: int) -> None:
-            if size > MOST_HEAD:
-                self._refuse("head_too_large", f"a request's head has at most {MOST_HEAD:,} bytes")
+    def _check_size(self, size: int) -> None:
+        if size > MAX_HEADER_BYTES:
+            self._refuse("head_too_large", f"a request's head has at most {MAX_HEADER_BYTES:,} bytes")
 
-        def _wait(self, seconds: float) -> None:
-            self._stop()
-            self._timer = self.loop.call_later(seconds, self._end_late)
+    def _wait(self, seconds: float) -> None:
+        self._stop()
+        self._timer = self.loop.call_later(seconds, self._end_late)
 
-        def _stop(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _end_late(self) -> None:
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
             self._timer = None
-            if self._reading_head:
-                self._refuse("too_slow", f"a request's head is complete within {HEAD_SECONDS:.0f} s")
-            else:
-                self.transport.abort()
 
-        def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
-            """Answer by an error and close."""
-            if self.transport.is_closing():
-                return
-            usual = ("x-content-type-options", "nosniff"), ("connection", "close")
-            refusal = Refusal(code, message, headers=(*more, *usual))
-            headers, body = refusal.response()
-            status = HTTPStatus(refusal.status)
-            lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
-            head = f"HTTP/1.1 {status} {status.phrase}\r\n".encode()
-            self.transport.write(head + lines + b"\r\n" + body)
-            self.transport.close()
+    def _end_late(self) -> None:
+        self._timer = None
+        if self._reading_head:
+            self._refuse("too_slow", f"a request's head is complete within {HEADER_TIMEOUT_SECONDS:.0f} s")
+        else:
+            self.transport.abort()
 
-    return WatchedProtocol
+    def _refuse(self, code: str, message: str, *more: tuple[str, str]) -> None:
+        """Send an error response and close the connection."""
+        if self.transport.is_closing():
+            return
+        usual = ("x-content-type-options", "nosniff"), ("connection", "close")
+        refusal = Refusal(code, message, headers=(*more, *usual))
+        headers, body = refusal.response()
+        status = HTTPStatus(refusal.status)
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        head = f"HTTP/1.1 {status} {status.phrase}\r\n".encode()
+        self.transport.write(head + lines + b"\r\n" + body)
+        self.transport.close()
+
+
+def limit_connections(protocol: type[Any], watch: Watch) -> type[Any]:
+    """Return a subclass of uvicorn's protocol with the limits of `ConnectionLimits`."""
+    return type("LimitedProtocol", (ConnectionLimits, protocol), {"watch": watch})
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket, whose connections send small answers at once."""
+    """Return a listening socket without Nagle's delay for small responses."""
     address = host.strip("[]")
     both = ":" in address and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -188,7 +201,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the names that a Host header may say, None for every one."""
+    """Return the names that a Host header may have, None for any."""
     own = host == "localhost"
     with contextlib.suppress(ValueError):
         own = own or ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -196,9 +209,9 @@ def hosts_of(host: str, allowed: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def release_freed_memory() -> None:
-    """Have glibc give large arrays back to the system when they are freed, and keep few heaps; elsewhere do nothing.
+    """Set glibc to return large freed arrays to the system, and to use few heaps; do nothing on other systems.
 
-    By default its threshold grows with the arrays of calculations, and what they leave behind is kept in pieces.
+    By default its threshold grows with the arrays of calculations, and freed memory stays fragmented.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -207,7 +220,10 @@ def release_freed_memory() -> None:
 
 
 def fork(workers: int) -> tuple[int, list[int]]:
-    """Fork; return which of the processes this is, from 0, and the ids of those made, which end with this one."""
+    """Start more processes by fork.
+
+    Returns the number of this process, from 0, and the ids of its children, which end with it.
+    """
     if workers > 1 and not hasattr(os, "fork"):
         raise CapabilityError("this system cannot fork, so there is one worker at most")
     if workers == 1:
@@ -232,9 +248,14 @@ def fork(workers: int) -> tuple[int, list[int]]:
 def serve(
     holdings: Holdings, settings: Settings, *, host: str, port: int, quiet: bool = False, workers: int = 1
 ) -> None:
-    """Serve until SIGINT or SIGTERM; the address is printed once connections are taken.
+    """Serve until SIGINT or SIGTERM; the address is printed when connections are accepted.
 
-    workers : how many processes answer, this one among them.
+    Parameters
+    ----------
+    holdings, settings : the tables and the options of `bgfmt serve`.
+    host, port : the address; port 0 for any free one.
+    quiet : True for no log of requests.
+    workers : number of processes, including this one.
     """
     release_freed_memory()
     system.allow_files(2 * settings.connections + 256)
@@ -260,10 +281,10 @@ def serve(
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies),
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     config.load()
-    config.http_protocol_class = watched(config.http_protocol_class, Watch(settings.connections))
+    config.http_protocol_class = limit_connections(config.http_protocol_class, Watch(settings.connections))
     shown = f"[{host.strip('[]')}]" if ":" in host else host
     address = f"http://{shown}:{listener.getsockname()[1]}/"
     server = uvicorn.Server(config)

@@ -1,8 +1,8 @@
-"""Two routes in the shape of wildbg's HTTP service, which bots speak: `/eval` and `/move`.
+"""Two routes in the form of wildbg's HTTP service, which bots use: `/eval` and `/move`.
 
-A position is p0..p25: p1 to p24 from the mover's ace point up, positive the mover's chequers, negative the other
-side's, p0 the other side's bar (0 or negative), p25 the mover's; absent means 0, and the rest is off. x_away and
-o_away are the points that the mover and the other side need, both 0 for money; a side that needs one is past the
+A position is p0..p25: p1 to p24 from the mover's ace point up, positive for the mover's chequers, negative for the
+other side's, p0 the other side's bar (0 or negative), p25 the mover's; absent means 0, and the rest is off. x_away
+and o_away are the points that the mover and the other side need, both 0 for money; a side that needs one is past the
 Crawford game.
 """
 
@@ -29,32 +29,34 @@ EVAL = (*AWAY, *POINTS)
 MOVE = ("die1", "die2", *EVAL)
 ONE_POINT = (1, 1)
 ASKED = Question()
-Chances = dict[str, float]
+Probabilities = dict[str, float]
 
 
 def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """Return the answer of `/eval` and whether it is settled.
+    """Return the answer of `/eval` and whether it is final.
 
-    `cube` is the action of `/v1/cube` with a centered cube, `probabilities` are the mover's in a game without a cube.
-    Of `equity`, `cubeless` is without a cube, `centered` of rolling without doubling as in `/v1/cube`, `best` with
-    the right action; at a score these two are equities of a game at this score (EMG).
+    `cube` is the action of `/v1/cube` with a centered cube, `probabilities` are the mover's without a cube.
+    `equity` has `cubeless`, without a cube; `centered`, of rolling without a double as in `/v1/cube`; and `best`,
+    with the right action. At a match score the last two are normalised (EMG).
     """
     state = GameState.of(_position(given), away=_away(given))
     answer, settled = answers.cube(ASKED, state)
     action: Any = answer.action  # type: ignore[attr-defined]
     if state.away == ONE_POINT:
-        chances = _named(action.mwc.no_double, 0.0, 0.0)
+        chances = _probabilities(action.mwc.no_double, 0.0, 0.0)
         equity = dict.fromkeys(("cubeless", "centered", "best"), 2 * chances["win"] - 1)
     elif isinstance(answer, MatchCubeAnswer):
-        chances, sure = answers.calculated(
-            ASKED, lambda adviser: _chances(adviser, state, adviser.equities(state))
+        chances, sure = answers.answer_or_calculate(
+            ASKED, lambda adviser: _find_probabilities(adviser, state, adviser.equities(state))
         )
         settled = settled and sure
         cubeless = 2 * chances["win"] - 1 + chances["winG"] - chances["loseG"]
         equity = {"cubeless": cubeless, "centered": action.emg.no_double, "best": action.emg.best}
     else:
         equities: Any = answer.equities  # type: ignore[attr-defined]
-        chances, sure = answers.calculated(ASKED, lambda adviser: _chances(adviser, state, equities))
+        chances, sure = answers.answer_or_calculate(
+            ASKED, lambda adviser: _find_probabilities(adviser, state, equities)
+        )
         settled = settled and sure
         equity = {"cubeless": equities.cubeless, "centered": equities.centered, "best": action.best}
     cube = {"double": action.doubles, "accept": action.takes}
@@ -62,11 +64,11 @@ def evaluate(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any]
 
 
 def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], bool]:
-    """Return the answer of `/move` and whether it is settled: all plays, with the mover's probabilities after each.
+    """Return the answer of `/move`, all plays with the mover's probabilities after each, and whether it is final.
 
-    The best comes first, as `/v1/play` ranks them without a cube, at a score with a centered one.
+    The best comes first, ranked as by `/v1/play` without a cube, or at a score with a centered one.
     """
-    dice = _whole(given.get("die1"), "die1", 1, 6), _whole(given.get("die2"), "die2", 1, 6)
+    dice = _parse_integer(given.get("die1"), "die1", 1, 6), _parse_integer(given.get("die2"), "die2", 1, 6)
     state = GameState.of(_position(given), dice, away=_away(given))
 
     def answer(adviser: Advisor) -> tuple[list[dict[str, Any]], bool]:
@@ -78,57 +80,59 @@ def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], b
             out.append({"play": steps, "probabilities": _after(adviser, state, play, ranked.source)})
         return out, ranked.approximate
 
-    ranked, settled = answers.calculated(ASKED, answer, lambda one: not one[1], match=not state.money)
+    ranked, settled = answers.answer_or_calculate(
+        ASKED, answer, lambda one: not one[1], match=not state.money
+    )
     return {"moves": ranked[0]}, settled
 
 
-def _after(adviser: Advisor, state: GameState, play: RankedPlay, source: Source) -> Chances:
-    """Return the probabilities of the side that has played; at one point each win is that of the match."""
+def _after(adviser: Advisor, state: GameState, play: RankedPlay, source: Source) -> Probabilities:
+    """Return the probabilities of the side that has played; at one point each all wins are single wins."""
     result = play.result
     assert isinstance(result, Position)
     if play.mwc is not None and state.away == ONE_POINT:
-        return _named(play.mwc, 0.0, 0.0)
+        return _probabilities(play.mwc, 0.0, 0.0)
     if not result.us.chequers:
-        return _named(1.0, float(result.them.chequers == MAX_CHEQUERS), 0.0)
+        return _probabilities(1.0, float(result.them.chequers == MAX_CHEQUERS), 0.0)
     after = GameState.of(result.swapped(), away=state.away)
     if source == ESTIMATE and play.value is not None and state.money:
-        other = _estimated(adviser, after.position, -play.value)
+        other = _estimate_probabilities(adviser, after.position, -play.value)
     else:
-        other = _chances(adviser, after, adviser.equities(after))
-    return _named(1 - other["win"], other["loseG"], other["winG"])
+        other = _find_probabilities(adviser, after, adviser.equities(after))
+    return _probabilities(1 - other["win"], other["loseG"], other["winG"])
 
 
-def _chances(adviser: Advisor, state: GameState, equities: PositionEquities) -> Chances:
-    """Chances of the side on roll: the win as the adviser knows it, gammons by each side's rolls or estimated."""
+def _find_probabilities(adviser: Advisor, state: GameState, equities: PositionEquities) -> Probabilities:
+    """Return probabilities of the side on roll: wins by the adviser, gammons from both sides' rolls or estimated."""
     sides = (state.position.us, state.position.them)
     if all(side.chequers < MAX_CHEQUERS for side in sides) and equities.win is not None:
-        return _named(equities.win, 0.0, 0.0)
+        return _probabilities(equities.win, 0.0, 0.0)
     if equities.source != ESTIMATE or choose.distributions_for(adviser.library.tables, *sides) is not None:
         with contextlib.suppress(NotCoveredError):
             alone = adviser.sources.chances(state.position)
             if alone.win_gammon is not None and alone.lose_gammon is not None:
                 win = alone.win if equities.win is None else equities.win
-                return _named(win, alone.win_gammon, alone.lose_gammon)
-    return _estimated(adviser, state.position, equities.cubeless)
+                return _probabilities(win, alone.win_gammon, alone.lose_gammon)
+    return _estimate_probabilities(adviser, state.position, equities.cubeless)
 
 
-def _estimated(adviser: Advisor, position: Position, cubeless: float) -> Chances:
-    """Chances of the side on roll of this equity without a cube, the gammons estimated."""
+def _estimate_probabilities(adviser: Advisor, position: Position, cubeless: float) -> Probabilities:
+    """Return probabilities of the side on roll that match this cubeless equity, with estimated gammons."""
     gammons = adviser.sources.estimated_gammons(position) if position.gammons else (0.0, 0.0)
     if gammons is None:
         tables = adviser.library.tables
         wanted = "the chances of gammons"
         raise choose.not_covered(tables, position.us, position.them, wanted=wanted)
     won, lost = gammons
-    return _named(min(max((1 + cubeless - won + lost) / 2, 0.0), 1.0), won, lost)
+    return _probabilities(min(max((1 + cubeless - won + lost) / 2, 0.0), 1.0), won, lost)
 
 
-def _named(win: float, win_gammon: float, lose_gammon: float) -> Chances:
+def _probabilities(win: float, win_gammon: float, lose_gammon: float) -> Probabilities:
     return {"win": win, "winG": win_gammon, "winBg": 0.0, "loseG": lose_gammon, "loseBg": 0.0}
 
 
 def _position(given: Mapping[str, str]) -> Position:
-    counts = [_whole(given.get(name, "0"), name, -15, 15) for name in POINTS]
+    counts = [_parse_integer(given.get(name, "0"), name, -15, 15) for name in POINTS]
     if counts[0] > 0 or counts[25] < 0:
         bars = "p0 is the other side's bar (0 or less), p25 the mover's (0 or more)"
         raise Refusal("bad_position", bars, "p0")
@@ -143,8 +147,8 @@ def _position(given: Mapping[str, str]) -> Position:
 
 
 def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return what both sides need, None for money."""
-    mine, other = (_whole(given.get(name, "0"), name, 0, MAX_AWAY) for name in AWAY)
+    """Return the points that both sides need, None for money."""
+    mine, other = (_parse_integer(given.get(name, "0"), name, 0, MAX_AWAY) for name in AWAY)
     if not mine and not other:
         return None
     if not mine or not other:
@@ -152,7 +156,7 @@ def _away(given: Mapping[str, str]) -> tuple[int, int] | None:
     return mine, other
 
 
-def _whole(text: str | None, name: str, least: int, most: int) -> int:
+def _parse_integer(text: str | None, name: str, least: int, most: int) -> int:
     if text is None or not re.fullmatch(r"[-+]?\d{1,3}", text) or not least <= int(text) <= most:
         raise Refusal("bad_parameter", f"{name} is a whole number from {least} to {most}", name)
     return int(text)

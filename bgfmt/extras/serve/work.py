@@ -1,8 +1,8 @@
-"""Work that would keep others waiting: in threads, which clients share, and one exact calculation at a time.
+"""Threads for work that would keep others waiting, shared by clients, and one exact calculation at a time.
 
-There are three lanes of threads. A question first runs in the quick one, by the tables alone; where that does not
-answer it, the whole question runs again in the lane of calculations, which has one thread. The many parts of a bulk
-request leave one of the quick threads free. So what is short waits for short work only.
+There are three lanes of threads. A query first runs in the quick one, from tables only; if that does not answer it,
+the whole query runs again in the lane of calculations, which has one thread. The parts of a bulk request leave one of
+the quick threads free. So short work waits for short work only.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from bgfmt.storage import system
 T = TypeVar("T")
 Told = Callable[[str, float], None]
 CLIENT: ContextVar[str] = ContextVar("client", default="127.0.0.1")  # whose question this is: an address
-LONGEST = 0.15  # seconds that a question waits for what is compiled at the start
-SPARE = 16  # threads beside those that work, for questions that were given up and still wait for the compiler
-PATIENCE = 1.0  # seconds to wait for the one calculation under way
-CALCULATION = 30  # seconds of calculation a minute for a client that is not on this machine
+COMPILE_WAIT_SECONDS = 0.15  # seconds that a question waits for what is compiled at the start
+SPARE_THREADS = (
+    16  # threads beside those that work, for questions that were given up and still wait for the compiler
+)
+PATIENCE_SECONDS = 1.0  # seconds to wait for the one calculation under way
+CALCULATION_SECONDS = 30  # seconds of calculation a minute for a client that is not on this machine
 
 
 class Turn(Enum):
-    """What becomes of a question that takes a calculation: it is done, put off, or refused as busy."""
+    """How to treat a query that needs a calculation: do it, put it off, or refuse it as busy."""
 
     CALCULATE = 0
     PUT_OFF = 1
@@ -44,7 +46,7 @@ TURN: ContextVar[Turn] = ContextVar("turn", default=Turn.CALCULATE)
 
 @contextlib.contextmanager
 def in_turn(turn: Turn) -> Iterator[None]:
-    """Set what becomes of calculations."""
+    """Set the treatment of calculations for the duration of the context."""
     before = TURN.set(turn)
     try:
         yield
@@ -53,11 +55,11 @@ def in_turn(turn: Turn) -> Iterator[None]:
 
 
 class NeedsCalculationError(Exception):
-    """Raised in `Turn.PUT_OFF` by a question that the tables alone do not answer."""
+    """Raised under `Turn.PUT_OFF` by a query that tables alone do not answer."""
 
 
 def client_of(address: str) -> str:
-    """Return whose address it is: one of IPv4, or a network of 64 bits of IPv6."""
+    """Return the client of an address: the address itself for IPv4, its /64 network for IPv6."""
     with contextlib.suppress(ValueError):
         number = ipaddress.ip_address(address)
         if number.version == 6 and not number.is_loopback:
@@ -66,7 +68,7 @@ def client_of(address: str) -> str:
 
 
 class Lane:
-    """Threads for one sort of work; a client has at most `share` of them, and the next goes to who waits longest."""
+    """Threads for one kind of work; a client has at most `share` of them, and waiting clients are served in order."""
 
     def __init__(self, threads: int, share: int) -> None:
         self.share = share
@@ -76,7 +78,11 @@ class Lane:
 
     @contextlib.asynccontextmanager
     async def thread(self, client: str, patience: float | None) -> AsyncIterator[None]:
-        """Hold a thread; TimeoutError where none is free for so long, counted from when the client may have one."""
+        """Wait for a thread and hold it for the duration of the context.
+
+        Raises TimeoutError if none is free within `patience` seconds, counted from when the client's share allows
+        one.
+        """
         self._present[client] += 1
         try:
             async with self._shares.setdefault(client, asyncio.Semaphore(self.share)):
@@ -94,11 +100,14 @@ class Lane:
 
 
 class Workers:
-    """Threads for work of more than a millisecond or so.
+    """Threads for work that takes more than about a millisecond.
 
-    A client has at most `share` of them for short work (None: all but one). Beyond `waiting` more questions of a
-    client: Refusal "busy"; while `compiling()` a question that takes longer than `LONGEST` is Refusal "compiling".
-    `told` gets "busy" for a calculation that found no thread.
+    Parameters
+    ----------
+    share : maximum number of threads for the short work of a client; None for all but one.
+    waiting : maximum number of further queries of a client; one more is refused as "busy".
+    compiling : whether the first compilation runs; a query that then takes longer than `COMPILE_WAIT_SECONDS` is
+    refused. told : called with "busy" and 0 seconds for a calculation that found no thread.
     """
 
     def __init__(
@@ -112,7 +121,7 @@ class Workers:
         self.quick = Lane(threads, self.share)
         self.bulk = Lane(max(1, threads - 1), self.share)
         self.calculations = Lane(1, 1)
-        self._pool = ThreadPoolExecutor(threads + SPARE, thread_name_prefix="bgfmt")
+        self._pool = ThreadPoolExecutor(threads + SPARE_THREADS, thread_name_prefix="bgfmt")
         self.under_way: Counter[str] = Counter()  # the questions of each client, those that wait among them
 
     async def run(
@@ -120,7 +129,7 @@ class Workers:
     ) -> T:
         """Return the result of `job(*arguments)`, run in a thread of a lane, by default the quick one.
 
-        TimeoutError where the lane has no thread for so long as `patience`, in seconds.
+        Raises TimeoutError if no thread of the lane is free within `patience` seconds.
         """
         client = CLIENT.get()
         if self.under_way[client] >= self.share + self.waiting:
@@ -132,7 +141,7 @@ class Workers:
                 loop = asyncio.get_running_loop()
                 result = loop.run_in_executor(self._pool, copy_context().run, job, *arguments)
                 if self.compiling():
-                    await asyncio.wait({result}, timeout=LONGEST)
+                    await asyncio.wait({result}, timeout=COMPILE_WAIT_SECONDS)
                     if not result.done() and self.compiling():
                         result.cancel()
                         raise compiling()
@@ -143,40 +152,47 @@ class Workers:
                 del self.under_way[client]
 
     async def answer(self, job: Callable[..., T], *arguments: Any) -> T:
-        """Return the answer of a job that may calculate; where no thread is free for that, by the tables alone."""
+        """Return the answer of a job that may calculate.
+
+        If no thread is free for that, the answer from tables only.
+        """
         with contextlib.suppress(NeedsCalculationError), in_turn(Turn.PUT_OFF):
             return await self.run(job, *arguments)
         with contextlib.suppress(TimeoutError):
-            return await self.run(job, *arguments, lane=self.calculations, patience=PATIENCE)
+            return await self.run(job, *arguments, lane=self.calculations, patience=PATIENCE_SECONDS)
         self.told("busy", 0.0)
         with in_turn(Turn.REFUSE):
             return await self.run(job, *arguments)
 
     def at_once(self, job: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of a job in this thread; NeedsCalculationError where it takes a calculation."""
+        """Return the result of a job in the calling thread; NeedsCalculationError if it needs a calculation."""
         with in_turn(Turn.PUT_OFF):
             return job(*arguments)
 
     def close(self) -> None:
+        """Stop the threads and cancel waiting jobs."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def compiling() -> Refusal:
-    """Return the refusal of a question while what answers it is being compiled."""
+    """Return the refusal of a query whose code is still being compiled."""
     text = "what answers this is being compiled, for some seconds, once on this machine: ask again"
     return Refusal("compiling", text, headers=RETRY)
 
 
 def busy() -> Refusal:
-    """Return the refusal of a question while another is calculated."""
+    """Return the refusal of a query while another one is calculated."""
     return Refusal("busy", "another calculation is under way", headers=RETRY)
 
 
 class OneAtATime:
-    """The one exact calculation at a time.
+    """Lets one exact calculation run at a time.
 
-    seconds : of calculation a minute for one client; None for `CALCULATION`, and for no limit on this machine. told :
-    is told what becomes of each, "done", "busy", "share" (used up) or "compiling", and the seconds that it took.
+    Parameters
+    ----------
+    seconds : seconds of calculation a minute for one client; None for `CALCULATION_SECONDS`, without a limit for this
+    machine. told : called with the outcome of each, "done", "busy", "share" (used up) or "compiling", and its
+    seconds.
     """
 
     def __init__(self, seconds: int | None = None, told: Told = lambda *_: None) -> None:
@@ -189,7 +205,7 @@ class OneAtATime:
         self._ready.set()
 
     def prepare(self, compiling: Callable[[], Any]) -> None:
-        """Run this in a thread; until it is done there is no calculation."""
+        """Run `compiling` in a thread; calculations are refused until it is done."""
         self._ready.clear()
 
         def run() -> None:
@@ -201,16 +217,16 @@ class OneAtATime:
 
     @property
     def preparing(self) -> bool:
-        """Whether the thread of `prepare` is still at work."""
+        """Whether the thread of `prepare` is still running."""
         return not self._ready.is_set()
 
     def do(self, exact: Callable[[], T]) -> T:
-        """Return the result of a calculation; Refusal "compiling" or "busy" where it cannot be done now."""
+        """Return the result of a calculation; Refusal "compiling" or "busy" if it cannot run now."""
         client = CLIENT.get()
         turn = TURN.get()
         if turn is Turn.REFUSE:
             raise busy()
-        if not self._ready.wait(LONGEST):
+        if not self._ready.wait(COMPILE_WAIT_SECONDS):
             self.told("compiling", 0.0)
             raise compiling()
         if (wait := self._too_much(client)) > 0:
@@ -219,7 +235,7 @@ class OneAtATime:
             raise Refusal("busy", used, headers=(("Retry-After", str(int(wait) + 1)),))
         if turn is Turn.PUT_OFF:
             raise NeedsCalculationError
-        if not self._lock.acquire(timeout=PATIENCE):
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
             self.told("busy", 0.0)
             raise busy()
         begun = time.monotonic()
@@ -229,7 +245,7 @@ class OneAtATime:
             now = time.monotonic()
             seconds = now - begun
             taken = max(self._taken.pop(client, 0.0), now)
-            self._taken[client] = taken + seconds * 60 / (self.seconds or CALCULATION)
+            self._taken[client] = taken + seconds * 60 / (self.seconds or CALCULATION_SECONDS)
             while len(self._taken) > 10_000:
                 del self._taken[next(iter(self._taken))]
             self.told("done", seconds)
@@ -240,5 +256,5 @@ class OneAtATime:
         limit = self.seconds
         if limit is None:
             with contextlib.suppress(ValueError):
-                limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION
+                limit = None if ipaddress.ip_address(client).is_loopback else CALCULATION_SECONDS
         return 0.0 if limit is None else self._taken.get(client, 0.0) - 60 - time.monotonic()

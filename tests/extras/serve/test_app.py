@@ -638,7 +638,7 @@ def test_wildbg_at_a_score(client: Client, document: Any, mine: int, other: int)
 
 
 def test_a_body_larger_than_what_is_let_go_is_read_where_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "DRAINED", 5)
+    monkeypatch.setattr(bulk, "MAX_DRAINED_BYTES", 5)
     body = b'"0 1 / 1"\n'
     headers = [(b"content-length", str(len(body)).encode())]
 

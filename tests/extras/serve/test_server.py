@@ -222,7 +222,7 @@ def test_a_connection_outlives_a_body_in_chunks(base: str) -> None:
 
 def test_a_head_that_is_not_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it is the first of its connection or a later one, and however it comes."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(server, "HEADER_TIMEOUT_SECONDS", 1.0)
     whole = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     class Plain(asyncio.Protocol):
@@ -245,7 +245,7 @@ def test_a_head_that_is_not_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> No
             self.transport.write(b"answered ")
 
     async def send(*pieces: bytes) -> bytes:
-        factory = server.watched(Plain, server.Watch(10))
+        factory = server.limit_connections(Plain, server.Watch(10))
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(factory, "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())

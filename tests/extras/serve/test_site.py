@@ -140,13 +140,13 @@ def test_a_complete_site_goes_on_where_it_ended(
 ) -> None:
     monkeypatch.setattr(page, "COMPLETE", (3, 3, 2, 4))
     words = ["site", str(tmp_path / "site"), "--complete", "--part", "132K"]
-    made = page._two_sided
+    made = page._solve_two_sided
 
     def packing(path: Path, *how: Any) -> None:
         made(path, *how)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page, "_two_sided", packing)
+    monkeypatch.setattr(page, "_solve_two_sided", packing)
     assert run(words) == 130
     assert "the same command goes on" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["site.tables"]
@@ -155,7 +155,7 @@ def test_a_complete_site_goes_on_where_it_ended(
     def again(*asked: Any) -> None:
         pytest.fail("made again")
 
-    monkeypatch.setattr(page, "_two_sided", again)
+    monkeypatch.setattr(page, "_solve_two_sided", again)
     assert run(words) == 0
     assert [file.name for file in tmp_path.iterdir()] == ["site"]
     tables = json.loads((tmp_path / "site/site.json").read_text())["tables"]

@@ -1,4 +1,4 @@
-"""What every request and every answer passes through: Host, CORS, headers, the log; it is counted."""
+"""The outermost layer of the service: checks Host, adds headers, turns errors into responses, logs and counts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ HOST = re.compile(r"\[[^]]*\]|[^:]*")  # the name in a Host header, without the 
 Headers = list[tuple[bytes, bytes]]
 
 
-class Door:
-    """The outermost application.
+class Middleware:
+    """The outermost ASGI application.
 
-    log : takes one line a request, or None.
+    log : gets one line for each request; None for no log.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class Door:
         self.metrics.in_flight.inc()
         try:
             self._check_host(scope)
-            if scope["method"] == "OPTIONS" and self._shared(scope):
-                await answer.plain(204, PREFLIGHT)
+            if scope["method"] == "OPTIONS" and self._allows_cors(scope):
+                await answer.send_all(204, PREFLIGHT)
             else:
                 scope["app"] = self  # Starlette's routes then raise what they have no answer to
                 await self.app(scope, receive, answer)
         except Refusal as refusal:
             await answer.error(refusal)
         except HTTPException as error:
-            await answer.error(_not_there(scope, error))
+            await answer.error(_routing_refusal(scope, error))
         except Exception:
             number = secrets.token_hex(4)
             sys.stderr.write(f"bgfmt: error {number}\n{traceback.format_exc()}")
@@ -86,11 +86,11 @@ class Door:
         if self.hosts is not None and (len(said) != 1 or said[0] not in self.hosts):
             raise Refusal("bad_host", "this name of the server is not served; --allow-host NAME allows it")
 
-    def _shared(self, scope: Scope) -> bool:
+    def _allows_cors(self, scope: Scope) -> bool:
         return bool(self.origins) and scope["path"].startswith(("/v1/", "/tables/"))
 
     def _headers(self, scope: Scope) -> Headers:
-        if not self._shared(scope):
+        if not self._allows_cors(scope):
             return self._common
         out = [*self._common, (b"access-control-expose-headers", EXPOSED)]
         if "*" in self.origins:
@@ -100,8 +100,8 @@ class Door:
         return [*out, (b"vary", b"Origin"), *allowed]
 
 
-def _not_there(scope: Scope, error: HTTPException) -> Refusal:
-    """Starlette's own 404 and 405 in our words."""
+def _routing_refusal(scope: Scope, error: HTTPException) -> Refusal:
+    """Return Starlette's 404 or 405 as a refusal with our text."""
     if error.status_code == 405:
         allowed = ", ".join(sorted({*(error.headers or {}).get("Allow", "GET, HEAD").split(", ")}))
         return Refusal("method_not_allowed", f"methods here: {allowed}", headers=(("Allow", allowed),))
@@ -111,7 +111,7 @@ def _not_there(scope: Scope, error: HTTPException) -> Refusal:
 
 
 class _Answer:
-    """Sends on, with the common headers, and remembers status and bytes."""
+    """Sends a response with the common headers added, and records its status and number of bytes."""
 
     def __init__(self, send: Send, headers: Headers) -> None:
         self._send = send
@@ -126,12 +126,14 @@ class _Answer:
             self.sent += len(message.get("body", b""))
         await self._send(message)
 
-    async def plain(self, status: int, headers: Headers, body: bytes = b"") -> None:
+    async def send_all(self, status: int, headers: Headers, body: bytes = b"") -> None:
+        """Send a complete response."""
         await self({"type": "http.response.start", "status": status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
 
     async def error(self, refusal: Refusal) -> None:
-        await self.plain(refusal.status, *refusal.response())
+        """Send the response of a refusal."""
+        await self.send_all(refusal.status, *refusal.response())
 
 
 def _line(scope: Scope, method: str, answer: _Answer, seconds: float) -> str:
