@@ -44,6 +44,7 @@ COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 )  # fmt: skip
 @click.option("--cluster", metavar="ADDRESS", help="Check with a Dask cluster: tcp://HOST:PORT, or local:N.")
 @click.option("--exact", is_flag=True, help="Measure how far the stored numbers are from the truth.")
+@click.option("--bound", is_flag=True, help="Prove a bound of the error of every stored equity.")
 @click.option(
     "--report", "report_file", type=click.Path(), metavar="FILE",
     help="Write the whole report (.json, .html or .md).",
@@ -73,6 +74,7 @@ def verify(
       bgfmt verify gnubg_ts0.bd
       bgfmt verify --until digest *.bd
       bgfmt verify --exact gnubg_ts0.bd
+      bgfmt verify --bound gnubg_ts0.bd
     """
     if how["until"] in LEVELS[:3]:
         options.not_looked_at(
@@ -207,5 +209,5 @@ def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
             say(f"            {line}")
     if len(report.findings) > SHOWN:
         say(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)")
-    for line in words.truth(report.exact):
+    for line in (*words.truth(report.exact), *words.bounds_of_error(report.bound)):
         say(f"  {line}")

@@ -11,6 +11,7 @@ from typing import Any
 
 LANES = 64  # int16 numbers in a row: two cache lines
 LEAST = -32768
+LEAST_WIDE = -(1 << 31)
 # rows and columns of a block of products
 ROWS = 4
 PANEL = 32
@@ -23,6 +24,16 @@ def add_best(
 
     rows : (n, LANES) int16, with its stride in bytes; at, results : int32; total : (LANES,) int32. The greatest of
     nothing is LEAST.
+    """
+    raise NotImplementedError
+
+
+def add_best_wide(
+    rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: Any
+) -> None:
+    """Add to total[k] the greatest rows[at[results[q]], k], as `add_best` does, for rows (n, LANES) of int32.
+
+    The greatest of nothing is LEAST_WIDE; a sum that does not fit into int32 wraps.
     """
     raise NotImplementedError
 

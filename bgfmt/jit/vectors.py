@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from bgfmt.jit import lanes
-from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS
+from bgfmt.jit.lanes import LANES, LEAST, LEAST_WIDE, PANEL, ROWS
 
 ir: Any = import_module("llvmlite.ir")
 types: Any = import_module("numba.types")
@@ -24,46 +24,63 @@ def _splat(builder: Any, value: Any, kind: Any) -> Any:
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
 
 
-@intrinsic
-def _add_best(
-    typing: Any, rows: Any, stride: Any, at: Any, results: Any, first: Any, last: Any, total: Any, double: Any
-) -> Any:
-    signature = types.void(*[types.int64] * 8)
+def _adder(number: Any, least: int) -> Any:
+    """Return the loop that adds up the greatest of rows of LANES `number`s; least : the greatest of no row."""
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        short = ir.VectorType(I16, LANES)
-        wide = ir.VectorType(I32, LANES)
-        rows, stride, at, results, begin, end, total, shift = args
-        places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
-        sums = builder.inttoptr(total, wide.as_pointer())
-        before = builder.block
-        loop = builder.append_basic_block("rows")
-        after = builder.append_basic_block("sum")
-        least = ir.Constant(short, [LEAST] * LANES)
-        builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
-        builder.position_at_end(loop)
-        q = builder.phi(I64)
-        best = builder.phi(short)
-        number = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
-        place = builder.sext(builder.load(builder.gep(places, [number])), I64)
-        row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), short.as_pointer())
-        value = builder.load(row, align=2)
-        better = builder.select(builder.icmp_signed(">", value, best), value, best)
-        following = builder.add(q, ir.Constant(I64, 1))
-        q.add_incoming(begin, before)
-        q.add_incoming(following, loop)
-        best.add_incoming(least, before)
-        best.add_incoming(better, loop)
-        builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
-        builder.position_at_end(after)
-        greatest = builder.phi(short)
-        greatest.add_incoming(least, before)
-        greatest.add_incoming(better, loop)
-        weighted = builder.shl(builder.sext(greatest, wide), _splat(builder, builder.trunc(shift, I32), wide))
-        builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
-        return context.get_dummy_value()
+    def add_best(
+        typing: Any,
+        rows: Any,
+        stride: Any,
+        at: Any,
+        results: Any,
+        first: Any,
+        last: Any,
+        total: Any,
+        double: Any,
+    ) -> Any:
+        signature = types.void(*[types.int64] * 8)
 
-    return signature, generate
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            kind = ir.VectorType(number, LANES)
+            wide = ir.VectorType(I32, LANES)
+            rows, stride, at, results, begin, end, total, shift = args
+            places, numbers = (builder.inttoptr(array, I32.as_pointer()) for array in (at, results))
+            sums = builder.inttoptr(total, wide.as_pointer())
+            before = builder.block
+            loop = builder.append_basic_block("rows")
+            after = builder.append_basic_block("sum")
+            lowest = ir.Constant(kind, [least] * LANES)
+            builder.cbranch(builder.icmp_signed("<", begin, end), loop, after)
+            builder.position_at_end(loop)
+            q = builder.phi(I64)
+            best = builder.phi(kind)
+            place_of = builder.sext(builder.load(builder.gep(numbers, [q])), I64)
+            place = builder.sext(builder.load(builder.gep(places, [place_of])), I64)
+            row = builder.inttoptr(builder.add(rows, builder.mul(place, stride)), kind.as_pointer())
+            value = builder.load(row, align=number.width // 8)
+            better = builder.select(builder.icmp_signed(">", value, best), value, best)
+            following = builder.add(q, ir.Constant(I64, 1))
+            q.add_incoming(begin, before)
+            q.add_incoming(following, loop)
+            best.add_incoming(lowest, before)
+            best.add_incoming(better, loop)
+            builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+            builder.position_at_end(after)
+            greatest = builder.phi(kind)
+            greatest.add_incoming(lowest, before)
+            greatest.add_incoming(better, loop)
+            greatest_wide = greatest if number is I32 else builder.sext(greatest, wide)
+            weighted = builder.shl(greatest_wide, _splat(builder, builder.trunc(shift, I32), wide))
+            builder.store(builder.add(builder.load(sums, align=4), weighted), sums, align=4)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return intrinsic(add_best)
+
+
+_add_best: Any = _adder(I16, LEAST)
+_add_best_wide: Any = _adder(I32, LEAST_WIDE)
 
 
 def _double_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
@@ -153,6 +170,7 @@ def _answer(function: Callable[..., None], code: Any) -> None:
 
 
 _answer(lanes.add_best, _add_best)
+_answer(lanes.add_best_wide, _add_best_wide)
 _answer(lanes.multiply, _products)
 _answer(lanes.multiply_pairs, _pair_products)
 _answer(lanes.fetch_line, _fetch_line)

@@ -81,6 +81,7 @@ class Report:
     cause: str = ""
     differences: Mapping[str, float] = field(default_factory=dict)
     exact: Mapping[str, Any] = field(default_factory=dict)
+    bound: Mapping[str, Any] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: list[Report] = field(default_factory=list)
@@ -113,6 +114,7 @@ class Report:
         out |= {
             "differences": dict(self.differences),
             "exact": dict(self.exact),
+            "bound": dict(self.bound),
             "findings": [finding_as_dict(finding) for finding in self.findings],
             "notes": list(self.notes),
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
@@ -139,7 +141,7 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
 def build(file: str, seen: Observations, **about: Any) -> Report:
     """Build the report of one table.
 
-    about : the fields format, title, kind, exact and seconds of the `Report`.
+    about : the fields format, title, kind, exact, bound and seconds of the `Report`.
     """
     status = status_of(seen)
     outcome = seen.outcome or Outcome()
@@ -216,6 +218,9 @@ def _blocks(report: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if report["exact"]:
         yield "heading", "Against the truth"
         yield "table", list(_flatten(report["exact"]))
+    if report["bound"]:
+        yield "heading", "Proved bounds of error"
+        yield "table", list(_flatten(report["bound"]))
     if report["findings"]:
         yield "heading", "Findings"
     for finding in report["findings"]:

@@ -20,7 +20,7 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import open_workers
 from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
-from bgfmt.verifier import checks, report
+from bgfmt.verifier import checks, error_bound, report
 from bgfmt.verifier.findings import LEVELS, Finding, Kind, LikelyCause, Observations, Outcome, Rule
 from bgfmt.verifier.proofs import PROOFS, Request, proof_of, prove
 from bgfmt.verifier.report import Report
@@ -43,6 +43,7 @@ def verify(
     progress: Progress | None = None,
     announce: Callable[[float], None] | None = None,
     exact: bool = False,
+    bound: bool = False,
     format: str | None = None,
     described: Mapping[str, Any] | None = None,
     cluster: str | None = None,
@@ -64,8 +65,10 @@ def verify(
         for means and moments, equity for hypergammon).
     threads : number of threads (default: all cores).
     progress : called with (done, total) during the long pass.
-    announce : called before the recurrence with its estimated time in seconds.
+    announce : called before the recurrence, and before bounding errors, with the estimated time in seconds.
     exact : also measure the errors of the stored numbers; see `bgfmt.verifier.truth`.
+    bound : also prove a bound of the error of each stored equity of a two-sided table with the cube; see
+        `bgfmt.verifier.error_bound`.
     format, described : as for `bgfmt.open`, for files without a header.
     cluster : check a two-sided table on the workers of a cluster, ``local:N`` or the address of a Dask scheduler;
         they open the file under the same path.
@@ -108,6 +111,7 @@ def verify(
             return best or _unreadable(source, error, verification, same)
         more = same if against is None else (*same, _compare_with(db, against, tolerance))
         measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.EMPTY
+        bounded = verification.bound_errors(db.table) if bound else report.EMPTY
         parts = parts_of(source, db, **options)
         runs = [verification] * len(parts)
         if cluster is not None:
@@ -119,7 +123,7 @@ def verify(
             spreads = [Spread(workers, whole, k, *more_of) for k in range(len(parts))]
             runs = [replace(verification, request=replace(request, spread=spread)) for spread in spreads]
         reports = [
-            run.verify_table(part, name, (*more, *_duplicate_findings(parts[:k], part)), measured)
+            run.verify_table(part, name, (*more, *_duplicate_findings(parts[:k], part)), measured, bounded)
             for k, (run, part) in enumerate(zip(runs, parts, strict=True))
         ]
         return report.merge_reports(name, reports)
@@ -189,17 +193,24 @@ class Verification:
         """Return True if the last level to run is `level` or a later one."""
         return LEVELS.index(self.until) >= LEVELS.index(level)
 
+    def bound_errors(self, table: Table) -> dict[str, Any]:
+        """Return the proved bounds of a table's errors as plain values, or a note that says why there are none."""
+        if self.announce is not None:
+            self.announce(error_bound.estimate_seconds(table) / self.request.threads)
+        return error_bound.describe_bounds(table, self.request.threads, self.request.progress)
+
     def verify_table(
         self,
         db: Database,
         file: str,
         more: tuple[Finding, ...] = (),
         measured: Mapping[str, Any] = report.EMPTY,
+        bounded: Mapping[str, Any] = report.EMPTY,
     ) -> Report:
         """Run the levels on one table and return its report.
 
         file : name in the report. more : findings about the file, added first. measured : errors of the stored
-        numbers, for the field `exact` of the report.
+        numbers, for the field `exact` of the report. bounded : proved bounds of these errors, for `bound`.
         """
         findings = list(more)
         outcome = None
@@ -230,6 +241,7 @@ class Verification:
             findings.append(Finding(Rule.STATED, field="its name", found=f"that of a {named[0]} file"))
         seen = self.observe(findings, outcome, reached, likely)
         about = {"format": db.format.name, "title": str(db), "kind": db.table.kind, "exact": measured}
+        about["bound"] = bounded
         return report.build(file, seen, **about, seconds=seconds)
 
     def _includes(self, level: str, db: Database, outcome: Outcome | None) -> bool:

@@ -251,3 +251,32 @@ def truth(exact: Mapping[str, Any]) -> Iterator[str]:
     if "rational" in exact:
         gap = exact["rational"]["float64_truth_differs_by"]
         yield f"  the float64 truth is off by {gap:.1e} at most from rational arithmetic, where that was done"
+
+
+# -- proved bounds of error ------------------------------------------------------------------------------------
+
+
+def bounds_of_error(bound: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that say how far the stored equities can be from the exact ones, as `error_bound` gives it."""
+    if not bound:
+        return
+    yield "proved bounds of error:"
+    if "note" in bound:
+        yield f"  {bound['note']}"
+        return
+    for column, size in bound["greatest"].items():
+        counts = bound["histogram"][column]
+        yield f"  {column:<9} within {size:.7f} of the exact equity; half of them within {_median(counts, bound):.7f}"
+    for name, count in bound["decisions_open"].items():
+        wrong = bound["decisions_wrong"][name]
+        yield f"  {plural(count, DECISION_NOUNS[name])} of {bound['pairs']:,} left open, {wrong:,} decided wrongly"
+
+
+def _median(counts: Sequence[int], bound: Mapping[str, Any]) -> float:
+    """Return the edge of the histogram below which half of the bounds lie."""
+    reached = 0
+    for k, count in enumerate(counts):
+        reached += count
+        if 2 * reached >= bound["pairs"]:
+            return float(k * bound["histogram_step"])
+    return 0.0

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from bgfmt.jit import njit
-from bgfmt.jit.lanes import LANES, LEAST, PANEL, ROWS, add_best, multiply, multiply_pairs
+from bgfmt.jit.lanes import (
+    LANES,
+    LEAST,
+    LEAST_WIDE,
+    PANEL,
+    ROWS,
+    add_best,
+    add_best_wide,
+    multiply,
+    multiply_pairs,
+)
 
 
 @njit("i8, i8, i8, i8, i8, i8, i8, i8")
@@ -53,6 +63,29 @@ def test_the_ends_of_the_numbers() -> None:
             plain, vector = both(rows, results, results, 0, size, 1, before)
             assert np.array_equal(plain, vector)
             assert vector[1] == 2 * (value if size else LEAST)
+
+
+@njit("i8, i8, i8, i8, i8, i8, i8, i8")
+def add_best_wide_of(
+    rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: int
+) -> None:
+    add_best_wide(rows, stride, at, results, first, last, total, double)
+
+
+@pytest.mark.parametrize("double", [0, 1])
+def test_wide_numbers(double: int) -> None:
+    """Rows of int32, from none to more than a roll has."""
+    rng = np.random.default_rng(double)
+    rows = rng.integers(-(1 << 25), 1 << 25, (300, LANES)).astype(np.int32)
+    at = rng.permutation(300).astype(np.int32)
+    results = rng.integers(0, 300, 400).astype(np.int32)
+    before = rng.integers(-(1 << 29), 1 << 29, LANES).astype(np.int32)
+    for size in (0, 1, 2, 3, 7, 139):
+        plain, vector = before.copy(), before.copy()
+        plain += rows[at[results[:size]]].max(axis=0, initial=LEAST_WIDE) << double
+        places = (array.ctypes.data for array in (at, results))
+        add_best_wide_of(rows.ctypes.data, 4 * LANES, *places, 0, size, vector.ctypes.data, double)
+        assert np.array_equal(plain, vector), size
 
 
 @njit("b1, i8, i8, i8, i8, i8")

@@ -1,0 +1,209 @@
+"""A proved bound of how far each stored equity of a two-sided table is from the exact one.
+
+Every exact equity is enclosed between two integers, from the bounds of smaller entries, in the order of the
+recurrence; see `bgfmt.verifier.recurrence.enclosure`. The bound of a stored equity's error is its distance from the
+farther of the two. It holds whatever program made the table, and whether or not its entries follow from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgfmt.errors import CapabilityError
+from bgfmt.tables import EQUITY_COLUMNS, Table, TwoSided
+from bgfmt.verifier.recurrence import enclosure
+from bgfmt.verifier.recurrence.contact import PLAIN_POINTS
+from bgfmt.verifier.recurrence.enclosure import BINS, DECISIONS, FINE, ONE, WIDTH, Bounds, Found, SizeRules
+from bgfmt.verifier.recurrence.plays import Array, Progress, pip_order, plays
+
+REACH = 24  # the most pips a roll can spend
+DECISION_NAMES = ("initial_doubles", "redoubles", "takes")
+PAIRS_PER_TASK = 1 << 18
+SECONDS_PER_PAIR = 4e-7
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """Bounds of the errors of a table's stored equities.
+
+    Attributes
+    ----------
+    greatest
+        (4,) float64: the greatest of each column, in equity.
+    histogram
+        (4, BINS) int64: how many bounds lie above k - 1 and up to k steps of the stored integers; the last counts all
+        greater ones.
+    decisions
+        (3, 3) int64: of initial doubles, redoubles and takes how many are right, how many the bounds leave open, and
+        how many the stored equities decide wrongly.
+    pairs
+        Entries with chequers on both sides.
+    """
+
+    greatest: Array
+    histogram: Array
+    decisions: Array
+    pairs: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the bounds as plain values, the histogram as lists without the zeros at the end."""
+        last = int(np.flatnonzero(self.histogram.any(axis=0)).max(initial=0)) + 1
+        right, open_, wrong = self.decisions.T.tolist()
+        return {
+            "pairs": self.pairs,
+            "greatest": dict(zip(EQUITY_COLUMNS, self.greatest.tolist(), strict=True)),
+            "decisions": dict(zip(DECISION_NAMES, right, strict=True)),
+            "decisions_open": dict(zip(DECISION_NAMES, open_, strict=True)),
+            "decisions_wrong": dict(zip(DECISION_NAMES, wrong, strict=True)),
+            "histogram_step": FINE / ONE,
+            "histogram": dict(zip(EQUITY_COLUMNS, self.histogram[:, :last].tolist(), strict=True)),
+        }
+
+
+def reason_against(table: Table) -> str:
+    """Return why the errors of a table cannot be bounded, "" where they can."""
+    if not isinstance(table, TwoSided):
+        return f"{table.kind} tables have no bound of error"
+    if table.exact:
+        return "equities in float64 have no bound of error by this method, which is as coarse as 1e-8"
+    if not table.cubeful:
+        return "a table without the cube has no bound of error; its numbers are the first column of one with the cube"
+    if table.points > PLAIN_POINTS:
+        return (
+            f"no bound of error is known on more than {PLAIN_POINTS} points, where the sides are in contact"
+        )
+    return ""
+
+
+def estimate_seconds(table: Table) -> float:
+    """Return about how long bounding a table's errors takes on one core, 0 where they cannot be bounded."""
+    return 0.0 if reason_against(table) else table.entries * SECONDS_PER_PAIR
+
+
+def describe_bounds(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
+    """Return the bounds of a table as plain values, or a note that says why it has none."""
+    if not isinstance(table, TwoSided) or reason_against(table):
+        return {"note": reason_against(table)}
+    return bound_errors(table, threads=threads, progress=progress).as_dict()
+
+
+def bound_errors(
+    table: TwoSided, *, threads: int = 1, progress: Progress | None = None, kept: Array | None = None
+) -> ErrorBound:
+    """Bound the error of every stored equity of a two-sided table with the cube.
+
+    Parameters
+    ----------
+    table
+        Integers, on at most 12 points. What is not mapped from a file is loaded into memory.
+    progress
+        Called with (done, total) pairs of positions.
+    kept
+        (n, n, 4) int32 array that takes the bound of each equity, in units of 1 / `enclosure.ONE`.
+
+    Raises
+    ------
+    CapabilityError
+        For a table that `reason_against` refuses.
+    """
+    reason = reason_against(table)
+    if reason:
+        raise CapabilityError(reason)
+    sweep = BoundSweep(table, np.empty((0, 0, 0), np.int32) if kept is None else kept)
+    with ThreadPoolExecutor(threads) as pool:
+        for layer in range(1, sweep.layers):
+            for tasks in sweep.layer(layer):
+                for found in pool.map(sweep.enclose, tasks):
+                    sweep.add(found)
+            if progress is not None:
+                progress(*sweep.progress(layer))
+    return sweep.result()
+
+
+Task = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+
+
+class BoundSweep:
+    """The pass over all pairs of a table, layer by layer."""
+
+    def __init__(self, table: TwoSided, kept: Array) -> None:
+        self.stored = _in_memory(table)
+        self.kept = kept
+        starts, results = plays(table.points, table.chequers)
+        _, numbers, cuts = pip_order(table.points, table.chequers)
+        self.n = len(numbers)
+        self.cuts = [int(cut) for cut in cuts]
+        self.layers = len(cuts) - 1
+        places = np.empty(self.n, np.int32)
+        places[numbers] = np.arange(self.n, dtype=np.int32)
+        self.game = SizeRules(numbers.astype(np.int64), places, starts, results)
+        width = ring_width(self.cuts)
+        lower = np.repeat(self.cuts[:-1], np.diff(cuts))  # places below the layer of each place
+        ends = np.cumsum(np.minimum(lower, width), dtype=np.int64)
+        ring = np.empty((int(ends[-1]), 8), np.int8)
+        self.bounds = Bounds(ring, np.append(0, ends[:-1]), width, np.zeros((self.n, 8), np.int8))
+        self.first = 0
+        self.found = _nothing_found()
+        enclosure.begin(self.stored, self.game, self.bounds)
+
+    def layer(self, layer: int) -> Iterator[list[Task]]:
+        """Yield the tasks of a layer in two lists, those of the second after the first is done."""
+        cuts = self.cuts
+        first = cuts[layer]
+        past = cuts[layer + 1]
+        self.first = first
+        own = np.empty(((past - first) * (self.n - first), 8), np.int8)
+        self.bounds = self.bounds._replace(own=own)
+        width = max(WIDTH, PAIRS_PER_TASK // (past - first) // WIDTH * WIDTH)
+        reach = cuts[max(0, layer - REACH)], first
+        yield [((first, past), (t, min(t + width, self.n)), reach) for t in range(first, self.n, width)]
+        reach = cuts[max(0, layer + 1 - REACH)], self.n
+        yield [
+            ((past, self.n), (t, min(t + WIDTH, past)), reach)
+            for t in range(first, past, WIDTH)
+            if past < self.n
+        ]
+
+    def enclose(self, task: Task) -> Found:
+        """Bound the pairs of a task and return what was counted."""
+        found = _nothing_found()
+        enclosure.enclose(self.stored, self.game, self.bounds, *task, self.first, found, self.kept)
+        return found
+
+    def add(self, found: Found) -> None:
+        """Add the counts of a task."""
+        np.maximum(self.found.greatest, found.greatest, out=self.found.greatest)
+        self.found.histogram[...] += found.histogram
+        self.found.decisions[...] += found.decisions
+
+    def progress(self, layer: int) -> tuple[int, int]:
+        """Return the pairs that are bounded once a layer is done, and all of them."""
+        return self.n**2 - (self.n - self.cuts[layer + 1]) ** 2, self.n**2
+
+    def result(self) -> ErrorBound:
+        """Return the bounds of the whole table."""
+        greatest, histogram, decisions = self.found
+        return ErrorBound(np.nextafter(greatest / ONE, 1), histogram, decisions, (self.n - 1) ** 2)
+
+
+def ring_width(cuts: list[int]) -> int:
+    """Return how many places a layer and its plays' results span at most, given each layer's first place."""
+    layers = len(cuts) - 1
+    return max(cuts[layer + 1] - cuts[max(0, layer - REACH)] for layer in range(layers))
+
+
+def _nothing_found() -> Found:
+    return Found(np.zeros(4, np.int64), np.zeros((4, BINS), np.int64), np.zeros((DECISIONS, 3), np.int64))
+
+
+def _in_memory(table: TwoSided) -> Array:
+    """Return the equities as one array of native uint16, mapped where the file has it so."""
+    stored = table.equities
+    if isinstance(stored, np.ndarray):
+        return np.require(stored, np.uint16, ["C", "A"])
+    return np.ascontiguousarray(stored[:], np.uint16)

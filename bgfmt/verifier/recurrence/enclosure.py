@@ -1,0 +1,234 @@
+"""Compiled: lower and upper bounds of exact equities, in integers, from the stored ones and smaller entries' bounds.
+
+An exact equity is enclosed by two integers in *fine units*: an equity of 1 is `ONE`, and the step of the file's
+integers, 2 / 65535, is `FINE` of them. The bounds of an entry follow from those of smaller entries by the rules of
+the game alone: negation exchanges them; a maximum over plays and the choice between doubling and rolling on are
+monotone in both; the mean over the 36 throws is rounded outwards. No float occurs, so no other error does.
+
+Beside the table, an entry's bounds are kept as one signed byte each: how many steps of `STEP` fine units the exact
+equity may lie below or above the stored one, rounded outwards. OPEN_BELOW and OPEN_ABOVE stand for a bound of -1 or
+1, where the distance does not fit.
+
+Positions are numbered by *place*, their rank in order of pips, and places of one pip count are a layer. The pairs of
+layer L are those whose lower layer is L. `across` pairs have the side on roll in L, `down` pairs the other side.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bgfmt.jit import njit
+from bgfmt.jit.lanes import LANES, add_best_wide
+from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS
+
+FINE_BITS = 10
+FINE = 1 << FINE_BITS
+ONE = 65535 * FINE // 2
+STEP_BITS = 7
+STEP = 1 << STEP_BITS
+OPEN_BELOW = -128
+OPEN_ABOVE = 127
+WIDTH = LANES // 8  # sides that are bounded together, with four upper and four lower bounds each
+BINS = 64  # of the histogram: k holds bounds above k - 1 and up to k steps of the file's integers, the last all more
+DECISIONS = 3  # initial doubles, redoubles, takes
+
+
+class SizeRules(NamedTuple):
+    """What the rules say of a size.
+
+    numbers, places (n,) : position number of each place, and int32 place of each number. starts, results : plays by
+    position number, as `plays` gives them.
+    """
+
+    numbers: Any
+    places: Any
+    starts: Any
+    results: Any
+
+
+class Bounds(NamedTuple):
+    """Bounds of finished pairs as bytes: four below the stored equities, then four above.
+
+    ring (m, 8) : ring[base[t] + j % width] is of place t on roll against place j of a lower layer, kept for as many
+    layers as a roll can cross. own (m, 8) : of the layer at hand on roll against
+    itself and higher places, all of those for one place after the other.
+    """
+
+    ring: Any
+    base: Any
+    width: int
+    own: Any
+
+
+class Found(NamedTuple):
+    """What is counted.
+
+    greatest (4,) : greatest bound of each column, fine units. histogram (4, BINS). decisions (3, 3) : initial
+    doubles, redoubles and takes: how many are right, how many the bounds leave open, and how many the stored
+    equities decide wrongly.
+    """
+
+    greatest: Any
+    histogram: Any
+    decisions: Any
+
+
+#: forms of tuples that kernels take, see `bgfmt.jit.njit`
+GAME = "bgfmt.verifier.recurrence.enclosure:SizeRules(i8.1C, i4.1C, i8.1C, i4.1C)"
+BOUNDS = "bgfmt.verifier.recurrence.enclosure:Bounds(i1.2C, i8.1C, i8, i1.2C)"
+FOUND = "bgfmt.verifier.recurrence.enclosure:Found(i8.1C, i8.2C, i8.2C)"
+
+
+@njit()
+def fine(stored: Any) -> Any:
+    """Return a stored integer, 0..65535, in fine units."""
+    return np.int32(FINE) * np.int32(stored) - np.int32(ONE)
+
+
+@njit()
+def steps_below(value: int, low: int) -> int:
+    """Return the byte that says how far the exact equity may lie below the stored `value`, given its bound `low`."""
+    steps = (low - value) >> STEP_BITS
+    if steps < OPEN_BELOW + 1:
+        return OPEN_BELOW
+    return min(steps, OPEN_ABOVE)
+
+
+@njit()
+def steps_above(value: int, high: int) -> int:
+    """Return the byte that says how far the exact equity may lie above the stored `value`, given its bound `high`."""
+    steps = -((value - high) >> STEP_BITS)
+    if steps > OPEN_ABOVE - 1:
+        return OPEN_ABOVE
+    return max(steps, OPEN_BELOW)
+
+
+@njit()
+def lower(value: Any, steps: Any) -> Any:
+    """Return the lower bound that a byte stands for, beside the stored `value`, fine units."""
+    return max(value + STEP * np.int32(steps) - 2 * ONE * np.int32(steps == OPEN_BELOW), -ONE)
+
+
+@njit()
+def upper(value: Any, steps: Any) -> Any:
+    """Return the upper bound that a byte stands for, beside the stored `value`, fine units."""
+    return min(value + STEP * np.int32(steps) + 2 * ONE * np.int32(steps == OPEN_ABOVE), ONE)
+
+
+@njit()
+def turn(stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int) -> None:
+    """tile[place, lane : lane + 8] = bounds of what a pair is worth to the side that moved there: 4 upper, 4 lower.
+
+    stored[them, us] are the equities of the side on roll, steps[row] their bounds as bytes.
+    """
+    e0 = fine(stored[them, us, 0])
+    e1 = fine(stored[them, us, 1])
+    e2 = fine(stored[them, us, 2])
+    e3 = fine(stored[them, us, 3])
+    low = lower(e3, steps[row, 3])
+    doubled = min(2 * low, ONE)
+    tile[place, lane] = -lower(e0, steps[row, 0])
+    tile[place, lane + 1] = -low
+    tile[place, lane + 2] = -max(lower(e2, steps[row, 2]), doubled)
+    tile[place, lane + 3] = -max(lower(e1, steps[row, 1]), doubled)
+    high = upper(e3, steps[row, 7])
+    doubled = min(2 * high, ONE)
+    tile[place, lane + 4] = -upper(e0, steps[row, 4])
+    tile[place, lane + 5] = -high
+    tile[place, lane + 6] = -max(upper(e2, steps[row, 6]), doubled)
+    tile[place, lane + 7] = -max(upper(e1, steps[row, 5]), doubled)
+
+
+@njit()
+def judge(low: Any, high: Any, value: Any, found: Found) -> None:
+    """Count the decisions of a pair; low, high, value (4,) : its bounds and stored equities, fine units."""
+    least = min(2 * low[3], ONE)
+    most = min(2 * high[3], ONE)
+    stored = min(2 * value[3], ONE)
+    for k in range(DECISIONS):
+        if k == 2:
+            right = 2 * high[3] <= ONE
+            wrong = 2 * low[3] > ONE
+            seen = 2 * value[3] <= ONE
+        else:
+            column = 2 - k
+            right = least >= high[column]
+            wrong = most < low[column]
+            seen = stored >= value[column]
+        if right:
+            found.decisions[k, 0] += 1
+        if not (right or wrong):
+            found.decisions[k, 1] += 1
+        elif right != seen:
+            found.decisions[k, 2] += 1
+
+
+@njit(f"u2.3C, {GAME}, {BOUNDS}")
+def begin(stored: Any, game: SizeRules, bounds: Bounds) -> None:
+    """Fill the bounds of sides on roll that have lost, against place 0."""
+    for t in range(1, len(game.numbers)):
+        for c in range(4):
+            value = fine(stored[game.numbers[t], 0, c])
+            bounds.ring[bounds.base[t], c] = steps_below(value, -ONE)
+            bounds.ring[bounds.base[t], 4 + c] = steps_above(value, -ONE)
+
+
+@njit(f"u2.3C, {GAME}, {BOUNDS}, (i8, i8), (i8, i8), (i8, i8), i8, {FOUND}, i4.3C")
+def enclose(
+    stored: Any, game: SizeRules, bounds: Bounds, us: Any, ts: Any, reach: Any, layer: int, found: Found, kept: Any
+) -> None:  # fmt: skip
+    """Bound the pairs of places us[0]..us[1]-1 on roll against places ts[0]..ts[1]-1.
+
+    stored (n, n, 4) uint16, by position numbers. reach : the first place that plays of `us` lead to, and past the
+    last. layer : the first place of the layer at hand; `us` or `ts` lie in it. kept (n, n, 4) int32 takes the bound
+    of each stored equity's error, fine units, by position numbers; (0, 0, 0) for nothing.
+    """
+    numbers, places, starts, results = game
+    ring, base, width, own = bounds
+    across = len(numbers) - layer
+    down = us[0] > layer
+    tile = np.zeros((reach[1] - reach[0], LANES), np.int32)
+    total = np.empty(LANES, np.int32)
+    low = np.empty(4, np.int64)
+    high = np.empty(4, np.int64)
+    value = np.empty(4, np.int64)
+    for first in range(ts[0], ts[1], WIDTH):
+        past = min(first + WIDTH, ts[1])
+        for t in range(first, past):
+            them = numbers[t]
+            lane = 8 * (t - first)
+            for j in range(reach[0], min(layer, reach[1])):
+                turn(stored, them, numbers[j], ring, base[t] + j % width, tile, j - reach[0], lane)
+            for j in range(layer, reach[1]):
+                row = (t - layer) * across + j - layer
+                turn(stored, them, numbers[j], own, row, tile, j - reach[0], lane)
+        for u in range(us[0], us[1]):
+            x = numbers[u]
+            total[:] = 0
+            for r in range(ROLLS):
+                add_best_wide(
+                    tile.ctypes.data - 4 * LANES * reach[0], 4 * LANES, places.ctypes.data, results.ctypes.data,
+                    starts[ROLLS * x + r], starts[ROLLS * x + r + 1], total.ctypes.data, WEIGHTS[r] - 1,
+                )  # fmt: skip
+            for t in range(first, past):
+                them = numbers[t]
+                steps = ring if down else own
+                row = base[u] + t % width if down else (u - layer) * across + t - layer
+                for c in range(4):
+                    lane = 8 * (t - first) + c
+                    most = (total[lane] + 35) // 36
+                    least = total[lane + 4] // 36
+                    stored_here = fine(stored[x, them, c])
+                    off = max(most - stored_here, stored_here - least)
+                    found.greatest[c] = max(found.greatest[c], off)
+                    found.histogram[c, min(BINS - 1, (off + FINE - 1) >> FINE_BITS)] += 1
+                    steps[row, c] = steps_below(stored_here, least)
+                    steps[row, 4 + c] = steps_above(stored_here, most)
+                    if kept.size:
+                        kept[x, them, c] = off
+                    high[c] = most
+                    low[c] = least
+                    value[c] = stored_here
+                judge(low, high, value, found)
