@@ -1,4 +1,4 @@
-"""Who sits an exam: engines of any kind by one name each, their answers read, and asked one by one.
+"""Candidates (engines under test): create them by name, ask them questions in a thread, parse their answers.
 
 NAME[:OPTIONS]       an engine (`bgfmt.engines`) or an adapter (`bgfmt.candidates`): `bkg`, `gnubg:plies=2`
 ubgi:COMMAND         a program that speaks UBGI; lines:COMMAND one that reads questions and writes answers
@@ -41,7 +41,10 @@ WORDS = {
 
 
 class Failure(Exception):
-    """No answer that counts. status : place in `STATUS`."""
+    """Raised or returned for a question without a valid answer.
+
+    status : index into `STATUS`.
+    """
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -49,10 +52,11 @@ class Failure(Exception):
 
 
 class Candidate:
-    """An engine that sits an exam, made of a callable that answers one question.
+    """An engine under test, built from a callable that answers one question.
 
-    name : as `maker` was asked for it. threads : whether several may be made and asked at once.
-    most : the greatest number of a question that it knows an answer to, where it knows no others.
+    name : the specification passed to `maker`.
+    threads : True if several instances may be created and asked at the same time.
+    most : for a file of answers the greatest question number that it answers, else 0.
     """
 
     threads = False
@@ -63,7 +67,11 @@ class Candidate:
         self.reply = answer
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
-        """For each question what was said, or the Failure, and after how many seconds."""
+        """Yield (answer or Failure, seconds) for each question, in order.
+
+        The callable runs in a thread of its own. An answer after more than `timeout` seconds is late; after
+        `PATIENCE` times `timeout` the thread is abandoned and the next question is asked in a new one.
+        """
         asks, replies = self._begun()
         try:
             for question in questions:
@@ -82,13 +90,14 @@ class Candidate:
             asks.put(None)
 
     def _begun(self) -> tuple[SimpleQueue[Question | None], SimpleQueue[tuple[object, float]]]:
-        """A thread that answers the questions put into the first queue, until None, in the second one."""
+        """Start a thread that answers the questions of the first queue, until None, in the second queue."""
         asks: SimpleQueue[Question | None] = SimpleQueue()
         replies: SimpleQueue[tuple[object, float]] = SimpleQueue()
         Thread(target=self._answer, args=(asks, replies), daemon=True).start()
         return asks, replies
 
     def _answer(self, asks: Any, replies: Any) -> None:
+        """Answer the questions of a queue; errors become Failures, interruptions are passed on to the caller."""
         clock = time.perf_counter
         said = None
         for question in iter(asks.get, None):
@@ -106,17 +115,21 @@ class Candidate:
             replies.put((said, clock() - begin))
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release resources; nothing by default."""
 
 
 # -- by name ------------------------------------------------------------------------------------------------------
 
 
 def maker(spec: str) -> Callable[[], Candidate]:
-    """What makes the candidate of a name; CapabilityError where there is none of it."""
+    """Return a function that creates the candidate with this specification.
+
+    spec : see the module; CapabilityError if nothing matches it or it cannot be loaded.
+    """
     name, _, rest = spec.partition(":")
 
     def made(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
+        """Return a function that calls `guest` with `words` and wraps the result by `candidate`."""
         how = f"{spec} cannot be made"
         return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
 
@@ -141,7 +154,10 @@ def maker(spec: str) -> Callable[[], Candidate]:
 
 
 def given(options: str, *known: str) -> dict[str, str]:
-    """Options `KEY=VALUE` with commas between; CapabilityError for one that is not known, if any is."""
+    """Parse options `KEY=VALUE` separated by commas.
+
+    known : the allowed keys, all if empty; CapabilityError for any other.
+    """
     found = engines.parse_options(options.split(","))
     for key in found:
         if known and key not in known:
@@ -150,7 +166,7 @@ def given(options: str, *known: str) -> dict[str, str]:
 
 
 def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
-    """What a guest makes; CapabilityError where it raises anything but a BgfmtError."""
+    """Call a plugin's function; exceptions other than BgfmtError become a CapabilityError (message: `what`)."""
     try:
         return make(*words)
     except BgfmtError:
@@ -160,12 +176,17 @@ def _sound(what: str, make: Callable[..., Any], *words: Any) -> Any:
 
 
 def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
-    """A candidate, a callable that answers, or an object with methods `play`, `double`, ..., as a candidate.
+    """Wrap an object as a Candidate.
 
-    states : whether methods take a `GameState`, as those of `bgfmt.engines` do, in place of a question.
+    guest : a Candidate, a callable that answers a question, or an object with any of the methods `play`, `double`,
+        `take` and `equity`.
+    states : True if these methods take a `GameState`, as those of `bgfmt.engines`, instead of a `Question`.
+
+    CapabilityError for any other object.
     """
 
     def asked(question: Question) -> object:
+        """Answer by the method that is named after the kind of question."""
         ask = getattr(guest, question.kind, None)
         if ask is None:
             raise NotImplementedError(f"no method {question.kind}")
@@ -179,7 +200,7 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
 
 
 def _python(place: str, name: str) -> Any:
-    """What `module:name` or `FILE.py:name` says."""
+    """Import `module:name` or `FILE.py:name` and return the object."""
     if place.endswith(".py"):
         spec = importlib.util.spec_from_file_location("bgfmt_candidate", place)
         if spec is None or spec.loader is None:
@@ -194,7 +215,11 @@ def _python(place: str, name: str) -> Any:
 
 
 def from_file(path: str) -> Candidate:
-    """Return the answers of a file, line k that of question k; of JSON lines `answer`, and `number` if given."""
+    """Read a file of answers and return a candidate that gives them.
+
+    Line k answers question k. A line may also be a JSON object with `answer` and optionally `number`. FormatError if
+    a line cannot be parsed.
+    """
     with open_text(path) as file:
         lines = file.read().splitlines()
     held = {}
@@ -213,7 +238,13 @@ def from_file(path: str) -> Candidate:
 
 
 def read(question: Question, said: object) -> tuple[int, float, float]:
-    """The choice of an answer (-1 of an equity), and an equity and the chance to win; Failure where it is none."""
+    """Parse an answer and return (choice, equity, win).
+
+    choice : number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver; -1 for an equity.
+    equity, win : of an equity the number and the win probability, NaN otherwise.
+
+    Failure if it is not a valid answer to this question.
+    """
     if isinstance(said, Failure):
         raise said
     if said is None or said == "":
@@ -232,6 +263,7 @@ def read(question: Question, said: object) -> tuple[int, float, float]:
 
 
 def _numbers(said: Any) -> tuple[float, float]:
+    """Parse an equity and, if given, the win probability (else NaN); Failure if it is not a finite number."""
     if isinstance(said, Mapping):
         known = [said[key] for key in ("equity", "mwc", "cubeful", "cubeless") if key in said]
         said = [*known[:1], said.get("win", np.nan)] if known else [np.nan]
@@ -247,7 +279,10 @@ def _numbers(said: Any) -> tuple[float, float]:
 
 
 def _play(question: Question, said: Any) -> int:
-    """The number of the play meant: a number, moves as text, the side or its chequers after it, a `Play`."""
+    """Return the number of the play in `question.plays`; Failure if it is none of them.
+
+    said : that number, moves as text, the chequers of the side on roll after it, or a `Play`.
+    """
     plays = question.plays
     if isinstance(said, (int, np.integer)) and not isinstance(said, bool):
         if 0 <= said < len(plays):
@@ -265,7 +300,7 @@ def _play(question: Question, said: Any) -> int:
 
 
 def _after(question: Question, text: str) -> list[int]:
-    """The chequers of the side on roll after moves such as `6/off 5/3(2)`, in a race."""
+    """Return the side on roll after moves such as `6/off 5/3(2)` in a race; ValueError if impossible."""
     hops, _, rest = read_play(text)
     counts = chequers_after(Side(*question.us), hops) if hops and not rest else None
     if counts is None:
@@ -274,11 +309,14 @@ def _after(question: Question, text: str) -> list[int]:
 
 
 class Answers:
-    """The answers to the N questions of a set, none yet.
+    """The answers to the N questions of a set, at first none.
 
-    status (N,) place in `STATUS`, 255 not asked yet; choice (N,): of plays their number, of a double 1 or 0, of a
-    take 1, of a pass 0, of a beaver 2. numbers (N, 2): equity and chance to win. seconds (N,). words : of the first
-    failures of each kind of question, by question.
+    kind : (N,) the kinds of the questions.
+    status : (N,) uint8, index into `STATUS`, 255 if not asked yet.
+    choice : (N,) number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver.
+    numbers : (N, 2) equity and win probability, NaN if not given.
+    seconds : (N,) time of each answer.
+    words : {question number: message} of the first `KEPT` failures of each status and kind.
     """
 
     def __init__(self, kind: Array) -> None:
@@ -291,7 +329,7 @@ class Answers:
         self.words: dict[int, str] = {}
 
     def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
-        """Keep what was said; returns it as a line of a part file has it."""
+        """Parse and store the answer to a question; return it as a row for a part file."""
         status = ANSWERED
         row = (-1, np.nan, np.nan)
         words = ""
@@ -310,6 +348,7 @@ class Answers:
     def set(
         self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
+        """Store one row of a part file; the arguments are its columns."""
         self.status[number] = status
         self.choice[number] = choice
         self.seconds[number] = seconds
@@ -320,5 +359,5 @@ class Answers:
 
     @property
     def missing(self) -> Array:
-        """Numbers of the questions that were not asked yet."""
+        """Return the numbers of the questions that have not been asked yet."""
         return np.flatnonzero(self.status == 255)

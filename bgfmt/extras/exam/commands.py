@@ -1,4 +1,4 @@
-"""`bgfmt exam`: engines judged by exact numbers; `bgfmt check-labels`: data of others judged so."""
+"""The commands `bgfmt exam` (judge engines by exact values) and `bgfmt check-labels` (check data files of others)."""
 
 from __future__ import annotations
 
@@ -112,6 +112,7 @@ def _sit(
     exam: Exam, engines: list[str], *, timeout: float, least: float, worst: int, output: str | None,
     threads: int | None, force: bool, resume: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
+    """Ask one or two engines, print or write the report, and remove the part files."""
     if output is not None:
         storage.check_output(output, force=force)
     with redirect_stdout(sys.stderr):  # the report has standard output to itself
@@ -146,7 +147,7 @@ def _sit(
 def _chosen(
     exam: Exam, scores: tuple[str, ...], kinds: tuple[str, ...], sample: int | None, seed: int
 ) -> Exam:
-    """The questions that options leave."""
+    """Return the questions that the options --score, --kind and --sample select; UsageError if none is left."""
     keep = np.ones(len(exam), np.bool_)
     if scores:
         pairs = [(0, 0) if score == "money" else parse_away(score) for score in scores]
@@ -165,6 +166,7 @@ def _make(
     what: tuple[str, ...], output: str | None, count: int | None, seed: int, cubeless: bool, kinds: tuple[str, ...],
     error: float, force: bool, say: Any,
 ) -> int:  # fmt: skip
+    """Build a set by name, from a table or from match files, and write it."""
     if output is None:
         raise click.UsageError("--make writes a file: name it with -o")
     by = f"--make {what[0]}"

@@ -1,7 +1,7 @@
-"""Asking a candidate all questions of a set, judging what it answered, and naming what is wrong with it.
+"""Ask a candidate (an engine under test) all questions of a set, compute its losses, and find systematic faults.
 
-One answer to all, numbers in another unit, failures and slow answers are findings; where an engine errs is in the
-losses by group (`report.groups`).
+Findings are faults of an engine as a whole: the same answer to all questions, equities in another unit, failures and
+slow answers. `report.groups` shows in which groups of questions it loses.
 """
 
 from __future__ import annotations
@@ -40,10 +40,22 @@ def sit(
     make: Callable[[], Candidate], exam: Exam, *, timeout: float = 10.0, threads: int = 1, part: str = "",
     force: bool = False, resume: bool = False, progress: Progress | None = None,
 ) -> Answers:  # fmt: skip
-    """Ask a candidate all questions of a set.
+    """Ask a candidate all questions of a set and return its answers.
 
-    part : a file in which answers are kept as they come; a call with the same set and candidate goes on from it,
-        with `force` and without `resume` it starts anew. ScratchError for the file of another set or candidate.
+    Parameters
+    ----------
+    make : creates the candidate; called once, or once for each thread if the candidate allows several.
+    timeout : seconds after which an answer is late.
+    threads : how many candidates may answer at the same time.
+    part : file in which answers are stored as they come, so that an interrupted run with the same set and candidate
+        can continue; "" for none.
+    force, resume : with `force` and without `resume` the part file is overwritten.
+    progress : called with the number of questions answered and the number of all.
+
+    Raises
+    ------
+    ScratchError : if the part file belongs to another set or candidate.
+    CapabilityError : if the candidate has answers to more questions than the set has.
     """
     answers = Answers(exam.kind)
     with ExitStack() as stack:
@@ -70,7 +82,11 @@ def sit(
 
 
 def is_kept_answer(row: Any, exam: Exam) -> bool:
-    """Return True for a line of a part file that `Answers.put` may have written for this set."""
+    """Check that a row of a part file can have been written by `Answers.put` for this set.
+
+    A row is [number, status, choice, equity, win, seconds, words]; anything else, or a value out of range, gives
+    False.
+    """
     if not isinstance(row, list) or len(row) != 7:
         return False
     number, status, choice, equity, win, seconds, words = row
@@ -97,7 +113,10 @@ Reply = tuple[Question, object, float]
 def _asked(
     make: Callable[[], Candidate], first: Candidate, exam: Exam, numbers: Array, threads: int, timeout: float
 ) -> Iterator[Reply]:
-    """(question, answer, seconds) as they come, from several candidates at once where the first allows it."""
+    """Yield (question, answer, seconds) for the questions of these numbers.
+
+    If the candidate allows it, several candidates made by `make` answer chunks of questions in threads.
+    """
     failed = Counter[str]()
     if threads == 1 or not first.threads:
         yield from _replies(first, exam.questions(numbers), timeout, failed)
@@ -124,9 +143,10 @@ def _asked(
 def _replies(
     candidate: Candidate, questions: list[Question], timeout: float, failed: Counter[str]
 ) -> Iterator[Reply]:
-    """The answers of one candidate, kind by kind.
+    """Yield (question, answer, seconds) of one candidate, all questions of one kind after another.
 
-    failed : how many of each kind have died or come late, -1 once one has not.
+    failed : for each kind the number of questions that died or were late, -1 once one was neither. At `DEATHS` the
+    remaining questions of that kind are not asked and count as died.
     """
     for kind in dict.fromkeys(question.kind for question in questions):
         part = [question for question in questions if question.kind == kind]
@@ -143,9 +163,11 @@ def _replies(
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The answers of a candidate, judged.
+    """The answers of a candidate with what each loses against the best answer.
 
-    loss (N,) : in points of a cube at 1, at a score as a chance to win the match; not a number without a decision.
+    loss : (N,) float64, in points of a cube at 1, at a score in probability to win the match (MWC); NaN for questions
+        without a decision (equities, failures).
+    least : losses up to this are not counted as wrong.
     """
 
     exam: Exam
@@ -156,51 +178,58 @@ class Judged:
 
     @cached_property
     def decided(self) -> Array:
-        """(N,) bool: answered, and more than one choice."""
+        """Return (N,) bool: True where the candidate made a decision that has a loss."""
         return ~np.isnan(self.loss)
 
     @cached_property
     def match(self) -> Array:
-        """(N,) bool: at a score."""
+        """Return (N,) bool: True for questions at a match score, False for money play."""
         return self.exam.away[:, 0] > 0
 
     def as_equities(self, differences: Array) -> Array:
-        """(N,) differences of worths as equities: at a score 2 for what the cube at hand is worth."""
+        """Convert differences of values to differences of equities.
+
+        differences : (N,). At a score they are in MWC and are scaled so that the range between losing and winning the
+        cube at hand is 2; for money they are returned as they are.
+        """
         low, high = self.exam.ends.T
         return np.where(self.match, 2 * differences / np.where(high > low, high - low, 1), differences)
 
     @cached_property
     def equity(self) -> Array:
-        """(N,) the losses as equities."""
+        """Return (N,) the losses as equities of the cube at hand, NaN without a decision."""
         return self.as_equities(self.loss)
 
     @cached_property
     def points(self) -> Array:
-        """(N,) the losses in points at the cube of the question, not a number at a score."""
+        """Return (N,) the losses in points at the cube value of the question, NaN at a score."""
         return np.where(self.match, np.nan, self.loss * self.exam.cube)
 
     @cached_property
     def wrong(self) -> Array:
-        """(N,) bool: costs more than the error of the numbers can make of nothing."""
+        """Return (N,) bool: True where the loss exceeds both `least` and the error bound of the set's own values."""
         return np.nan_to_num(self.loss, nan=0.0) > np.maximum(self.least, self.exam.error)
 
     def count(self, status: str) -> int:
-        """How many answers were "illegal", "late", ...."""
+        """Return how many answers have a status of `STATUS`, such as "illegal" or "late"."""
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
     def true(self) -> Array:
-        """(N, 2) the true equities and chances to win, not a number for other kinds of questions."""
+        """Return (N, 2) the exact equities and win probabilities, NaN for other kinds of questions."""
         return self.exam.worths_of(EQUITY)
 
     @cached_property
     def off(self) -> Array:
-        """(2, N) what the equities and the chances to win err by, not a number where none was given."""
+        """Return (2, N) the errors (answer minus exact) of equities and win probabilities, NaN without an answer."""
         return (self.answers.numbers - self.true).T
 
 
 def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:
-    """What each answer loses against the best; what loses no more than `least` is not wrong."""
+    """Compute the loss of each answer against the best answer.
+
+    least : losses up to this are not counted as wrong.
+    """
     loss = np.full(len(exam), np.nan)
     kind = exam.kind
     good = answers.status == ANSWERED
@@ -222,7 +251,7 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judg
 
 
 class Finding(NamedTuple):
-    """What stands out: its name, in a line, and how many questions it is about."""
+    """One systematic fault of a candidate: its name, a line of description, the number of questions."""
 
     name: str
     words: str
@@ -230,11 +259,12 @@ class Finding(NamedTuple):
 
 
 def findings(judged: Judged) -> list[Finding]:
-    """What stands out, the plainest first."""
+    """Return the systematic faults of a candidate: failures, constant answers, wrong units, slow answers."""
     return [*_failures(judged), *_same(judged), *_units(judged), *_slow(judged)]
 
 
 def _failures(judged: Judged) -> Iterator[Finding]:
+    """Yield a finding for each status but "answered": counts, and a message for each kind of question."""
     count = len(judged.exam)
     answers = judged.answers
     for status, name in enumerate(STATUS):
@@ -252,6 +282,7 @@ def _failures(judged: Judged) -> Iterator[Finding]:
 
 
 def _same(judged: Judged) -> Iterator[Finding]:
+    """Yield a finding if nearly all cube decisions of one kind got the same answer and some are wrong."""
     for kind, names in ALWAYS.items():
         rows = (judged.exam.kind == kind) & judged.decided
         for always, name in enumerate(names):
@@ -263,7 +294,7 @@ def _same(judged: Judged) -> Iterator[Finding]:
 
 
 def _units(judged: Judged) -> Iterator[Finding]:
-    """Equities in another unit or of the other side, all of them."""
+    """Yield a finding where all equities fit another unit, or the other side, far better than the exact values."""
     rows = np.flatnonzero(~np.isnan(judged.off[0]))
     if len(rows) < FEW:
         return
@@ -280,6 +311,7 @@ def _units(judged: Judged) -> Iterator[Finding]:
 
 
 def _slow(judged: Judged) -> Iterator[Finding]:
+    """Yield a finding where answers are slow on average, or a few of them take far longer than most."""
     seconds = judged.answers.seconds[judged.answers.status <= ANSWERED + 2]
     if not len(seconds):
         return

@@ -1,4 +1,4 @@
-"""Files of labels: rows of .csv, .jsonl and .parquet, and what their columns are about."""
+"""Read files of labels (.csv, .jsonl, .parquet) and recognise their columns."""
 
 from __future__ import annotations
 
@@ -45,9 +45,15 @@ Row = dict[str, Any]
 
 
 def read(path: str) -> list[Row]:
-    """Return the rows of a .csv, .jsonl (.json, .ndjson) or .parquet file; FormatError if it is none.
+    """Read the rows of a .csv, .jsonl (.json, .ndjson) or .parquet file of labels.
 
-    Values are texts, numbers or None; nested ones are shown as text. OSError for what is no regular file.
+    Values are strings, numbers or None; nested ones are converted to JSON text. Chequer counts in columns `us_1`,
+    ..., `them_6`, as bgfmt's own tables have them, are joined into a column `position`.
+
+    Raises
+    ------
+    FormatError : if the file has no rows or cannot be parsed.
+    OSError : if it is not a regular file.
     """
     try:
         if path.endswith((".parquet", ".pq")):
@@ -68,6 +74,7 @@ def read(path: str) -> list[Row]:
 
 
 def _csv_rows(path: str) -> list[Row]:
+    """Return the rows of a file separated by commas, semicolons or tabs; ValueError if it is malformed."""
     with open_text(path, encoding="utf-8-sig") as file:
         first = file.readline()
         file.seek(0)
@@ -86,6 +93,7 @@ def _csv_rows(path: str) -> list[Row]:
 
 
 def _json_rows(path: str) -> Iterator[Row]:
+    """Yield the objects of a file with one JSON object a line; ValueError for anything else."""
     with open_text(path, encoding="utf-8-sig") as file:
         for line in file:
             if not line.strip():
@@ -99,11 +107,15 @@ def _json_rows(path: str) -> Iterator[Row]:
 
 
 def _scalar(value: Any) -> Any:
+    """Return a list or an object as JSON text, any other value unchanged."""
     return json.dumps(value) if isinstance(value, (list, dict)) else value
 
 
 def _parquet_rows(path: str) -> Iterator[Row]:
-    """Yield the rows of columns of texts and numbers; ValueError if they unpack to far more than the file's size."""
+    """Yield the rows of a Parquet file, string and number columns only.
+
+    ValueError if it is malformed or unpacks to far more than the size of the file.
+    """
     parquet, pyarrow = import_parquet()
     with open(open_regular(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -133,13 +145,14 @@ def _parquet_rows(path: str) -> Iterator[Row]:
 
 
 def _is_number(kind: Any, types: Any) -> bool:
+    """Return True for a column type of integers, floats or booleans, or of nothing but nulls."""
     return bool(
         types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_null(kind)
     )
 
 
 def _has_long_text(column: Any) -> bool:
-    """Return True if the dictionary of a column of texts has one of more than `MAX_TEXT` bytes."""
+    """Return True if the dictionary of a column of strings has a value of more than `MAX_TEXT` bytes."""
     dictionary = getattr(column, "dictionary", None)
     if dictionary is None or not len(dictionary):
         return False
@@ -149,7 +162,11 @@ def _has_long_text(column: Any) -> bool:
 
 
 def columns_of(rows: list[Row], mapped: dict[str, str]) -> dict[str, str]:
-    """Return the name of each known column in the file; `mapped` has some. FormatError without positions."""
+    """Return which column of the file has which role: {role of `NAMES`: name of the column}.
+
+    Columns are recognised by their usual names; `mapped` ({role: name}) assigns some explicitly. FormatError if
+    `mapped` names an unknown role or column, or if the file has no column of positions or none of values.
+    """
     given = {name: None for row in rows for name in row if isinstance(name, str)}
     for role, name in mapped.items():
         if role not in NAMES:

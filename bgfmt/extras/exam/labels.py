@@ -1,4 +1,4 @@
-"""Labels of positions checked: chances that cannot be, equities beside exact ones, duplicates, likely causes."""
+"""Check labels of positions: impossible probabilities, values against exact ones, duplicates; find likely causes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Numbering = Callable[[Counts], Counts]
 
 @dataclass
 class Finding:
-    """One kind of fault: its name, the likely cause, the rows (from 1) that have it, and one of them in words."""
+    """One kind of fault: its name, the likely cause, the rows (from 1) that have it, and an example in words."""
 
     name: str
     cause: str = ""
@@ -45,6 +45,7 @@ class Finding:
     example: str = ""
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the finding as the JSON report has it; `rows` are the first `SHOWN`."""
         return {"name": self.name, "cause": self.cause or None, "count": len(self.rows), "rows": self.rows[:SHOWN],
                 "example": self.example}  # fmt: skip
 
@@ -56,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a check: rows read, those with an exact value beside theirs, findings."""
+    """The result of a check: number of rows, how many have an exact value, columns by role, findings."""
 
     file: str
     rows: int
@@ -69,9 +70,12 @@ class Report:
 
 
 class Truth:
-    """Exact numbers of positions by name, solved once each; empty where that takes too much.
+    """Exact values of positions by name, solved once each; {} if a position is beyond the limit.
 
-    Of equities for money also, as `best NAME`, that of the best cube action.
+    Names are those of columns: for money `EQUITY_COLUMNS`, "win", and "best NAME" for the equity with the best cube
+    action; at a score "no_double", "double_take" and "mwc".
+
+    limit : pairs of boards times cube states that may be solved for one position.
     """
 
     def __init__(self, limit: int) -> None:
@@ -80,6 +84,7 @@ class Truth:
         self.known = cache(self._known)
 
     def _money(self, position: Position, jacoby: bool) -> dict[str, float]:
+        """Return the exact values for money play."""
         us = position.us
         them = position.them
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
@@ -94,18 +99,20 @@ class Truth:
         return known | best | win
 
     def _match(self, state: GameState) -> dict[str, float]:
+        """Return the exact values at a match score."""
         score = Score(state.away or (1, 1), self.met, state.crawford, state.cube_value, state.owner)
         found = solve_match(state.position, score, limit=self.limit).cube.mwc
         known = {"no_double": found.no_double, "mwc": found.best}
         return known if found.double_take is None else known | {"double_take": found.double_take}
 
     def of(self, state: GameState | None) -> dict[str, float]:
-        """What is true of a state before the roll."""
+        """Return the exact values of a state before the roll by name; {} for None."""
         if state is None:
             return {}
         return self.known(state.position, bool(state.jacoby), None if state.money else state)
 
     def _known(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
+        """Return the exact values of a race, {} with contact or beyond the limit."""
         if position.contact or not (position.us.chequers and position.them.chequers):
             return {}
         try:
@@ -115,10 +122,12 @@ class Truth:
 
 
 def _with(state: GameState, us: Side, them: Side) -> GameState:
+    """Return the state with other chequers, `us` of the player on roll."""
     return replace(state, sides=(them, us) if state.turn else (us, them))
 
 
 def _turned(state: GameState) -> GameState:
+    """Return the state with the chequers of both sides exchanged."""
     return _with(state, state.position.them, state.position.us)
 
 
@@ -128,7 +137,10 @@ def _passed(state: GameState) -> GameState:
 
 
 def _renumbered(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
-    """The chequers of these sides on other points, None where they have nowhere to go."""
+    """Return the state with the points of one or both sides numbered otherwise, None if that is not possible.
+
+    us, them : for which sides. change : converts the counts by point.
+    """
     sides = []
     for side, meant in ((state.position.us, us), (state.position.them, them)):
         counts = change(side.counts) if meant else side.counts
@@ -152,9 +164,11 @@ Hypothesis = tuple[str, Callable[[GameState], GameState | None], str, Callable[[
 
 
 def _hypotheses(column: str) -> Iterator[Hypothesis]:
+    """Yield the errors that may explain wrong values of a column."""
     whole = 1.0 if column in (*CHANCES, *MATCH) else 0.0  # what both sides have together
 
     def same(state: GameState) -> GameState:
+        """Return the state unchanged."""
         return state
 
     yield "sides exchanged: the other side is the one on roll", _turned, column, float
@@ -196,7 +210,10 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
 
 
 def _broken(state: GameState, values: dict[str, float], tolerance: float) -> Iterator[tuple[str, str, str]]:
-    """The faults of a row that need no exact number: name, likely cause, example."""
+    """Yield (name, likely cause, example) of each rule that the values of a row violate without any exact value.
+
+    values : {column: value} of the row. tolerance : how far sums may be off.
+    """
     chances = {name: values[name] for name in CHANCES if name in values}
     for name, chance in chances.items():
         if not -SLACK <= chance <= 1 + SLACK:
@@ -247,7 +264,19 @@ def check(
     path: str, *, mapped: dict[str, str] | None = None, tolerance: float = TOLERANCE, limit: int = LIMIT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Check a file of labels; FormatError where it is none."""
+    """Check a file of labels.
+
+    Parameters
+    ----------
+    mapped : {role: name} of columns that are not recognised by their names.
+    tolerance : how far a value may be from the exact one.
+    limit : pairs of boards times cube states that may be solved for one row.
+    progress : called with the number of rows checked and the number of all.
+
+    Raises
+    ------
+    FormatError : if it is not a file of labels.
+    """
     rows = read(path)
     columns = columns_of(rows, mapped or {})
     one = _Check(rows, columns, tolerance, limit)
@@ -257,7 +286,13 @@ def check(
 
 
 class _Check:
-    """A check under way: the states and by column the numbers of rows that have one, and what was found."""
+    """A check in progress.
+
+    rows, columns : of the file, the columns by role.
+    states : {index of row: state} of rows with a valid position.
+    values : {role: {index of row: value}}.
+    found : findings by (name, cause).
+    """
 
     def __init__(self, rows: list[Row], columns: dict[str, str], tolerance: float, limit: int) -> None:
         self.rows = rows
@@ -272,12 +307,13 @@ class _Check:
             self.values[role] = {k: number for k, number in numbers if number is not None}
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
+        """Record a fault of a row (index from 0); `example` is kept of the first row."""
         one = self.found.setdefault((name, cause), Finding(name, cause, example=example))
         if not one.rows or one.rows[-1] != row + 1:
             one.rows.append(row + 1)
 
     def state(self, k: int) -> GameState | None:
-        """The state of a row, None where it is none or says itself that it has no label."""
+        """Return the state of a row, None if it is invalid (a fault) or the row has an error in place of a label."""
         row = self.rows[k]
         if row.get(self.columns.get("error", "")):
             return None
@@ -292,6 +328,7 @@ class _Check:
             return None
 
     def number(self, k: int, role: str) -> float | None:
+        """Return the value of a row in a column, None if it is empty or (a fault) not a finite number."""
         name = self.columns[role]
         said = self.rows[k].get(name)
         if said is None or said == "":
@@ -309,8 +346,10 @@ class _Check:
         return None
 
     def allowed(self, role: str, *rows: int) -> float:
-        """How far a value, or the difference of two, may be off: the tolerance, or five of the standard errors that
-        the rows state."""
+        """Return by how much a value, or the difference of two, may be off.
+
+        That is the tolerance, or five standard errors if the rows state greater ones.
+        """
         try:
             errors = [float(self.rows[k].get(f"{self.columns[role]}_error") or 0) for k in rows]
         except (TypeError, ValueError, OverflowError):
@@ -318,7 +357,7 @@ class _Check:
         return max(self.tolerance, 5 * math.hypot(*errors))
 
     def compare(self, progress: Callable[[int, int], None] | None) -> int:
-        """Hold all rows against the rules and what is true; how many have something true beside them."""
+        """Check all rows against the rules and the exact values; return how many have an exact value."""
         compared = 0
         wrong = defaultdict[str, list[int]](list)
         for k, state in self.states.items():
@@ -339,7 +378,10 @@ class _Check:
         return compared
 
     def explain(self, role: str, at: list[int]) -> None:
-        """Name the causes of wrong numbers: the one that explains most rows first."""
+        """Record the rows with wrong values by likely cause, beginning with the cause that explains most of them.
+
+        at : indices of the rows whose value of this column is wrong.
+        """
         explained = defaultdict[str, set[int]](set)
         values = self.values[role]
         hypotheses = list(_hypotheses(role))
@@ -371,7 +413,7 @@ class _Check:
             left -= rows
 
     def duplicates(self) -> None:
-        """Rows of one position that differ."""
+        """Record rows of the same position whose values differ by more than allowed."""
         first: dict[Any, int] = {}
         for k, state in self.states.items():
             before = first.setdefault((bool(state.jacoby), DECIDING(state)), k)

@@ -1,4 +1,4 @@
-"""Sets of questions made: drawn from tables in bulk, solved one by one where tables do not reach, kept by name."""
+"""Build sets of questions: draw them from databases in bulk, solve single questions exactly, and cache named sets."""
 
 from __future__ import annotations
 
@@ -46,31 +46,40 @@ Rng: TypeAlias = "np.random.Generator"  # whose module is not loaded for the lis
 
 @cache
 def small() -> TwoSided:
-    """The exact table for money of small positions."""
+    """Return the exact two-sided table for money of `SMALL` points and chequers a side."""
     return solver.two_sided(SMALL, SMALL, recipe="exact")
 
 
 def small_at(away: tuple[int, int]) -> MatchScore:
-    """The same at a score."""
+    """Return the same at a match score, in float64.
+
+    away : points to go of both players.
+    """
     return match_score(SMALL, SMALL, away, mets.load(), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Cube:
-    """The cube as the side on roll sees it; "none" of a game without one."""
+    """The cube as seen by the side on roll; owner "none" in a game without a cube."""
 
     owner: str = "none"
     value: int = 1
 
     def turned(self) -> Cube:
-        """As the other side sees it."""
+        """Return the cube as seen by the other side."""
         return replace(self, owner={"owned": "opponent", "opponent": "owned"}.get(self.owner, self.owner))
 
 
 class Judge:
-    """What answers are worth to one player of a table that ignores gammons, for money or at the table's score.
+    """Values of answers for one of the two players, from a table that ignores gammons: for money or at its score.
 
-    away : (0, 0) for money. error : of its worths, at most. money : who judges the same for money.
+    Methods take position numbers of both sides (`us` is on roll) as (M,) arrays and the cube as `us` sees it. They
+    return points of a cube at 1, at a score the probability to win the match (MWC).
+
+    roller : 0 or 1, for which player of the table's score; 0 for money.
+    money : judge of the same positions for money, needed for "score ignored" of `MISTAKES`.
+    away : points to go of the player and of the opponent, (0, 0) for money.
+    error : bound on the error of the values.
     """
 
     def __init__(self, table: TwoSided | MatchScore, roller: int = 0, money: Judge | None = None) -> None:
@@ -90,28 +99,32 @@ class Judge:
 
     @property
     def other(self) -> Judge:
-        """Who judges for the other player."""
+        """Return the judge for the other player."""
         return Judge(self.table, 1 - self.roller)
 
     def ends(self, value: int) -> tuple[float, float]:
-        """What losing and winning a cube of that value is worth."""
+        """Return the values of losing and of winning at this cube value."""
         if self.score is None:
             return -1.0, 1.0
         lose, win = ((1 + self.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
         return lose, win
 
     def may_double(self, cube: Cube) -> bool:
-        """Whether the player on roll may double, to some purpose."""
+        """Return True if the player on roll may double and the cube is not dead."""
         if self.score is None or cube.owner == "none":
             return cube.owner in ("centered", "owned")
         return self.score.may_double(self.roller, self._state(cube))
 
     def _state(self, cube: Cube) -> CubeState:
+        """Return the cube as `CubeState` of the table's score."""
         owners = {"owned": self.roller, "opponent": 1 - self.roller}
         return CubeState(cube.value, owners.get(cube.owner, NOBODY))
 
     def rolling(self, us: Array, them: Array, cube: Cube) -> Array:
-        """(M,) worth to the player on roll who does not double; NotCoveredError for a cube that cannot come up."""
+        """Return (M,) values to the player on roll if he does not double.
+
+        NotCoveredError for a cube value or owner that cannot occur at the table's score.
+        """
         if self.score is None:
             column = ("none", "owned", "centered", "opponent").index(cube.owner)
             return np.asarray(self.table.lookup_many(us, them), np.float64)[:, column]
@@ -127,38 +140,45 @@ class Judge:
         return np.asarray(lose + (win - lose) * (1 + value) / 2)
 
     def taken(self, us: Array, them: Array, cube: Cube) -> Array:
-        """(M,) worth of a double that is taken."""
+        """Return (M,) values to the player on roll if he doubles and the opponent takes."""
         if self.score is None:
             return 2 * self.rolling(us, them, Cube("opponent"))
         return self.rolling(us, them, Cube("opponent", 2 * cube.value))
 
     def best(self, us: Array, them: Array, cube: Cube) -> Array:
-        """(M,) as `rolling`, with the right cube action."""
+        """Return (M,) values to the player on roll with the best cube action of both players."""
         best = self.rolling(us, them, cube)
         if not self.may_double(cube):
             return best
         return np.maximum(best, np.minimum(self.taken(us, them, cube), self.ends(cube.value)[1]))
 
     def doubles(self, us: Array, them: Array, cube: Cube) -> Array:
-        """(M, 4), see `Exam`."""
+        """Return (M, 4) values of cube decisions, the `worths` of doubles and takes in `Exam`."""
         rest = [np.full(len(us), worth) for worth in (self.ends(cube.value)[1], np.nan)]
         return np.stack([self.rolling(us, them, cube), self.taken(us, them, cube), *rest], axis=1)
 
     def equities(self, us: Array, them: Array, cube: Cube) -> Array:
-        """(M, 2), see `Exam`."""
+        """Return (M, 2) the equity and the probability to win the game, the `worths` of equities in `Exam`."""
         lose, win = self.ends(cube.value)
         without = self.rolling(us, them, replace(cube, owner="none"))
         return np.stack([self.best(us, them, cube), (without - lose) / (win - lose)], axis=1)
 
     def after(self, results: Array, them: Array, cube: Cube) -> Array:
-        """(M,) worth to the player who has played to these boards."""
+        """Return (M,) values to the player who has just played.
+
+        results : (M,) position numbers of his boards after the play; 0 has borne off all chequers.
+        """
         theirs = self.other.best(them, results, cube.turned())
         values = 1 - theirs if self.away[0] else -theirs
         values[results == 0] = self.ends(cube.value)[1]
         return values
 
     def mistaken(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
-        """(M, 4, 3), what `doubles` or `equities` would be by each of `MISTAKES`."""
+        """Return (M, 4, 3) what `doubles` or `equities` would return after each of `MISTAKES`, NaN if unknown.
+
+        what : "doubles" or "equities", of which the first three columns are used. For money only the first mistake
+        applies.
+        """
         out = np.full((len(us), 4, 3), np.nan)
         width = 1 if what == "equities" else 3
         other = self.other
@@ -174,7 +194,16 @@ class Judge:
 def part(
     judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None, **texts: Any
 ) -> Exam:
-    """A set of questions of one kind on positions by number, with their worths."""
+    """Build a set of questions of one kind and one cube.
+
+    Parameters
+    ----------
+    judge : computes the values.
+    kind : one of `PLAY`, `DOUBLE`, `TAKE`, `EQUITY`.
+    us, them : (M,) position numbers of both sides, `us` on roll.
+    dice : (M, 2), for plays only.
+    texts : fields of `Exam`, such as `name`.
+    """
     count = len(us)
     sides = [board.unrank_array(side, judge.points) for side in (us, them)]
     lengths = np.full(count, sets.WORTHS[kind])
@@ -196,7 +225,7 @@ def part(
 
 
 def draw(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
-    """Position numbers of both sides: as many of each number of chequers, on any points of the table."""
+    """Draw random position numbers of both sides, uniform over the number of chequers, then over their positions."""
     sizes = board.unrank_array(np.arange(board.count(judge.points, judge.chequers)), judge.points).sum(axis=1)
     order = np.argsort(sizes, kind="stable")
     ends = np.searchsorted(sizes[order], np.arange(judge.chequers + 2))
@@ -209,9 +238,20 @@ def from_table(
     table: Table, count: int, seed: int, *, kinds: Sequence[str] = KINDS, cubeless: bool = False,
     money: Judge | None = None, outside: bool = False, **texts: Any,
 ) -> Exam:  # fmt: skip
-    """About `count` questions drawn from a two-sided table or that of a score; plays are half of them.
+    """Draw about `count` questions from a two-sided table, for money or at a match score; half of them are plays.
 
-    cubeless : games without a cube. outside : a chequer of either side is outside the home board.
+    Parameters
+    ----------
+    seed : of the random generator; the same arguments give the same questions.
+    kinds : names of `KINDS` to include.
+    cubeless : only questions of games without a cube.
+    money : judge of the same positions for money, see `Judge`.
+    outside : only positions with a chequer outside the home board.
+    texts : fields of `Exam`, such as `name`.
+
+    Raises
+    ------
+    NotCoveredError : if the table is of another kind or answers no questions of these kinds.
     """
     if fitting := of_kind([table], MatchScore):
         judges = [Judge(fitting[0], roller, money) for roller in (0, 1)]
@@ -250,7 +290,7 @@ def from_table(
 
 
 def _answered(judge: Judge, cube: Cube) -> bool:
-    """Whether a judge knows the cube, and what it is after a double."""
+    """Return True if the table of the judge knows this cube, and the cube after a double."""
     try:
         one = np.ones(1, np.int64)
         judge.best(one, one, cube)
@@ -260,7 +300,7 @@ def _answered(judge: Judge, cube: Cube) -> bool:
 
 
 def _by_chequers(exam: Exam) -> Exam:
-    """The same with strata by the number of chequers of the side that has more."""
+    """Return the set with strata by the number of chequers of the side that has more."""
     most = np.maximum(exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int))
     exam.rows["stratum"] = np.searchsorted([3, 6, 10, 14], most)
     sizes = ("1 to 3", "4 to 6", "7 to 10", "11 to 14", "fifteen")
@@ -273,16 +313,27 @@ Asked = tuple[int, GameState, str, float]
 
 
 def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Exam:
-    """A set of questions (kind, state, stratum, weight), each solved exactly.
+    """Solve single questions and return them as a set.
 
-    error : beyond the limit doubles, takes and equities are played out to this standard error, as equities of the
-    cube at hand, and 99 % of them are right within what the set states. 0: they are left out, as plays always are.
+    Parameters
+    ----------
+    asked : (kind, state, stratum, weight) of each question.
+    limit : pairs of boards times cube states that may be solved for one question. Questions beyond it are skipped
+        unless `error` is given.
+    error : if greater than 0, cube actions and equities beyond the limit are rolled out until their standard error
+        (as equity of the cube at hand) is this small. The set states an error bound that holds for 99 % of them.
+        Plays beyond the limit are always skipped.
+
+    Raises
+    ------
+    NotCoveredError : if no question is left.
     """
     met = mets.load()
     parts = list[Exam]()
 
     @lru_cache(1)  # doubles and takes of one position follow one another
     def answer(position: Position, score: Score | None) -> Any:
+        """Return the exact solution of a position, None if it is beyond the limit."""
         with suppress(NotCoveredError, PositionError):
             if score is None:
                 return solve_money(position, limit=limit)
@@ -291,6 +342,7 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
 
     @lru_cache(1)
     def played(state: GameState, score: Score | None) -> PlayOuts:
+        """Return the rollout of a state."""
         low, high = (-1.0, 1.0) if score is None else score.ends
         return play_out(state, error=error * (high - low) / 2, score=score)
 
@@ -323,7 +375,10 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
 
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
-    """What a question's answers are worth, of a play by the sides it leads to; empty where nobody may double."""
+    """Return the values of the answers to a question from its exact solution, {} if the player may not double.
+
+    The keys are the sides after each play, or numbers from 0 for other kinds of questions.
+    """
     money = state.money
     column = "cubeless" if owner == "none" else owner
     if kind == PLAY:
@@ -340,7 +395,7 @@ def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, fl
 def _played(
     kind: int, state: GameState, owner: str, found: Any, score: Score | None
 ) -> tuple[dict[Any, float], float]:
-    """The same by play-outs, and by how much a difference of two of them may be off."""
+    """Return the same from a rollout, and a bound on the error of the difference of two values."""
     if score is None:
         rolling = found.cubeless if owner == "none" else getattr(found, owner)
         taken = found.opponent
@@ -358,8 +413,10 @@ def _played(
 
 
 def _actions(kind: int, state: GameState, owner: str, *values: float | None) -> dict[Any, float]:
-    """The worths of a double, a take or an equity from those of rolling on, of a double taken and passed, None where
-    nobody may double, and from the chance to win."""
+    """Return the values of the answers to a double, a take or an equity, by number; {} if the player may not double.
+
+    values : no double, double taken (None if the player may not double), double passed, win probability.
+    """
     rolling, taken, passed, win = (np.nan if value is None else value for value in values)
     may = owner in ("centered", "owned") and not np.isnan(taken)
     answers = np.array([taken, passed, 2 * taken if state.beavers else np.nan])
@@ -372,11 +429,12 @@ def _actions(kind: int, state: GameState, owner: str, *values: float | None) -> 
 
 
 def _side(rng: Rng, chequers: int, points: int, least: int = 1) -> Side:
+    """Draw a side with this many chequers on random points from `least` to `points`."""
     return Side(*np.bincount(rng.integers(least - 1, points, chequers), minlength=points).tolist())
 
 
 def _trap_positions(rng: Rng, each: int) -> Iterator[tuple[tuple[int, ...], str, Position, dict[str, Any]]]:
-    """(kinds of question, stratum, position, more of the state)."""
+    """Yield (kinds of questions, stratum, position, further arguments of `GameState.of`), `each` of each stratum."""
     for k in range(each):
         fifteen = _side(rng, 15, 3)
         other = _side(rng, int(rng.choice([1, 2, 3, 8, 15])), 3)
@@ -401,7 +459,10 @@ def _trap_positions(rng: Rng, each: int) -> Iterator[tuple[tuple[int, ...], str,
 
 
 def traps(rng: Rng, count: int) -> Iterable[Asked]:
-    """Fifteen chequers, gaps, last rolls, beavers, too good to double, dead cubes: about `count` questions."""
+    """Yield about `count` questions on which engines often err.
+
+    These are fifteen chequers (gammons), gaps, last rolls, beavers, positions too good to double, and dead cubes.
+    """
     for kinds, stratum, position, more in _trap_positions(rng, max(1, count // 6)):
         facts = more if more.get("away") else more | {"jacoby": False}
         for kind in kinds:
@@ -410,7 +471,10 @@ def traps(rng: Rng, count: int) -> Iterable[Asked]:
 
 
 def of_matches(names: Iterable[str]) -> Iterable[Asked]:
-    """Every race decision of recorded matches, weighted by how often it came up."""
+    """Yield every race decision of recorded match files, weighted by how often it occurs.
+
+    Files that cannot be read are skipped.
+    """
     kinds = {"play": PLAY, "double": DOUBLE, "no double": DOUBLE, "take": TAKE, "pass": TAKE, "beaver": TAKE}
     found: Counter[tuple[int, GameState]] = Counter()
     for name in names:
@@ -432,7 +496,10 @@ def of_matches(names: Iterable[str]) -> Iterable[Asked]:
 
 
 def races(rng: Rng, count: int) -> Iterable[Asked]:
-    """Doubles, takes and equities of 12 to 15 chequers a side within ten points, the other up to a fifth behind."""
+    """Yield doubles, takes and equities of long races.
+
+    Each side has 12 to 15 chequers within ten points; the side on roll leads by up to a fifth of its pip count.
+    """
     for k in range(count // 3):
         us = _side(rng, int(rng.integers(12, 16)), 10)
         them = Side()
@@ -447,6 +514,7 @@ def races(rng: Rng, count: int) -> Iterable[Asked]:
 
 
 def _scores(count: int, seed: int) -> Exam:
+    """Draw the set `scores`."""
     money = Judge(small())
     return sets.joined([
         from_table(small_at(away), count // len(SCORES), seed + k, money=money) for k, away in enumerate(SCORES)
@@ -454,12 +522,14 @@ def _scores(count: int, seed: int) -> Exam:
 
 
 def _standard(count: int, seed: int) -> Exam:
+    """Build the set `standard`."""
     few = solved(traps(np.random.default_rng(seed), min(1200, count // 4)))
     parts = [from_table(small(), count * 9 // 20, seed), _scores(count * 10 // 20, seed), few]
     return sets.joined(parts, met=few.met)
 
 
 def _close(count: int, seed: int) -> Exam:
+    """Draw the set `close`: decisions whose two best answers differ by less than `CLOSE`, closest first."""
     parts = []
     for kind in (PLAY, DOUBLE, TAKE):
         drawn = from_table(small(), count * (4 if kind == PLAY else 30), seed, kinds=KINDS[kind : kind + 1])
@@ -476,7 +546,10 @@ def _close(count: int, seed: int) -> Exam:
 
 
 def _differences(count: int, seed: int) -> Exam:
-    """Positions of one to six chequers, won in 12 to 93 % without a cube, at `SCORES` with cubes of 1, 2 and 4."""
+    """Build the set `cubes-at-scores`: cube decisions at `SCORES` with cubes of 1, 2 and 4.
+
+    The positions have one to six chequers a side and a cubeless win probability of 12 to 93 %.
+    """
     rng = np.random.default_rng(seed)
     parts = []
     sides = [
@@ -497,6 +570,7 @@ def _differences(count: int, seed: int) -> Exam:
 
 
 def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Iterable[Asked]:
+    """Yield the double and the take of each pair of position numbers at a score."""
     for mine, other in zip(us.tolist(), them.tolist(), strict=True):
         position = Position(Side.from_number(mine, 6), Side.from_number(other, 6))
         state = GameState.of(position, cube=cube.owner, cube_value=cube.value, away=away)
@@ -505,7 +579,7 @@ def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Itera
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a named set is made of a count and a seed."""
+    """How a named set is built: its purpose, a function of (count, seed), and the default count."""
 
     purpose: str
     make: Callable[[int, int], Exam]
@@ -534,7 +608,7 @@ SEED = 1
 
 
 def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
-    """A named set made anew; the same from the same count and seed."""
+    """Build a named set; the same name, count and seed give the same set."""
     recipe = RECIPES[name]
     exam = recipe.make(count or recipe.count, seed)
     origin = f"bgfmt exam --make {name} --count {count or recipe.count} --seed {seed}"
@@ -542,7 +616,15 @@ def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
 
 
 def named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
-    """A set by its name, made the first time and kept in the user's folder for programs' data, or a file of one."""
+    """Return a set by name or from a file.
+
+    Sets that bgfmt ships are loaded. Others are built at the first call and cached in the user's data directory.
+
+    name : a name of `RECIPES`, "matches", or a path.
+    say : called with a message before a set is built.
+
+    PositionError if there is neither a set nor a file of this name.
+    """
     shipped = files("bgfmt") / "data" / "exams" / f"{name}.npz"
     if os.path.isfile(name):
         return sets.load(name)

@@ -1,4 +1,4 @@
-"""SVG plots of an exam's report: how many decisions lose how much, and what was said against what is true."""
+"""SVG plots of a report: decisions by the size of their loss, and answered values against exact ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEYOND = 0.03  # of the axis, by which points outside of it are drawn beyond its
 
 
 def bars(counts: dict[str, int]) -> str:
-    """Return bars by name, as long as the logarithm of the counts."""
+    """Return an SVG bar chart of counts by name; bar lengths are logarithmic."""
     most = np.log10(1 + max(counts.values()))
     height = 20 * len(counts) + 4
     out = [f'<svg class="plot" viewBox="0 0 480 {height}" role="img" aria-label="decisions by loss">']
@@ -33,7 +33,11 @@ def bars(counts: dict[str, int]) -> str:
 
 
 def axis_of(name: str, bins: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the ends of both axes: of probabilities 0 and 1, of equities the whole points that hold all means."""
+    """Return the ends of both axes of a calibration plot.
+
+    Probabilities use 0 and 1. For "equity, money" the ends are whole points that enclose the means of all bins, at
+    most ±3.
+    """
     if name != "equity, money":
         return 0.0, 1.0
     far = max(abs(value) for said, true, _ in bins for value in (said, true))
@@ -42,19 +46,26 @@ def axis_of(name: str, bins: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
-    """Return true values by those said, a circle for each bin (mean said, mean true, count)."""
+    """Return an SVG scatter plot of exact values against answered ones.
+
+    name : as in `report.calibration`, which determines the range of the axes.
+    bins : (mean answered, mean exact, count) each, drawn as circles whose radius grows with log10(count).
+    """
     low, high = axis_of(name, bins)
     left, margin, bottom = MARGIN
     width = SIZE - left - margin
     base = SIZE - bottom
 
     def across(value: float) -> float:
+        """Return the x coordinate of a value."""
         return left + width * (value - low) / (high - low)
 
     def up(value: float) -> float:
+        """Return the y coordinate of a value."""
         return base - (base - margin) * (value - low) / (high - low)
 
     def inside(value: float) -> float:
+        """Return the value moved to just beyond the end of the axis if it lies outside."""
         slack = BEYOND * (high - low)
         return min(max(value, low - slack), high + slack)
 

@@ -1,4 +1,4 @@
-"""Who sits an exam: programs, by UBGI, lines, gnubg's external protocol, HTTP; packages, rules, and bgfmt itself."""
+"""Candidates that are other programs (UBGI, lines, gnubg's external protocol, HTTP), packages, rules or bgfmt."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from bgfmt.game.state import GameState
 
 
 def failed(error: Exception) -> Failure:
-    """What did not come from a program, as a failure."""
+    """Convert an error of the communication with a program to a Failure: late for a timeout, else died."""
     return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error) or type(error).__name__)
 
 
 class Lines(Candidate):
-    """A program that reads questions as `bgfmt exam --ask` prints them and writes a line of answer to each.
+    """A program that reads questions as `bgfmt exam --ask` prints them and writes one line of answer to each.
 
-    A program that ends, or has not answered in time, is started anew for the next question.
+    A program that exits or does not answer in time is restarted for the next question.
     """
 
     threads = True
@@ -54,23 +54,26 @@ class Lines(Candidate):
         self.begin()
 
     def begin(self) -> Talk:
-        """The program, started where it does not run."""
+        """Return the running program; start and initialise it if needed."""
         if self.talk is None:
             self.talk = self.start()
             self.greet(self.talk)
         return self.talk
 
     def start(self) -> Talk:
+        """Start the program."""
         return Talk(self.command)
 
     def greet(self, talk: Talk) -> None:
-        """What is said first."""
+        """Send what the protocol needs before the first question; nothing by default."""
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
+        """Answer questions one by one; a Failure (late) if a line has not come after `timeout` seconds."""
         self.timeout = timeout  # what is late is told by the line that did not come
         yield from super().answers(questions, 2 * timeout + START)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question; Failure if the program exits or is late."""
         try:
             return self.asked(self.begin(), question, time.monotonic() + self.timeout)
         except (TimeoutError, EOFError) as error:
@@ -78,6 +81,10 @@ class Lines(Candidate):
             raise failed(error) from None
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
+        """Send one question and return the answer as text.
+
+        until : time (of `time.monotonic`) at which the answer is late.
+        """
         talk.drop()
         talk.say(str(question))
         said = talk.hear(until)
@@ -87,15 +94,16 @@ class Lines(Candidate):
         return said
 
     def close(self) -> None:
+        """Stop the program."""
         if self.talk is not None:
             self.talk.close()
         self.talk = None
 
 
 def told(question: Question) -> GameState:
-    """The state as identifiers can tell it; Failure where they cannot.
+    """Return the state of a question in a form that identifiers can express; Failure if they cannot.
 
-    A game for money without a cube is told as a match to one point, which is the same without gammons.
+    Money play without a cube becomes a match to one point, which is the same as long as no gammon is possible.
     """
     if question.owner != "none":
         return question.state
@@ -105,17 +113,19 @@ def told(question: Question) -> GameState:
 
 
 class Ubgi(Lines):
-    """A UBGI engine; equities by `eval`, where it knows that."""
+    """A UBGI engine; equities are queried by `eval` if it has that command."""
 
     REFUSALS = ("not_covered", "unsupported_feature", "unknown_command")
 
     def greet(self, talk: Talk) -> None:
+        """Send `ubgi` and wait for `ubgiok`."""
         talk.say("ubgi")
         until = time.monotonic() + START
         while talk.hear(until) != "ubgiok":
             pass
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
+        """Send the position and the dice; return the best move or cube action, or the numbers of `eval`."""
         talk.say(f"position gnubgid {told(question).gnubg_id}")
         if question.dice:
             talk.say(f"dice {question.dice[0]} {question.dice[1]}")
@@ -148,6 +158,7 @@ class External(Candidate):
         self.address = host or "127.0.0.1", int(port)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question by a line of the protocol; the connection is opened if needed and reopened once."""
         text = fibs(told(question))
         numbers = question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
@@ -176,12 +187,13 @@ class External(Candidate):
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 
     def close(self) -> None:
+        """Close the connection."""
         if self.file is not None:
             self.file.close()
 
 
 class Http(Candidate):
-    """A service with wildbg's two questions, `/move` and `/eval`, which are about money with a centered cube."""
+    """An HTTP service with wildbg's routes `/move` and `/eval`, for money play with a centered cube."""
 
     threads = True
 
@@ -193,7 +205,7 @@ class Http(Candidate):
         self.close = self.connection.close  # type: ignore[method-assign]
 
     def get(self, route: str, **given: int) -> Any:
-        """The JSON of an answer; Failure where there is none."""
+        """Send a GET request and return the JSON of the response; Failure if the status is not 200."""
         try:
             self.connection.request("GET", f"{self.prefix}/{route}?{urlencode(given)}")
             answer = self.connection.getresponse()
@@ -206,6 +218,7 @@ class Http(Candidate):
         return json.loads(body)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question by `/move` or `/eval`."""
         if question.away is not None or question.owner not in ("none", "centered") or question.beavers:
             raise Failure(REFUSED, "only money with a centered cube can be asked")
         points = {f"p{k}": n for k, n in enumerate(question.us, 1) if n}
@@ -259,9 +272,10 @@ OWNER = {"centered": -1, "none": -1, "owned": 1, "opponent": 0}
 
 
 class Gnubg(Lines):
-    """GNU Backgammon by its embedded Python: `plies=N`, `tables=no` for none of its databases, `program=PATH`.
+    """GNU Backgammon by its embedded Python: `plies=N`, `tables=no` for no bearoff databases, `program=PATH`.
 
-    Plays by `findbestmove`, cube actions by `cfevaluate`, no noise, the match equity table that bgfmt ships.
+    Plays by `findbestmove`, cube actions by `cfevaluate`, without noise, with the match equity table that bgfmt
+    ships.
     """
 
     def __init__(self, options: str = "") -> None:
@@ -274,6 +288,7 @@ class Gnubg(Lines):
         self.begin()
 
     def start(self) -> Talk:
+        """Start gnubg with the script, in an empty home directory."""
         self.home = tempfile.TemporaryDirectory()
         table = Path(met.__file__).parent.parent / "data" / "met" / "Kazaross-XG2.xml"
         script = Path(self.home.name) / "ask.py"
@@ -282,21 +297,24 @@ class Gnubg(Lines):
         return Talk([*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name})
 
     def greet(self, talk: Talk) -> None:
+        """Wait until the script is ready."""
         self.hear(talk, time.monotonic() + START)
 
     def hear(self, talk: Talk, until: float) -> str:
-        """The next line that the script has written."""
+        """Return the next line that the script has printed, without its mark."""
         while not (line := talk.hear(until)).startswith("@"):
             pass
         return line[1:]
 
     def asked(self, talk: Talk, question: Question, until: float) -> object:
+        """Send one question as JSON and return the answer."""
         q = question
         state = (q.cube, OWNER[q.owner], q.away or (0, 0), int(q.crawford), int(q.owner != "none"), q.beavers)
         talk.say(json.dumps([q.kind, q.us, q.them, q.dice, *state]))
         return json.loads(self.hear(talk, until))
 
     def close(self) -> None:
+        """Stop gnubg and remove its home directory."""
         super().close()
         self.home.cleanup()
 
@@ -305,18 +323,19 @@ class Gnubg(Lines):
 
 
 class PyGnubg(Candidate):
-    """The gnubg package: plays and equities without a cube by its evaluation, `plies=N`. It tells no cube actions."""
+    """The gnubg Python package: plays and cubeless equities by its evaluation, `plies=N`. It has no cube actions."""
 
     def __init__(self, options: str = "") -> None:
         self.gnubg = extra("gnubg", "the gnubg Python package is not installed", "pip install gnubg")
         self.context = self.gnubg.evalcontext(0, int(given(options, "plies").get("plies", 0)), 1, 1, 0.0)
 
     def evaluated(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
-        """Six numbers of the side on roll, the last one the equity."""
+        """Evaluate a position; return six numbers of the side on roll, the last one the cubeless equity."""
         sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
         return self.gnubg.evaluate(sides, info, self.context)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question: the play whose result is evaluated best, or the cubeless equity."""
         us = question.us
         them = question.them
         (mine, other) = question.away or (0, 0)
@@ -335,7 +354,7 @@ class PyGnubg(Candidate):
 
 
 class Bgsage(Candidate):
-    """bgsage: `level=2ply`, one ply more than gnubg counts for the same; `tables=no` without its database."""
+    """The bgsage package: `level=2ply` (gnubg calls this depth 1), `tables=no` for no bearoff databases."""
 
     def __init__(self, options: str = "") -> None:
         words = given(options, "level", "tables")
@@ -345,6 +364,7 @@ class Bgsage(Candidate):
         )
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question by its analyzer."""
         if question.owner == "none" and question.kind != "equity":
             raise Failure(REFUSED, "it plays with a cube")
         us = question.us
@@ -381,6 +401,7 @@ class Rule(Candidate):
         self.rule = RULES[name]
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
+        """Answer all doubles and takes of the home boards at once; other questions are refused."""
         asked = [q for q in questions if q.kind in ("double", "take") and not any((*q.us[6:], *q.them[6:]))]
         said: dict[int, bool] = {}
         if asked:
@@ -397,12 +418,13 @@ class Rule(Candidate):
 
 
 class Formula(Candidate):
-    """Janowski's formula (1993) from the chance to win by the distributions of rolls: doubles and takes for money."""
+    """Janowski's formula (1993) with win probabilities from one-sided distributions: doubles and takes for money."""
 
     def __init__(self, options: str = "") -> None:
         self.advisor = Advisor()
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer a double or a take for money."""
         if question.kind not in ("double", "take") or question.away is not None:
             raise Failure(REFUSED, "a formula for doubles and takes for money")
         owned, centered, opponent = formula(self.advisor.chances(question.position).cubeless)
@@ -412,13 +434,14 @@ class Formula(Candidate):
 
 
 class Own(Candidate):
-    """bgfmt's adviser; `limit=0` has it estimate what it would otherwise calculate, without tables."""
+    """bgfmt's own adviser; `limit=0` makes it estimate without tables what it would otherwise calculate."""
 
     def __init__(self, options: str = "") -> None:
         limit = given(options, "limit").get("limit")
         self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
+        """Answer one question by the adviser."""
         state: GameState = question.state
         if question.kind == "play":
             best = self.advisor.plays(state).best

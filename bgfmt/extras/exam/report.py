@@ -1,4 +1,4 @@
-"""A judged exam in words, as JSON, and as an HTML page with plots; two engines side by side."""
+"""Reports of a judged exam as text, JSON and an HTML page with plots; of one engine, or of two compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
 
 
 def groups(judged: Judged) -> dict[str, dict[str, Array]]:
-    """(N,) bool of the questions of each group, by what they are grouped by."""
+    """Return masks that group the questions: {criterion: {group: (N,) bool}}.
+
+    Criteria are kind, chequers (of the side that has more), score, cube and stratum; a group may be empty.
+    """
     exam = judged.exam
     scores = {"money": ~judged.match}
     most = np.maximum(exam.us.sum(axis=1, dtype=int), exam.them.sum(axis=1, dtype=int))
@@ -42,7 +45,11 @@ def groups(judged: Judged) -> dict[str, dict[str, Array]]:
 
 
 def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
-    """Return what some decisions cost, means weighted by how often a question comes up; None without decisions."""
+    """Return the statistics of the losses of some decisions, None if there are no decisions among them.
+
+    rows : (N,) bool, the questions to use. Means of equity are weighted by how often a question comes up in practice
+    (`Exam.weight`); all values are as the JSON report has them.
+    """
     rows = rows & judged.decided
     if not rows.any():
         return None
@@ -61,10 +68,10 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
-    """Return how far equities and win probabilities are from the true ones, by what and where.
+    """Return the errors of answered equities and win probabilities, by kind of number and money or score.
 
-    At scores the equity is the probability to win the match. `bins` are [mean said, mean true, count] of a tenth of
-    the axis each, those at the ends with all that lies beyond.
+    At a score the equity is the probability to win the match. `bins` are [mean answered, mean exact, count], one for
+    each tenth of the axis that has values; the first and the last one include all values outside the axis.
     """
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
@@ -85,7 +92,10 @@ def calibration(judged: Judged) -> dict[str, Any]:
 
 
 def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
-    """Return [mean said, mean true, count] for each tenth from `low` to 1 that has values."""
+    """Return [mean answered, mean exact, count] for each tenth of the range from `low` to 1 that has values.
+
+    off : (M,) answered minus exact.
+    """
     tenths = np.clip(np.floor(10 * (said - low) / (1 - low)), 0, 9).astype(int)
     found = []
     for tenth in np.unique(tenths):
@@ -95,7 +105,7 @@ def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
 
 
 def case(judged: Judged, number: int) -> dict[str, Any]:
-    """One decision in words."""
+    """Return one decision as the JSON report has it: the question, the answer, the best answer and the loss."""
     exam = judged.exam
     answers = judged.answers
     question = exam.questions(np.array([number]))[0]
@@ -125,14 +135,21 @@ def case(judged: Judged, number: int) -> dict[str, Any]:
 
 
 def worst(judged: Judged, most: int) -> list[int]:
-    """Numbers of the dearest decisions."""
+    """Return the numbers of the wrong decisions with the greatest losses (as equities), greatest first.
+
+    most : how many at most.
+    """
     equity = np.where(judged.wrong, np.nan_to_num(judged.equity), 0)
     order = np.argsort(-equity, kind="stable")[:most]
     return [int(k) for k in order if equity[k] > 0]
 
 
 def paired(a: Judged, b: Judged) -> dict[str, Any]:
-    """Compare two candidates on the decisions that both answered; `difference` is the first less the second."""
+    """Compare two candidates on the decisions that both answered.
+
+    `difference` is the mean loss of the first minus that of the second, as equity; `p` and `p_wrong` are from
+    `sign_flip_p` with the position as the cluster.
+    """
     rows = a.decided & b.decided
     weight = a.exam.weight[rows]
     clusters = a.exam.clusters[rows]
@@ -152,6 +169,10 @@ def paired(a: Judged, b: Judged) -> dict[str, Any]:
 
 
 def as_dict(judged: Judged, most: int) -> dict[str, Any]:
+    """Return the report of one candidate as its JSON has it.
+
+    most : how many of the worst decisions to include.
+    """
     answers = judged.answers
     seconds = answers.seconds
     known = calibration(judged)
@@ -178,7 +199,10 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
 
 
 class Report:
-    """One judged engine, or two side by side, with the dearest decisions of each, `most` of them."""
+    """The report of one judged engine, or of two compared.
+
+    most : how many of the worst decisions to show of each.
+    """
 
     def __init__(self, judged: list[Judged], most: int) -> None:
         self.judged = judged
@@ -186,14 +210,16 @@ class Report:
         self.paired = paired(*judged) if len(judged) == 2 else None
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the report as its JSON has it."""
         return {"engines": self.told, "paired": self.paired}
 
     def text(self) -> str:
+        """Return the report as plain text."""
         parts = ["\n".join(lines(*one)) for one in zip(self.told, self.judged, strict=True)]
         return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
 
     def page(self) -> str:
-        """As HTML, with no request to anywhere."""
+        """Return the report as an HTML page that makes no requests."""
         title = " beside ".join(printable(told["engine"], 80) for told in self.told)
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
         for told, judged in zip(self.told, self.judged, strict=True):
@@ -201,13 +227,13 @@ class Report:
         return document(title, body, plots.STYLE)
 
     def written(self, name: str) -> str:
-        """As a file of that name has it."""
+        """Return the contents of a report file: JSON, HTML or text by the ending of its name."""
         if name.endswith(".json"):
             return json.dumps(self.as_dict(), indent=2) + "\n"
         return self.page() if name.endswith((".html", ".htm")) else self.text() + "\n"
 
     def pair_lines(self) -> Iterator[str]:
-        """The comparison of two in words."""
+        """Yield the comparison of two engines as lines of text; nothing with one engine."""
         if self.paired is not None:
             told, first, second = self.paired, *(one["engine"] for one in self.told)
             yield (
@@ -227,11 +253,12 @@ class Report:
 
 
 def _number(error: float | None) -> str:
+    """Return a standard error as text."""
     return f"{error:.6f}" if error is not None else "unknown "
 
 
 def _cells(row: dict[str, Any]) -> dict[str, str]:
-    """Figures by heading."""
+    """Return figures as texts by column heading."""
     points = row["points_lost"]
     mwc = row["mwc_lost"]
     return {
@@ -244,16 +271,18 @@ def _cells(row: dict[str, Any]) -> dict[str, str]:
 
 
 def _row(name: str, row: dict[str, Any]) -> str:
+    """Return one row of the table in the text report."""
     line = "{:24}{:>9} {:>8}  {:>8}      {}   {}  {}     {:>8}  {:>10}"
     return line.format(printable(name, 24), *_cells(row).values())
 
 
 def _given(told: dict[str, Any]) -> str:
+    """Return the counts of answers by status as text."""
     return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in told["answers"].items() if n)
 
 
 def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
-    """The report as text."""
+    """Yield the report of one engine as lines of text."""
     exam = told["set"]
     every = told["all"]
     seconds = told["seconds"]
@@ -298,6 +327,7 @@ CALIBRATIONS = {
 
 
 def _section(told: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
+    """Yield the report of one engine as HTML."""
     exam = told["set"]
     if named:
         yield f"<h2>{escaped(told['engine'], 80)}</h2>"
@@ -340,5 +370,6 @@ def _section(told: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[s
 
 
 def _html_row(title: str, row: dict[str, Any]) -> str:
+    """Return one row of the table in the HTML report."""
     shown = "".join(f"<td>{cell}</td>" for name, cell in _cells(row).items() if name != "st. error")
     return f'<tr><td class="l">{escaped(title, 60)}</td>{shown}</tr>'

@@ -1,8 +1,8 @@
-"""Sets of questions, each with what every answer to it is worth, so that an exam needs no table.
+"""Sets of questions, each with the value of every possible answer, so that an exam needs no database.
 
-A set is an npz file: the columns of `rows`, `LISTS`, and a text `facts` with its name, its purpose, its licence,
-where the numbers come from and the SHA-256 of all of that. Worths are in points of a cube at 1, at a score chances
-to win the match.
+A set is an npz file: the columns of `rows`, `LISTS`, and a JSON text `facts` with its name, purpose, licence, the
+source of the values and the SHA-256 of all of that. Values ("worths") are in points of a cube at 1, at a score in
+probability to win the match (MWC).
 """
 
 from __future__ import annotations
@@ -47,12 +47,13 @@ LISTS = ("starts", "results", "worths")
 
 
 def fields(points: int) -> np.dtype[Any]:
-    """The columns of questions on sides of that many points.
+    """Return the record dtype of questions on boards of this many points a side.
 
-    kind : place in `KINDS`. us, them : chequers. dice : 0 where none. owner : place in `OWNERS`. away : 0 for money.
-    stratum : place in `Exam.strata`. weight : how often it comes up. error : no worth is farther from the truth.
-    ends : the chances to win the match after losing and after winning the cube at hand, 0 for money. mistaken : of
-    doubles and takes the first three numbers that each of `MISTAKES` would give, not a number where not known.
+    kind : index into `KINDS`. us, them : chequers on each point. dice : 0, 0 if not rolled. owner : index into
+    `OWNERS`. away : points to go, 0, 0 for money. stratum : index into `Exam.strata`. weight : how often the question
+    comes up in practice. error : bound on the error of its values. ends : MWC after losing and after winning the cube
+    at hand, 0, 0 for money. mistaken : for doubles, takes and equities the first three values that each of `MISTAKES`
+    would give, NaN if not known.
     """
     return np.dtype([
         ("kind", "u1"), ("us", "i1", points), ("them", "i1", points), ("dice", "u1", 2), ("cube", "i4"),
@@ -63,11 +64,14 @@ def fields(points: int) -> np.dtype[Any]:
 
 @dataclass(slots=True)
 class Question:
-    """One question to an engine, the side on roll first.
+    """One question to an engine, seen by the side on roll.
 
-    kind : "play", "double" (before the roll), "take" (the side on roll has doubled, the other is asked) or "equity".
-    us, them : chequers on points 1, 2, .... dice : of a play, else None. owner : where the cube lies, "centered",
-    "owned", "opponent", or "none" where the game is played without it. away : None for money.
+    kind : "play", "double" (asked before the roll), "take" (the side on roll has doubled, the other side is asked) or
+        "equity".
+    us, them : chequers on points 1, 2, ... of the side on roll and of the other.
+    dice : the roll of a play, else None.
+    owner : "centered", "owned" or "opponent", or "none" if the game is played without a cube.
+    away : points to go of the side on roll and of the other, None for money.
     """
 
     exam: Exam
@@ -84,11 +88,12 @@ class Question:
 
     @property
     def position(self) -> Position:
+        """Return the position, the side on roll first."""
         return Position(Side(*self.us), Side(*self.them))
 
     @property
     def state(self) -> GameState:
-        """The same as a state; of a take the side on roll is the doubler."""
+        """Return the question as a `GameState`; for a take the side on roll is the doubler."""
         owner = "centered" if self.owner == "none" else self.owner
         return GameState.of(
             self.position, self.dice, cube=owner, cube_value=self.cube, away=self.away, crawford=self.crawford,
@@ -98,12 +103,12 @@ class Question:
 
     @property
     def plays(self) -> list[tuple[int, ...]]:
-        """The chequers of the side on roll after each legal play."""
+        """Return the chequers of the side on roll after each legal play, one tuple by point for each."""
         part = slice(*self.exam.starts[self.number : self.number + 2])
         return list(map(tuple, self.exam.boards[part].tolist()))
 
     def __str__(self) -> str:
-        """The line that `bgfmt exam --ask` writes, docs/exam.md."""
+        """Return the line that `bgfmt exam --ask` prints; docs/exam.md describes it."""
         roll = "".join(map(str, self.dice or (0, 0)))
         score = "money" if self.away is None else f"{self.away[0]}-{self.away[1]}" + "c" * self.crawford
         sides = (" ".join(map(str, side)) for side in (self.us, self.them))
@@ -112,12 +117,15 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """N questions.
+    """A set of N questions with the values of their answers.
 
-    rows (N,) of `fields`, which are attributes, too. starts (N + 1,) : where the worths of each begin. worths : of a
-    play, of each of `results` (position numbers) to the side that plays; of a double or a take, to the side on roll,
-    of rolling on, of a double that is taken, passed, beavered (not a number where there is no beaver); of an equity
-    that itself and the chance to win the game.
+    rows : (N,) records of `fields(points)`; the columns are attributes of the set, too.
+    starts : (N + 1,) int64, where the values of each question begin in `worths`.
+    results : as long as `worths`; for a play the position number of the board after it, else 0.
+    worths : float64 values. Of a play one for each of `results`, to the side that plays. Of a double or a take four,
+        to the side on roll: no double, double taken, double passed, double beavered (NaN without beavers). Of an
+        equity two: the equity and the probability to win the game.
+    strata : names of the groups that `rows["stratum"]` refers to.
     """
 
     rows: Array
@@ -141,38 +149,41 @@ class Exam:
 
     @property
     def points(self) -> int:
+        """Return how many points each side of the boards has."""
         return int(self.us.shape[1])
 
     @cached_property
     def boards(self) -> Array:
-        """(plays, points) int8: `results` as chequers."""
+        """Return `results` as chequers: (len(worths), points) int8."""
         return board.unrank_array(self.results, self.points)
 
     @cached_property
     def clusters(self) -> Array:
-        """Return (N,) integers from 0, one for each position: chequers of both sides, whatever is asked about it."""
+        """Return (N,) integers from 0 that are equal for questions about the same chequers of both sides."""
         sides = [np.unique(board.rank_array(side), return_inverse=True) for side in (self.us, self.them)]
         (_, us), (others, them) = sides
         _, numbers = np.unique(us * len(others) + them, return_inverse=True)
         return np.asarray(numbers)
 
     def _arrays(self) -> dict[str, Array]:
+        """Return all arrays of the set by name, as the file stores them."""
         return {name: getattr(self, name) for name in (*(self.rows.dtype.names or ()), *LISTS)}
 
     def _told(self) -> dict[str, Any]:
+        """Return the texts and the dimensions of the set, as the file stores them in `facts`."""
         texts = {name: getattr(self, name) for name in TEXTS}
         return texts | {"points": self.points, "strata": list(self.strata), "version": VERSION}
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all that the set says."""
+        """Return the SHA-256 of all texts and arrays of the set, in hexadecimal."""
         sums = hashlib.sha256(json.dumps(self._told(), sort_keys=True).encode())
         for array in self._arrays().values():
             sums.update(np.ascontiguousarray(array).tobytes())
         return sums.hexdigest()
 
     def questions(self, numbers: Array | None = None) -> list[Question]:
-        """The questions, all or those of some numbers."""
+        """Return the questions of these numbers, by default all."""
         at = np.arange(len(self)) if numbers is None else numbers
         rows = self.rows[at]
         us, them, dice, away = (map(tuple, rows[name].tolist()) for name in ("us", "them", "dice", "away"))
@@ -185,11 +196,14 @@ class Exam:
         ]  # fmt: skip
 
     def of(self, number: int) -> Array:
-        """The worths of one question."""
+        """Return the values of the answers to one question, a slice of `worths`."""
         return self.worths[self.starts[number] : self.starts[number + 1]]
 
     def worths_of(self, *kinds: int) -> Array:
-        """(N, 4), of equities (N, 2), the worths of questions of some kinds, not a number elsewhere."""
+        """Return the values of all questions of these kinds as one array, NaN in the rows of other kinds.
+
+        kinds : of the same width, `DOUBLE` and `TAKE` (the result is (N, 4)) or `EQUITY` (N, 2).
+        """
         width = WORTHS[kinds[0]]
         out = np.full((len(self), width), np.nan)
         rows = np.flatnonzero(np.isin(self.kind, kinds))
@@ -197,6 +211,7 @@ class Exam:
         return out
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the name, the counts of questions by kind and the checksum, as JSON reports have them."""
         many = np.bincount(self.kind, minlength=len(KINDS)).tolist()
         return {
             **{name: getattr(self, name) for name in TEXTS}, "questions": len(self),
@@ -205,7 +220,7 @@ class Exam:
         }  # fmt: skip
 
     def part(self, numbers: Array) -> Exam:
-        """Some of the questions, in this order."""
+        """Return a set of the questions of these numbers, in this order."""
         lengths = np.diff(self.starts)[numbers]
         starts = starts_of(lengths)
         flat = np.repeat(self.starts[:-1][numbers] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -214,7 +229,10 @@ class Exam:
         )
 
     def save(self, path: str, *, force: bool = False) -> None:
-        """Write the set; the same set gives the same bytes with the same NumPy."""
+        """Write the set to an npz file; the same set and version of NumPy give the same bytes.
+
+        force : overwrite an existing file.
+        """
         data = io.BytesIO()
         facts = np.frombuffer(json.dumps(self._told() | {"digest": self.digest}).encode(), np.uint8)
         np.savez_compressed(data, facts=facts, **self._arrays())  # type: ignore[arg-type]
@@ -223,12 +241,15 @@ class Exam:
 
 
 def starts_of(lengths: Any) -> Array:
-    """(N + 1,) where N lists of these lengths begin, one after another."""
+    """Return (N + 1,) int64 offsets of N concatenated lists, from their (N,) lengths."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def rows_of(count: int, points: int, **columns: Any) -> Array:
-    """(count,) of `fields`: of weight 1, without mistakes, all else that is not given 0."""
+    """Return `count` records of `fields(points)` with the given columns.
+
+    Columns that are not given are 0, except `weight` (1) and `mistaken` (NaN).
+    """
     rows = np.zeros(count, fields(points))
     for name, value in {"weight": 1.0, "mistaken": np.nan, **columns}.items():
         rows[name] = value
@@ -236,7 +257,11 @@ def rows_of(count: int, points: int, **columns: Any) -> Array:
 
 
 def joined(parts: list[Exam], **changes: Any) -> Exam:
-    """Sets one after another; strata of one name become one. What they are called is that of the first."""
+    """Join sets into one; strata of the same name are merged.
+
+    The result has the texts of the first set, except those in `changes`. Boards are padded to the greatest number of
+    points.
+    """
     points = max(part.points for part in parts)
     strata = tuple(dict.fromkeys(name for part in parts for name in part.strata))
     rows = []
@@ -256,7 +281,14 @@ def joined(parts: list[Exam], **changes: Any) -> Exam:
 
 
 def load(path: str, name: str = "") -> Exam:
-    """Return the set in a file; FormatError, in one line, if there is none or it is damaged."""
+    """Read a set from an npz file.
+
+    name : what error messages call it, by default the path.
+
+    Raises
+    ------
+    FormatError : if the file is not a set, is damaged, or is of another version.
+    """
     name = name or path
     try:
         with open(open_regular(path), "rb") as file, zipfile.ZipFile(file) as archive:
@@ -290,7 +322,10 @@ def load(path: str, name: str = "") -> Exam:
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
-    """Return the arrays of an archive of `size` bytes by name; ValueError for what could unpack to much more."""
+    """Return the arrays of an npz archive by name.
+
+    size : bytes of the archive; ValueError if its members could unpack to far more.
+    """
     infos = archive.infolist()
     whole = sum(info.file_size for info in infos)
     if len(infos) > MAX_MEMBERS or whole > MAX_UNPACKED + MAX_RATIO * size:
@@ -310,7 +345,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, Array]:
 
 
 def _problem(exam: Exam) -> str:
-    """Return the name of a column or list that cannot be, empty if all can."""
+    """Return the name of a column or list that has impossible values, "" if there is none."""
     starts = exam.starts
     flat = len(exam.worths)
     if starts.shape != (len(exam) + 1,) or starts[0] or starts[-1] != flat or (np.diff(starts) < 0).any():
@@ -336,7 +371,10 @@ def _problem(exam: Exam) -> str:
 
 
 def _needed(exam: Exam) -> Array:
-    """Return (worths,) bool: worths that are never not a number, all but those of beavers and win probabilities."""
+    """Return (len(worths),) bool: True for values that must not be NaN.
+
+    Only values of beavers and win probabilities may be NaN.
+    """
     kinds = np.repeat(exam.kind, np.diff(exam.starts))
     places = np.arange(len(kinds)) - np.repeat(exam.starts[:-1], np.diff(exam.starts))
     optional: Array = (np.isin(kinds, (DOUBLE, TAKE)) & (places == 3)) | ((kinds == EQUITY) & (places == 1))
@@ -344,7 +382,7 @@ def _needed(exam: Exam) -> Array:
 
 
 def _sound_columns(exam: Exam) -> dict[str, bool]:
-    """Return by column whether every number of it can be."""
+    """Return for each column whether all of its values are possible."""
     sound = {}
     for name in ("us", "them"):
         side = getattr(exam, name)

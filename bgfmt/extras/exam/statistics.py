@@ -1,9 +1,9 @@
-"""Means, standard errors and tests of answers that are grouped by position.
+"""Means, standard errors and significance tests of answers that are grouped by position.
 
 A set asks about one position several times: at several scores, with several rolls, as a double and as a take. An
-engine that misjudges a position errs in all of these questions, so that the position is the independent unit. The
-standard error is the cluster-robust one; the test of two engines flips the signs of whole positions, which holds its
-level for skewed losses of which few differ from 0. Both are simulated in tests/extras/exam/test_statistics.py.
+engine that misjudges a position errs in all of these questions, so the independent unit is the position. The
+standard error is therefore cluster-robust, and the test that compares two engines flips the signs of whole positions
+(which holds its level for skewed losses most of which are 0). tests/extras/exam/test_statistics.py simulates both.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ TIE = 1e-9  # relative difference of two sums that are equal
 
 
 def weighted_mean(values: Array, weight: Array, clusters: Array) -> tuple[float, float | None]:
-    """Return the weighted mean of (M,) values, 0 of none, and its cluster-robust standard error.
+    """Return the weighted mean of M values and its cluster-robust standard error.
 
-    clusters : (M,) integers from 0, equal for values that are not independent. The standard error is None with less
-    than two clusters.
+    Parameters
+    ----------
+    values, weight : (M,) float64. Without values the mean is 0.
+    clusters : (M,) integers from 0; values with the same number are not independent of each other.
+
+    Returns
+    -------
+    The mean, and the standard error, which is None with fewer than two clusters.
     """
     if not len(values):
         return 0.0, None
@@ -39,10 +45,16 @@ def weighted_mean(values: Array, weight: Array, clusters: Array) -> tuple[float,
 
 
 def sign_flip_p(differences: Array, clusters: Array) -> float:
-    """Return the two-sided mid-p value that (M,) differences are symmetric about 0, by flipping signs of clusters.
+    """Return the two-sided mid-p value of the hypothesis that differences are symmetric about 0.
 
-    Up to `EXACT_LIMIT` clusters with a sum other than 0 every choice of signs is tried, of more `DRAWS` random ones,
-    the same in each call, so that no p is below 0.5 / (DRAWS + 1).
+    This is a permutation test that flips the signs of whole clusters. With up to `EXACT_LIMIT` clusters whose sum is
+    not 0 it tries every combination of signs; with more it draws `DRAWS` random ones (the same in each call), so that
+    no p is below 0.5 / (DRAWS + 1).
+
+    Parameters
+    ----------
+    differences : (M,) float64.
+    clusters : (M,) integers from 0; differences with the same number are flipped together.
     """
     sums = np.bincount(clusters, differences) if len(differences) else np.zeros(0)
     sums = sums[np.abs(sums) > TIE * np.abs(differences).sum()] if len(sums) else sums
@@ -60,16 +72,17 @@ def sign_flip_p(differences: Array, clusters: Array) -> float:
 
 
 def _all_sums(sums: Array) -> Array:
-    """Return (2^n,) absolute sums of n numbers with every choice of signs."""
+    """Return the absolute sums of n numbers under each of the 2^n combinations of signs."""
     choices = (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums))) & 1
     totals: Array = (1 - 2 * choices) @ sums
     return np.abs(totals)
 
 
 def _random_sums(sums: Array) -> Array:
-    """Return (DRAWS,) absolute sums with random signs.
+    """Return the absolute sums of numbers under `DRAWS` random combinations of signs.
 
-    Of more than `DRAWN_LIMIT` numbers the smallest are added as a normal deviate of their variance.
+    Only the `DRAWN_LIMIT` largest numbers get a sign each; the sum of the others is drawn from a normal distribution
+    of the same variance.
     """
     rng = np.random.default_rng(0)
     order = np.argsort(-np.abs(sums), kind="stable")
