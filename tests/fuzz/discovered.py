@@ -105,7 +105,7 @@ def _read_match(name: str, data: bytes) -> str:
 
 @cache
 def _questions() -> Any:
-    exam = making.named("traps")
+    exam = making.load_named("traps")
     kinds = [np.flatnonzero(exam.kind == kind)[:1] for kind in range(4)]
     return exam.part(np.concatenate(kinds))
 
@@ -130,7 +130,7 @@ def _asks_a_program(name: str) -> bool:
     marker = corpus.scratch() / "started"
     marker.unlink(missing_ok=True)
     with contextlib.suppress(Exception):
-        judging.sit(candidates.maker(f"{name}:touch {marker}"), _questions(), timeout=2.0)
+        judging.collect_answers(candidates.maker(f"{name}:touch {marker}"), _questions(), timeout=2.0)
     return marker.exists()
 
 
@@ -138,7 +138,7 @@ def _ask_program(name: str, data: bytes) -> str:
     from tests.fuzz.readers import ended
 
     def ask() -> None:
-        answers = judging.sit(_program(name, data), _questions(), timeout=2.0)
+        answers = judging.collect_answers(_program(name, data), _questions(), timeout=2.0)
         judging.findings(judging.judge(_questions(), answers, name))
 
     return ended(ask)

@@ -32,8 +32,8 @@ from bgfmt.tables.registry import entry_points
 
 STATUS = ("answered", "illegal", "late", "died", "not answered")
 ANSWERED, ILLEGAL, LATE, DIED, REFUSED = range(5)
-KEPT = 5  # failures of which the words are kept
-PATIENCE = 3  # timeouts after which a late answer is waited for no more
+MAX_MESSAGES = 5  # stored for each status and kind of question
+PATIENCE = 3  # timeouts after which a thread without an answer is abandoned
 WORDS = {
     "double": {"double": 1, "redouble": 1, "roll": 0, "nodouble": 0, "no double": 0, "no": 0, "yes": 1},
     "take": {"take": 1, "pass": 0, "drop": 0, "beaver": 2, "yes": 1, "no": 0},
@@ -56,12 +56,12 @@ class Candidate:
 
     name : the specification passed to `maker`.
     threads : True if several instances may be created and asked at the same time.
-    most : for a file of answers the greatest question number that it answers, else 0.
+    last_number : for a file of answers the greatest question number that it answers, else 0.
     """
 
     threads = False
     name = ""
-    most = 0
+    last_number = 0
 
     def __init__(self, answer: Callable[[Question], object]) -> None:
         self.reply = answer
@@ -72,15 +72,15 @@ class Candidate:
         The callable runs in a thread of its own. An answer after more than `timeout` seconds is late; after
         `PATIENCE` times `timeout` the thread is abandoned and the next question is asked in a new one.
         """
-        asks, replies = self._begun()
+        asks, replies = self._start_thread()
         try:
             for question in questions:
                 asks.put(question)
                 try:
                     said, took = replies.get(timeout=PATIENCE * timeout)
-                except Empty:  # the call goes on in a thread that nobody hears any more
+                except Empty:  # the call goes on in the abandoned thread
                     asks.put(None)
-                    asks, replies = self._begun()
+                    asks, replies = self._start_thread()
                     said = None
                     took = PATIENCE * timeout
                 if isinstance(said, BaseException) and not isinstance(said, Failure):
@@ -89,7 +89,7 @@ class Candidate:
         finally:
             asks.put(None)
 
-    def _begun(self) -> tuple[SimpleQueue[Question | None], SimpleQueue[tuple[object, float]]]:
+    def _start_thread(self) -> tuple[SimpleQueue[Question | None], SimpleQueue[tuple[object, float]]]:
         """Start a thread that answers the questions of the first queue, until None, in the second queue."""
         asks: SimpleQueue[Question | None] = SimpleQueue()
         replies: SimpleQueue[tuple[object, float]] = SimpleQueue()
@@ -110,12 +110,12 @@ class Candidate:
                 said = Failure(REFUSED, str(error))
             except (Exception, SystemExit) as error:
                 said = Failure(DIED, f"{type(error).__name__}: {error}")
-            except BaseException as error:  # an interruption is raised where the answer is waited for
+            except BaseException as error:  # an interruption is raised in the waiting thread
                 said = error
             replies.put((said, clock() - begin))
 
     def close(self) -> None:
-        """Release resources; nothing by default."""
+        """Close what the candidate has open; nothing by default."""
 
 
 # -- by name ------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def maker(spec: str) -> Callable[[], Candidate]:
     """
     name, _, rest = spec.partition(":")
 
-    def made(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
+    def wrap_maker(guest: Callable[..., Any], *words: Any, states: bool = False) -> Callable[[], Candidate]:
         """Return a function that calls `guest` with `words` and wraps the result by `candidate`."""
         how = f"{spec} cannot be made"
         return lambda: _sound(how, lambda: candidate(spec, guest(*words), states=states))
@@ -136,11 +136,11 @@ def maker(spec: str) -> Callable[[], Candidate]:
     if os.path.isfile(spec):
         if spec.endswith(".py"):
             raise CapabilityError(f"{spec}: a Python file needs the name of what answers: {spec}:NAME")
-        return made(from_file, spec)
+        return wrap_maker(from_file, spec)
     if point := entry_points("bgfmt.candidates").get(name):
-        return made(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
+        return wrap_maker(_sound(f"{name} cannot be loaded", point.load), spec if "//" in rest else rest)
     if name in engines.names():
-        return made(lambda: engines.create(name, given(rest)), states=True)
+        return wrap_maker(lambda: engines.create(name, parse_options(rest)), states=True)
     if not rest:
         there = ", ".join(sorted({*entry_points("bgfmt.candidates"), *engines.names()}))
         raise CapabilityError(
@@ -150,10 +150,10 @@ def maker(spec: str) -> Callable[[], Candidate]:
     if not isinstance(found, type):
         return lambda: candidate(spec, found)
     options: list[dict[str, str]] = [{}] if inspect.signature(found).parameters else []
-    return made(found, *options, states=bool(options))
+    return wrap_maker(found, *options, states=bool(options))
 
 
-def given(options: str, *known: str) -> dict[str, str]:
+def parse_options(options: str, *known: str) -> dict[str, str]:
     """Parse options `KEY=VALUE` separated by commas.
 
     known : the allowed keys, all if empty; CapabilityError for any other.
@@ -185,14 +185,16 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
     CapabilityError for any other object.
     """
 
-    def asked(question: Question) -> object:
+    def answer_by_method(question: Question) -> object:
         """Answer by the method that is named after the kind of question."""
         ask = getattr(guest, question.kind, None)
         if ask is None:
             raise NotImplementedError(f"no method {question.kind}")
         return ask(question.state if states else question)
 
-    made = guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else asked)
+    made = (
+        guest if isinstance(guest, Candidate) else Candidate(guest if callable(guest) else answer_by_method)
+    )
     if not (made is guest or callable(guest) or hasattr(guest, "play") or hasattr(guest, "double")):
         raise CapabilityError(f"{name}: neither a callable nor an engine, but {type(guest).__name__}")
     made.name = name
@@ -230,14 +232,14 @@ def from_file(path: str) -> Candidate:
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise FormatError(f"{path}: no file of answers ({type(error).__name__}: {error})") from None
     made = Candidate(lambda question: held.get(question.number))
-    made.most = max(held, default=0)
+    made.last_number = max(held, default=0)
     return made
 
 
-# -- what was said ---------------------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------------------
 
 
-def read(question: Question, said: object) -> tuple[int, float, float]:
+def parse_answer(question: Question, said: object) -> tuple[int, float, float]:
     """Parse an answer and return (choice, equity, win).
 
     choice : number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver; -1 for an equity.
@@ -316,7 +318,7 @@ class Answers:
     choice : (N,) number of the play; 1 for double or take, 0 for no double or pass, 2 for beaver.
     numbers : (N, 2) equity and win probability, NaN if not given.
     seconds : (N,) time of each answer.
-    words : {question number: message} of the first `KEPT` failures of each status and kind.
+    words : {question number: message} of the first `MAX_MESSAGES` failures of each status and kind.
     """
 
     def __init__(self, kind: Array) -> None:
@@ -328,24 +330,24 @@ class Answers:
         self.seconds = np.zeros(count)
         self.words: dict[int, str] = {}
 
-    def put(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
+    def record_answer(self, question: Question, said: object, seconds: float) -> tuple[Any, ...]:
         """Parse and store the answer to a question; return it as a row for a part file."""
         status = ANSWERED
         row = (-1, np.nan, np.nan)
         words = ""
         try:
-            row = read(question, said)
+            row = parse_answer(question, said)
         except Failure as failure:
             status = failure.status
             words = str(failure)
-        except Exception as error:  # of an object that is read
+        except Exception as error:  # raised by an object of the candidate
             status = ILLEGAL
             words = f"{type(error).__name__}: {error}"
         line = question.number, status, *row, seconds, printable(" ".join(words.split()))
-        self.set(*line)
+        self.record_row(*line)
         return line
 
-    def set(
+    def record_row(
         self, number: int, status: int, choice: int, equity: float, win: float, seconds: float, words: str
     ) -> None:
         """Store one row of a part file; the arguments are its columns."""
@@ -354,7 +356,7 @@ class Answers:
         self.seconds[number] = seconds
         self.numbers[number] = equity, win
         alike = [k for k in self.words if self.status[k] == status and self.kind[k] == self.kind[number]]
-        if words and len(alike) < KEPT:
+        if words and len(alike) < MAX_MESSAGES:
             self.words[number] = words
 
     @property

@@ -22,8 +22,8 @@ from bgfmt.extras.exam import candidates, judging, labels, making, report
 from bgfmt.extras.exam.sets import KINDS, Exam
 from bgfmt.files.database import open_database
 
-#: what only those look at who sit an exam
-SITTING = "against timeout worst least threads resume as_json"
+#: parameters that are used only when an engine is asked
+EXAM_OPTIONS = "against timeout worst least threads resume as_json"
 
 
 @section("Engines")
@@ -88,27 +88,27 @@ def exam(
     if listing:
         for key, recipe in making.RECIPES.items():
             click.echo(f"{key:<16} {recipe.count:>7,}  {recipe.purpose}")
-        matches = making.named("matches")  # which no recipe makes
+        matches = making.load_named("matches")  # shipped, not built from a recipe
         click.echo(f"{matches.name:<16} {len(matches):>7,}  {matches.purpose}")
         return 0
     if not (how["timeout"] > 0 and how["least"] >= 0):
         raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
-        options.not_looked_at("--make", f"engine name sample ask {SITTING}")
+        options.not_looked_at("--make", f"engine name sample ask {EXAM_OPTIONS}")
         return _make(make, how["output"], count, seed, cubeless, kinds, error, how["force"], say)
     options.not_looked_at("an exam", "count cubeless error" + " seed" * (sample is None))
-    chosen = _chosen(making.named(name, say), scores, kinds, sample, seed)
+    chosen = _select_questions(making.load_named(name, say), scores, kinds, sample, seed)
     if ask:
-        options.not_looked_at("--ask", f"engine output force {SITTING}")
+        options.not_looked_at("--ask", f"engine output force {EXAM_OPTIONS}")
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
         raise click.UsageError("which engine? name it, or see --list, --ask, --make")
-    return _sit(chosen, [engine, *([against] if against else [])], **how)
+    return _run_exam(chosen, [engine, *([against] if against else [])], **how)
 
 
-def _sit(
+def _run_exam(
     exam: Exam, engines: list[str], *, timeout: float, least: float, worst: int, output: str | None,
     threads: int | None, force: bool, resume: bool, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
@@ -126,7 +126,7 @@ def _sit(
         how |= {"force": force, "resume": resume}
         asking = Progress(f"asking {engine[:30]}", " questions", quiet=quiet)
         with redirect_stdout(sys.stderr), asking as progress:
-            answers = judging.sit(make, exam, progress=progress, **how)
+            answers = judging.collect_answers(make, exam, progress=progress, **how)
         one = judging.judge(exam, answers, engine, least)
         judged.append(one)
         if one.count("late") + one.count("died") and not one.count("answered") + one.count("illegal"):
@@ -134,7 +134,7 @@ def _sit(
     made = report.Report(judged, worst)
     if output is not None:
         with storage.create(output, force=force) as sink:
-            sink.write(made.written(output).encode())
+            sink.write(made.render_file(output).encode())
     for file in files:
         os.remove(file)
     if as_json:
@@ -144,7 +144,7 @@ def _sit(
     return 0
 
 
-def _chosen(
+def _select_questions(
     exam: Exam, scores: tuple[str, ...], kinds: tuple[str, ...], sample: int | None, seed: int
 ) -> Exam:
     """Return the questions that the options --score, --kind and --sample select; UsageError if none is left."""
@@ -190,7 +190,7 @@ def _make(
             how += "".join(f" --kind {kind}" for kind in kinds)
         except UnknownFormatError:
             options.not_looked_at(by, "scores kinds cubeless count seed")
-            made = making.solved(making.of_matches(what), error=error)
+            made = making.solve_questions(making.match_questions(what), error=error)
             purpose = "race decisions of recorded matches"
             how = f" --error {error}" * (error > 0)
         asked = " ".join(f"--make {os.path.basename(one)}" for one in what)

@@ -24,19 +24,19 @@ from bgfmt.extras.exam.sets import DOUBLE, EQUITY, KINDS, PLAY, TAKE, Array, Exa
 from bgfmt.storage.foreign import load_json_rows
 from bgfmt.storage.rows import RowFile
 
-LEAST = 1e-7  # a smaller loss is none
-CHUNK = 256  # questions that one worker takes at a time
-DEATHS = 10  # or late answers to the first of a kind, after which no more of that kind are asked
-FEW = 20  # questions fewer than which show nothing
-SLOW = 0.001  # seconds an answer, on average
-STALL = 0.008  # seconds of one answer, while most take a twentieth of that or less
-SAME = 0.995  # share of answers that are one and the same
-#: by the kind of question, what an engine does that gives answer 0, or 1, to all
+MIN_LOSS = 1e-7  # losses up to this are rounding errors
+CHUNK_QUESTIONS = 256  # questions that one worker takes at a time
+MAX_FAILURES = 10  # consecutive failures at the start of a kind after which its other questions are skipped
+MIN_ANSWERS = 20  # fewer answers give no finding
+SLOW_SECONDS = 0.001  # mean time of an answer
+STALL_SECONDS = 0.008  # time of one answer, also at least 20 times the median
+CONSTANT_SHARE = 0.995  # share of equal answers above which an engine gives a constant answer
+#: by kind of question the name of the finding if (nearly) all answers are 0, or 1
 ALWAYS = {DOUBLE: ("never doubles", "always doubles"), TAKE: ("always passes", "always takes")}
 Progress = Callable[[int, int], None]
 
 
-def sit(
+def collect_answers(
     make: Callable[[], Candidate], exam: Exam, *, timeout: float = 10.0, threads: int = 1, part: str = "",
     force: bool = False, resume: bool = False, progress: Progress | None = None,
 ) -> Answers:  # fmt: skip
@@ -60,20 +60,20 @@ def sit(
     answers = Answers(exam.kind)
     with ExitStack() as stack:
         first = stack.enter_context(closing(make()))
-        if first.most >= len(exam):
-            there = f"it answers question {first.most + 1:,}, and the set has {len(exam):,}"
+        if first.last_number >= len(exam):
+            there = f"it answers question {first.last_number + 1:,}, and the set has {len(exam):,}"
             raise CapabilityError(f"{first.name}: {there}: answers to other questions")
         out = None
         if part:
             head = json.dumps([first.name, exam.digest])
             out = stack.enter_context(RowFile(part, head, anew=force and not resume))
             for row in load_json_rows(out.rows):
-                if is_kept_answer(row, exam) and row[1] not in (LATE, DIED):  # these get another chance
-                    answers.set(*row)
+                if is_kept_answer(row, exam) and row[1] not in (LATE, DIED):  # these are asked again
+                    answers.record_row(*row)
         left = answers.missing
-        replies = _asked(make, first, exam, left, threads, timeout)
+        replies = _ask(make, first, exam, left, threads, timeout)
         for done, reply in enumerate(replies, len(exam) - len(left) + 1):
-            row = answers.put(*reply)
+            row = answers.record_answer(*reply)
             if out is not None:
                 out.add(json.dumps(row))
             if progress is not None:
@@ -82,7 +82,7 @@ def sit(
 
 
 def is_kept_answer(row: Any, exam: Exam) -> bool:
-    """Check that a row of a part file can have been written by `Answers.put` for this set.
+    """Check that a row of a part file can have been written by `Answers.record_answer` for this set.
 
     A row is [number, status, choice, equity, win, seconds, words]; anything else, or a value out of range, gives
     False.
@@ -110,7 +110,7 @@ def is_kept_answer(row: Any, exam: Exam) -> bool:
 Reply = tuple[Question, object, float]
 
 
-def _asked(
+def _ask(
     make: Callable[[], Candidate], first: Candidate, exam: Exam, numbers: Array, threads: int, timeout: float
 ) -> Iterator[Reply]:
     """Yield (question, answer, seconds) for the questions of these numbers.
@@ -126,7 +126,9 @@ def _asked(
     def work(start: int) -> list[Reply]:
         candidate = free.get()
         try:
-            return list(_replies(candidate, exam.questions(numbers[start : start + CHUNK]), timeout, failed))
+            return list(
+                _replies(candidate, exam.questions(numbers[start : start + CHUNK_QUESTIONS]), timeout, failed)
+            )
         finally:
             free.put(candidate)
 
@@ -136,7 +138,7 @@ def _asked(
             free.put(stack.enter_context(closing(make())))
         pool = ThreadPoolExecutor(threads)
         stack.callback(pool.shutdown, cancel_futures=True)
-        for rows in pool.map(work, range(0, len(numbers), CHUNK)):
+        for rows in pool.map(work, range(0, len(numbers), CHUNK_QUESTIONS)):
             yield from rows
 
 
@@ -145,14 +147,14 @@ def _replies(
 ) -> Iterator[Reply]:
     """Yield (question, answer, seconds) of one candidate, all questions of one kind after another.
 
-    failed : for each kind the number of questions that died or were late, -1 once one was neither. At `DEATHS` the
-    remaining questions of that kind are not asked and count as died.
+    failed : for each kind the number of questions that died or were late, -1 once one was neither. At
+    `MAX_FAILURES` the remaining questions of that kind are not asked and count as died.
     """
     for kind in dict.fromkeys(question.kind for question in questions):
         part = [question for question in questions if question.kind == kind]
         replies = candidate.answers(part, timeout)
         for question in part:
-            if failed[kind] >= DEATHS:
+            if failed[kind] >= MAX_FAILURES:
                 yield question, Failure(DIED, "given up"), 0.0
                 continue
             said, seconds = next(replies, (Failure(DIED, "no more answers came"), 0.0))
@@ -174,7 +176,7 @@ class Judged:
     answers: Answers
     name: str
     loss: Array
-    least: float = LEAST
+    least: float = MIN_LOSS
 
     @cached_property
     def decided(self) -> Array:
@@ -206,7 +208,7 @@ class Judged:
         return np.where(self.match, np.nan, self.loss * self.exam.cube)
 
     @cached_property
-    def wrong(self) -> Array:
+    def is_wrong(self) -> Array:
         """Return (N,) bool: True where the loss exceeds both `least` and the error bound of the set's own values."""
         return np.nan_to_num(self.loss, nan=0.0) > np.maximum(self.least, self.exam.error)
 
@@ -215,17 +217,17 @@ class Judged:
         return int((self.answers.status == STATUS.index(status)).sum())
 
     @cached_property
-    def true(self) -> Array:
+    def exact_numbers(self) -> Array:
         """Return (N, 2) the exact equities and win probabilities, NaN for other kinds of questions."""
         return self.exam.worths_of(EQUITY)
 
     @cached_property
-    def off(self) -> Array:
+    def number_errors(self) -> Array:
         """Return (2, N) the errors (answer minus exact) of equities and win probabilities, NaN without an answer."""
-        return (self.answers.numbers - self.true).T
+        return (self.answers.numbers - self.exact_numbers).T
 
 
-def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judged:
+def judge(exam: Exam, answers: Answers, name: str, least: float = MIN_LOSS) -> Judged:
     """Compute the loss of each answer against the best answer.
 
     least : losses up to this are not counted as wrong.
@@ -247,7 +249,7 @@ def judge(exam: Exam, answers: Answers, name: str, least: float = LEAST) -> Judg
     return Judged(exam, answers, name, np.maximum(loss, 0), least)
 
 
-# -- what stands out -----------------------------------------------------------------------------------------
+# -- findings -----------------------------------------------------------------------------------------
 
 
 class Finding(NamedTuple):
@@ -260,10 +262,15 @@ class Finding(NamedTuple):
 
 def findings(judged: Judged) -> list[Finding]:
     """Return the systematic faults of a candidate: failures, constant answers, wrong units, slow answers."""
-    return [*_failures(judged), *_same(judged), *_units(judged), *_slow(judged)]
+    return [
+        *_find_failures(judged),
+        *_find_constant_answers(judged),
+        *_find_wrong_units(judged),
+        *_find_slow_answers(judged),
+    ]
 
 
-def _failures(judged: Judged) -> Iterator[Finding]:
+def _find_failures(judged: Judged) -> Iterator[Finding]:
     """Yield a finding for each status but "answered": counts, and a message for each kind of question."""
     count = len(judged.exam)
     answers = judged.answers
@@ -281,26 +288,26 @@ def _failures(judged: Judged) -> Iterator[Finding]:
         yield Finding(name, words, len(of))
 
 
-def _same(judged: Judged) -> Iterator[Finding]:
+def _find_constant_answers(judged: Judged) -> Iterator[Finding]:
     """Yield a finding if nearly all cube decisions of one kind got the same answer and some are wrong."""
     for kind, names in ALWAYS.items():
         rows = (judged.exam.kind == kind) & judged.decided
         for always, name in enumerate(names):
             same = judged.answers.choice[rows] == always
-            wrong = judged.wrong[rows].sum()
-            if len(same) >= FEW and same.mean() >= SAME and wrong >= 3:
+            wrong = judged.is_wrong[rows].sum()
+            if len(same) >= MIN_ANSWERS and same.mean() >= CONSTANT_SHARE and wrong >= 3:
                 words = f"{name}: this answer to {same.sum():,} of {len(same):,}, wrong in {wrong:,}"
                 yield Finding(name, words, len(same))
 
 
-def _units(judged: Judged) -> Iterator[Finding]:
+def _find_wrong_units(judged: Judged) -> Iterator[Finding]:
     """Yield a finding where all equities fit another unit, or the other side, far better than the exact values."""
-    rows = np.flatnonzero(~np.isnan(judged.off[0]))
-    if len(rows) < FEW:
+    rows = np.flatnonzero(~np.isnan(judged.number_errors[0]))
+    if len(rows) < MIN_ANSWERS:
         return
     said = judged.answers.numbers[rows, 0]
-    true = judged.true[rows, 0]
-    whole = np.where(judged.match[rows], 1.0, 0.0)  # what both sides have together
+    true = judged.exact_numbers[rows, 0]
+    whole = np.where(judged.match[rows], 1.0, 0.0)  # sum of the values of both sides
     off = np.sqrt(np.mean((said - true) ** 2))
     for words, meant in (
         ("equities are those of the other side", whole - true), ("equities are in hundredths", 100 * true),
@@ -310,15 +317,15 @@ def _units(judged: Judged) -> Iterator[Finding]:
             yield Finding(words, words, len(rows))
 
 
-def _slow(judged: Judged) -> Iterator[Finding]:
+def _find_slow_answers(judged: Judged) -> Iterator[Finding]:
     """Yield a finding where answers are slow on average, or a few of them take far longer than most."""
     seconds = judged.answers.seconds[judged.answers.status <= ANSWERED + 2]
     if not len(seconds):
         return
     mean = float(seconds.mean())
     middle = float(np.median(seconds))
-    stalls = int((seconds > max(STALL, 20 * middle)).sum())
-    if mean >= SLOW:
+    stalls = int((seconds > max(STALL_SECONDS, 20 * middle)).sum())
+    if mean >= SLOW_SECONDS:
         worst = 1000 * float(np.quantile(seconds, 0.99))
         words = f"{1000 * mean:.3g} ms an answer, 1 % over {worst:.3g} ms, {seconds.sum():.3g} s in all"
         yield Finding("slow", f"slow: {words}", len(seconds))

@@ -17,7 +17,7 @@ from bgfmt.storage.source import open_regular
 from bgfmt.tables import EQUITY_COLUMNS
 from bgfmt.tables.flat import import_parquet
 
-#: what a column is about -> its names, small letters and digits alone
+#: {role of a column: its usual names, in lower-case letters and digits}
 NAMES = {
     "position": "position pos id positionid xgid gnubgid board",
     "win": "win pwin w winchance wins chance",
@@ -32,19 +32,19 @@ NAMES = {
     "error": "error",
 }  # fmt: skip
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
-MONEY = ("win", *EQUITY_COLUMNS)  # what is known for money
+MONEY = ("win", *EQUITY_COLUMNS)  # exact values for money
 MATCH = ("no_double", "double_take", "mwc")
 MAX_COLUMNS = 1_000
 MAX_TEXT = 8_000  # characters of a value
-ROWS_A_BYTE = 2  # rows of a Parquet file for each of its bytes, beside `FREE_ROWS`
+ROWS_A_BYTE = 2  # most rows of a Parquet file for each of its bytes, plus `FREE_ROWS`
 FREE_ROWS = 10_000
-MAX_UNPACKED = 64 << 20  # bytes of any Parquet file once unpacked
-MAX_RATIO = 60  # bytes more for each of the file
+MAX_UNPACKED = 64 << 20  # bytes that any Parquet file may unpack to
+MAX_RATIO = 60  # further bytes for each byte of the file
 BATCH = 4_096  # rows of a Parquet file at a time
 Row = dict[str, Any]
 
 
-def read(path: str) -> list[Row]:
+def read_rows(path: str) -> list[Row]:
     """Read the rows of a .csv, .jsonl (.json, .ndjson) or .parquet file of labels.
 
     Values are strings, numbers or None; nested ones are converted to JSON text. Chequer counts in columns `us_1`,
@@ -66,7 +66,7 @@ def read(path: str) -> list[Row]:
         raise FormatError(f"{path}: no labels ({printable(error, 100)})") from None
     if not rows:
         raise FormatError(f"{path}: no labels, not a row with names of columns")
-    if "position" not in rows[0] and "us_1" in rows[0]:  # as tables of bgfmt have it
+    if "position" not in rows[0] and "us_1" in rows[0]:  # columns of a table that bgfmt exported
         for row in rows:
             sides = ([str(row[name]) for name in row if name.startswith(side)] for side in ("us_", "them_"))
             row["position"] = " / ".join(map(" ".join, sides))
@@ -138,7 +138,7 @@ def _parquet_rows(path: str) -> Iterator[Row]:
                         f"more rows than it says, or a text of more than {MAX_TEXT:,} characters"
                     )
                 yield from batch.to_pylist()
-        except ValueError:  # pyarrow's are of this kind too
+        except ValueError:  # also those of pyarrow
             raise
         except Exception as error:  # it raises errors of many kinds for damaged files
             raise ValueError(f"{type(error).__name__}: {error}") from None

@@ -15,8 +15,8 @@ import numpy as np
 from bgfmt import met
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError
-from bgfmt.extras.exam.label_files import CHANCES, MATCH, MAX_TEXT, Row, columns_of, read
-from bgfmt.extras.exam.making import SMALL, small
+from bgfmt.extras.exam.label_files import CHANCES, MATCH, MAX_TEXT, Row, columns_of, read_rows
+from bgfmt.extras.exam.making import SMALL, small_table
 from bgfmt.game.board import MAX_CHEQUERS, MAX_POINTS, Position, Side
 from bgfmt.game.drawing import pluralize, printable
 from bgfmt.game.identifiers import parse
@@ -24,13 +24,15 @@ from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 from bgfmt.tables import EQUITY_COLUMNS
 
-SIGNS = (2, 1, 1, -1, -1)  # of the chances in an equity
+SIGNS = (2, 1, 1, -1, -1)  # factors of `CHANCES` in the cubeless equity, which is their sum minus 1
 OTHER_OWNER = {"owned": "opponent", "opponent": "owned"}  # how the other side calls the same cube
-TOLERANCE = 0.002
-SLACK = 1e-6  # by which chances may break the rules of sums
-SHOWN = 5
-LIMIT = 400_000
-DECIDING = attrgetter("position", "away", "crawford", "cube_value", "owner")  # what a label is of
+TOLERANCE = 0.002  # default for the difference from an exact value
+SLACK = 1e-6  # rounding allowed in rules of probabilities
+MAX_ROWS_SHOWN = 5  # rows of a finding in the JSON report
+LIMIT = 400_000  # pairs of boards times cube states solved for one row
+LABEL_KEY = attrgetter(
+    "position", "away", "crawford", "cube_value", "owner"
+)  # labels of equal keys are of the same state
 Counts = tuple[int, ...]
 Numbering = Callable[[Counts], Counts]
 
@@ -45,9 +47,12 @@ class Finding:
     example: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as the JSON report has it; `rows` are the first `SHOWN`."""
-        return {"name": self.name, "cause": self.cause or None, "count": len(self.rows), "rows": self.rows[:SHOWN],
-                "example": self.example}  # fmt: skip
+        """Return the finding as the JSON report has it; `rows` are the first `MAX_ROWS_SHOWN`."""
+        rows = self.rows[:MAX_ROWS_SHOWN]
+        count = len(self.rows)
+        return {
+            "name": self.name, "cause": self.cause or None, "count": count, "rows": rows, "example": self.example,
+        }  # fmt: skip
 
     def __str__(self) -> str:
         cause = f"; likely {self.cause}" if self.cause else ""
@@ -66,7 +71,7 @@ class Report:
     findings: list[Finding]
 
 
-# -- what is true ---------------------------------------------------------------------------------------------
+# -- exact values ---------------------------------------------------------------------------------------------
 
 
 class Truth:
@@ -81,14 +86,14 @@ class Truth:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.met = met.load()
-        self.known = cache(self._known)
+        self.exact = cache(self._solve)
 
     def _money(self, position: Position, jacoby: bool) -> dict[str, float]:
         """Return the exact values for money play."""
         us = position.us
         them = position.them
         if max(us.highest, them.highest, us.chequers, them.chequers) <= SMALL:
-            row = np.asarray(small().lookup_many([us], [them]), np.float64)[0].tolist()
+            row = np.asarray(small_table().lookup_many([us], [them]), np.float64)[0].tolist()
             known = dict(zip(EQUITY_COLUMNS, row, strict=True))
         else:
             solved = solve_money(position, jacoby=jacoby, limit=self.limit)
@@ -105,13 +110,13 @@ class Truth:
         known = {"no_double": found.no_double, "mwc": found.best}
         return known if found.double_take is None else known | {"double_take": found.double_take}
 
-    def of(self, state: GameState | None) -> dict[str, float]:
+    def lookup(self, state: GameState | None) -> dict[str, float]:
         """Return the exact values of a state before the roll by name; {} for None."""
         if state is None:
             return {}
-        return self.known(state.position, bool(state.jacoby), None if state.money else state)
+        return self.exact(state.position, bool(state.jacoby), None if state.money else state)
 
-    def _known(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
+    def _solve(self, position: Position, jacoby: bool, state: GameState | None) -> dict[str, float]:
         """Return the exact values of a race, {} with contact or beyond the limit."""
         if position.contact or not (position.us.chequers and position.them.chequers):
             return {}
@@ -126,17 +131,17 @@ def _with(state: GameState, us: Side, them: Side) -> GameState:
     return replace(state, sides=(them, us) if state.turn else (us, them))
 
 
-def _turned(state: GameState) -> GameState:
+def _exchange_sides(state: GameState) -> GameState:
     """Return the state with the chequers of both sides exchanged."""
     return _with(state, state.position.them, state.position.us)
 
 
-def _passed(state: GameState) -> GameState:
+def _pass_turn(state: GameState) -> GameState:
     """Return the state with the other player on roll; scores and the cube stay with their players."""
     return replace(state, turn=1 - state.turn)
 
 
-def _renumbered(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
+def _renumber_points(state: GameState, change: Numbering, us: bool, them: bool) -> GameState | None:
     """Return the state with the points of one or both sides numbered otherwise, None if that is not possible.
 
     us, them : for which sides. change : converts the counts by point.
@@ -150,8 +155,8 @@ def _renumbered(state: GameState, change: Numbering, us: bool, them: bool) -> Ga
     return _with(state, *sides)
 
 
-#: how points may be numbered: the cause, the numbers that were meant in place of those of a side
-NUMBERED: dict[str, Numbering] = {
+#: mistakes in numbering points: {cause: conversion from the counts given to those that were meant}
+NUMBERINGS: dict[str, Numbering] = {
     "off by one: the ace point left out": lambda counts: (0, *counts),
     "off by one: the bar or what is off counted first": lambda counts: counts[1:],
     "counted from the other end": lambda counts: (0,) * (6 - len(counts)) + counts[::-1],
@@ -159,57 +164,59 @@ NUMBERED: dict[str, Numbering] = {
 WHOSE = (("", True, True), (" of the side on roll", True, False), (" of the other side", False, True))
 
 
-#: what may be wrong: the cause, the state that was meant, the number of it, and what was made of that
+#: an error that may explain a wrong value: cause, state that was meant, name of its exact value, conversion of it
 Hypothesis = tuple[str, Callable[[GameState], GameState | None], str, Callable[[float], float]]
 
 
 def _hypotheses(column: str) -> Iterator[Hypothesis]:
     """Yield the errors that may explain wrong values of a column."""
-    whole = 1.0 if column in (*CHANCES, *MATCH) else 0.0  # what both sides have together
+    whole = 1.0 if column in (*CHANCES, *MATCH) else 0.0  # sum of the values of both sides
 
-    def same(state: GameState) -> GameState:
+    def keep_state(state: GameState) -> GameState:
         """Return the state unchanged."""
         return state
 
-    yield "sides exchanged: the other side is the one on roll", _turned, column, float
-    yield "the number is of the other side (sign, or chance to lose)", same, column, lambda x: whole - x
+    yield "sides exchanged: the other side is the one on roll", _exchange_sides, column, float
+    yield "the number is of the other side (sign, or chance to lose)", keep_state, column, lambda x: whole - x
     after = "the number is after the turn: that of the other side on roll, turned"
     theirs = OTHER_OWNER.get(column, column)
-    yield after, _passed, theirs, lambda x: whole - x
+    yield after, _pass_turn, theirs, lambda x: whole - x
     if theirs in ("owned", "centered"):  # the other side may double
-        yield f"{after}, its cube action counted", _passed, f"best {theirs}", lambda x: whole - x
-    yield "in per cent", same, column, lambda x: 100 * x
-    yield "in thousandths", same, column, lambda x: 1000 * x
-    for words, numbers in NUMBERED.items():
+        yield f"{after}, its cube action counted", _pass_turn, f"best {theirs}", lambda x: whole - x
+    yield "in per cent", keep_state, column, lambda x: 100 * x
+    yield "in thousandths", keep_state, column, lambda x: 1000 * x
+    for words, numbers in NUMBERINGS.items():
         for whose, us, them in WHOSE:
-            meant = partial(_renumbered, change=numbers, us=us, them=them)
+            meant = partial(_renumber_points, change=numbers, us=us, them=them)
             yield f"points{whose} {words}", meant, column, float
     for digits, words in ((1, "a tenth"), (2, "a hundredth")):
-        yield f"rounded to {words}", same, column, partial(round, ndigits=digits)
+        yield f"rounded to {words}", keep_state, column, partial(round, ndigits=digits)
     if column in EQUITY_COLUMNS:
         for other in EQUITY_COLUMNS:
             words = "without a cube" if other == "cubeless" else f"with the cube {other}"
             if other != column:
-                yield f"the cube: the equity {words} in its place", same, other, float
-        yield "a chance to win in place of an equity", same, column, lambda x: (1 + x) / 2
-        yield "for a cube at 2", same, column, lambda x: 2 * x
-        yield "for half of the cube", same, column, lambda x: x / 2
+                yield f"the cube: the equity {words} in its place", keep_state, other, float
+        yield "a chance to win in place of an equity", keep_state, column, lambda x: (1 + x) / 2
+        yield "for a cube at 2", keep_state, column, lambda x: 2 * x
+        yield "for half of the cube", keep_state, column, lambda x: x / 2
         yield "Jacoby's rule: counted in one alone", lambda s: replace(s, jacoby=not s.jacoby), column, float
-        yield "cut at one point", same, column, lambda x: min(max(x, -1.0), 1.0)
-        yield "the cube: the best action counted, not rolling on", same, f"best {column}", float
+        yield "cut at one point", keep_state, column, lambda x: min(max(x, -1.0), 1.0)
+        yield "the cube: the best action counted, not rolling on", keep_state, f"best {column}", float
     elif column == "win":
-        yield "an equity in place of a chance", same, "cubeless", float
+        yield "an equity in place of a chance", keep_state, "cubeless", float
     elif column in MATCH:
         for other in MATCH:
             if other != column:
-                yield f"the number of {other} in its place", same, other, float
+                yield f"the number of {other} in its place", keep_state, other, float
         yield "the score left out: an equity for money", GameState.as_money, "centered", float
 
 
-# -- what no position may break -------------------------------------------------------------------------------
+# -- rules without exact values -------------------------------------------------------------------------------
 
 
-def _broken(state: GameState, values: dict[str, float], tolerance: float) -> Iterator[tuple[str, str, str]]:
+def _check_rules(
+    state: GameState, values: dict[str, float], tolerance: float
+) -> Iterator[tuple[str, str, str]]:
     """Yield (name, likely cause, example) of each rule that the values of a row violate without any exact value.
 
     values : {column: value} of the row. tolerance : how far sums may be off.
@@ -277,7 +284,7 @@ def check(
     ------
     FormatError : if it is not a file of labels.
     """
-    rows = read(path)
+    rows = read_rows(path)
     columns = columns_of(rows, mapped or {})
     one = _Check(rows, columns, tolerance, limit)
     compared = one.compare(progress)
@@ -307,7 +314,7 @@ class _Check:
             self.values[role] = {k: number for k, number in numbers if number is not None}
 
     def note(self, row: int, name: str, cause: str, example: str) -> None:
-        """Record a fault of a row (index from 0); `example` is kept of the first row."""
+        """Add a fault of a row (index from 0); `example` is kept of the first row."""
         one = self.found.setdefault((name, cause), Finding(name, cause, example=example))
         if not one.rows or one.rows[-1] != row + 1:
             one.rows.append(row + 1)
@@ -345,7 +352,7 @@ class _Check:
         self.note(k, f"{role} is no number", "a division by zero or a missing value", f"{name} is {number}")
         return None
 
-    def allowed(self, role: str, *rows: int) -> float:
+    def tolerance_of(self, role: str, *rows: int) -> float:
         """Return by how much a value, or the difference of two, may be off.
 
         That is the tolerance, or five standard errors if the rows state greater ones.
@@ -362,13 +369,13 @@ class _Check:
         wrong = defaultdict[str, list[int]](list)
         for k, state in self.states.items():
             values = {role: column[k] for role, column in self.values.items() if k in column}
-            for fault in _broken(state, values, self.tolerance):
+            for fault in _check_rules(state, values, self.tolerance):
                 self.note(k, *fault)
-            known = self.truth.of(state)
+            known = self.truth.lookup(state)
             both = values.keys() & known.keys()
             compared += bool(both)
             for role in both:
-                if abs(values[role] - known[role]) > self.allowed(role, k):
+                if abs(values[role] - known[role]) > self.tolerance_of(role, k):
                     wrong[role].append(k)
             if progress is not None:
                 progress(k + 1, len(self.rows))
@@ -378,7 +385,7 @@ class _Check:
         return compared
 
     def explain(self, role: str, at: list[int]) -> None:
-        """Record the rows with wrong values by likely cause, beginning with the cause that explains most of them.
+        """Add findings for rows with wrong values, by likely cause; the cause that explains most rows comes first.
 
         at : indices of the rows whose value of this column is wrong.
         """
@@ -393,7 +400,7 @@ class _Check:
                 cause = f"labels moved by a row: that of the row {words}"
                 numbers.append((cause, self.states.get(k + by), role, float))
             for cause, meant, column, unit in numbers:
-                true = self.truth.of(meant).get(column)
+                true = self.truth.lookup(meant).get(column)
                 scale = max(1.0, abs(unit(1.0) - unit(0.0)))
                 near = SLACK if cause.startswith("rounded") else self.tolerance * scale
                 if true is not None and abs(unit(true) - value) <= near:
@@ -408,22 +415,24 @@ class _Check:
             for k in sorted(rows):
                 state = self.states[k]
                 value = values[k]
-                example = f"{state.position}: {value:g}, exact {self.truth.of(state).get(role, np.nan):.6f}"
+                example = (
+                    f"{state.position}: {value:g}, exact {self.truth.lookup(state).get(role, np.nan):.6f}"
+                )
                 self.note(k, f"{role} is wrong", cause, example)
             left -= rows
 
     def duplicates(self) -> None:
-        """Record rows of the same position whose values differ by more than allowed."""
+        """Add a finding for rows of the same position whose values differ by more than allowed."""
         first: dict[Any, int] = {}
         for k, state in self.states.items():
-            before = first.setdefault((bool(state.jacoby), DECIDING(state)), k)
+            before = first.setdefault((bool(state.jacoby), LABEL_KEY(state)), k)
             for role, column in self.values.items():
                 if before not in column or k not in column:
                     continue
                 a = column[before]
                 b = column[k]
-                true = self.truth.of(state).get(role)
-                if abs(a - b) > self.allowed(role, before, k):
+                true = self.truth.lookup(state).get(role)
+                if abs(a - b) > self.tolerance_of(role, before, k):
                     cause = "labels of two runs or two settings in one file"
                     if true is not None and abs(a - true) >= abs(b - true):
                         cause = "the later row is the nearer"

@@ -33,24 +33,24 @@ from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore, Table, TwoSided, of_kind
 from bgfmt.tables.match_score import ScoreFacts
 
-#: own and the other's points to go: even and odd, leads and trails, after the Crawford game
+#: points to go of the side on roll and of the other: even and odd, leads and trails, after the Crawford game
 SCORES = (
     (2, 1), (3, 1), (4, 1), (5, 1), (9, 1), (2, 2), (2, 3), (2, 4), (2, 7), (3, 2), (4, 2), (3, 3),
     (3, 5), (3, 6), (4, 4), (4, 9), (5, 3), (5, 5), (5, 9), (6, 4), (7, 7), (9, 4), (9, 9), (11, 11),
 )  # fmt: skip
-CLOSE = 0.02
+CLOSE_EQUITY = 0.02  # greatest difference of the two best answers in the set `close`
 LIMIT = 8_000_000  # pairs of boards times cube states solved for one question
 SMALL = 6  # points and chequers of the table that most questions are from
-Rng: TypeAlias = "np.random.Generator"  # whose module is not loaded for the list of commands
+Rng: TypeAlias = "np.random.Generator"  # a string, so that listing commands does not import numpy.random
 
 
 @cache
-def small() -> TwoSided:
+def small_table() -> TwoSided:
     """Return the exact two-sided table for money of `SMALL` points and chequers a side."""
     return solver.two_sided(SMALL, SMALL, recipe="exact")
 
 
-def small_at(away: tuple[int, int]) -> MatchScore:
+def small_match_table(away: tuple[int, int]) -> MatchScore:
     """Return the same at a match score, in float64.
 
     away : points to go of both players.
@@ -65,7 +65,7 @@ class Cube:
     owner: str = "none"
     value: int = 1
 
-    def turned(self) -> Cube:
+    def flip(self) -> Cube:
         """Return the cube as seen by the other side."""
         return replace(self, owner={"owned": "opponent", "opponent": "owned"}.get(self.owner, self.owner))
 
@@ -98,7 +98,7 @@ class Judge:
         self.error = 0.0 if table.exact else error
 
     @property
-    def other(self) -> Judge:
+    def opponent(self) -> Judge:
         """Return the judge for the other player."""
         return Judge(self.table, 1 - self.roller)
 
@@ -120,7 +120,7 @@ class Judge:
         owners = {"owned": self.roller, "opponent": 1 - self.roller}
         return CubeState(cube.value, owners.get(cube.owner, NOBODY))
 
-    def rolling(self, us: Array, them: Array, cube: Cube) -> Array:
+    def no_double_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return (M,) values to the player on roll if he does not double.
 
         NotCoveredError for a cube value or owner that cannot occur at the table's score.
@@ -139,59 +139,63 @@ class Judge:
         lose, win = self.ends(cube.value) if found is None else (0.0, 1.0)
         return np.asarray(lose + (win - lose) * (1 + value) / 2)
 
-    def taken(self, us: Array, them: Array, cube: Cube) -> Array:
+    def double_take_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return (M,) values to the player on roll if he doubles and the opponent takes."""
         if self.score is None:
-            return 2 * self.rolling(us, them, Cube("opponent"))
-        return self.rolling(us, them, Cube("opponent", 2 * cube.value))
+            return 2 * self.no_double_values(us, them, Cube("opponent"))
+        return self.no_double_values(us, them, Cube("opponent", 2 * cube.value))
 
-    def best(self, us: Array, them: Array, cube: Cube) -> Array:
+    def best_values(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return (M,) values to the player on roll with the best cube action of both players."""
-        best = self.rolling(us, them, cube)
+        best = self.no_double_values(us, them, cube)
         if not self.may_double(cube):
             return best
-        return np.maximum(best, np.minimum(self.taken(us, them, cube), self.ends(cube.value)[1]))
+        return np.maximum(best, np.minimum(self.double_take_values(us, them, cube), self.ends(cube.value)[1]))
 
-    def doubles(self, us: Array, them: Array, cube: Cube) -> Array:
+    def double_rows(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return (M, 4) values of cube decisions, the `worths` of doubles and takes in `Exam`."""
         rest = [np.full(len(us), worth) for worth in (self.ends(cube.value)[1], np.nan)]
-        return np.stack([self.rolling(us, them, cube), self.taken(us, them, cube), *rest], axis=1)
+        return np.stack(
+            [self.no_double_values(us, them, cube), self.double_take_values(us, them, cube), *rest], axis=1
+        )
 
-    def equities(self, us: Array, them: Array, cube: Cube) -> Array:
+    def equity_rows(self, us: Array, them: Array, cube: Cube) -> Array:
         """Return (M, 2) the equity and the probability to win the game, the `worths` of equities in `Exam`."""
         lose, win = self.ends(cube.value)
-        without = self.rolling(us, them, replace(cube, owner="none"))
-        return np.stack([self.best(us, them, cube), (without - lose) / (win - lose)], axis=1)
+        without = self.no_double_values(us, them, replace(cube, owner="none"))
+        return np.stack([self.best_values(us, them, cube), (without - lose) / (win - lose)], axis=1)
 
-    def after(self, results: Array, them: Array, cube: Cube) -> Array:
+    def values_after_play(self, results: Array, them: Array, cube: Cube) -> Array:
         """Return (M,) values to the player who has just played.
 
         results : (M,) position numbers of his boards after the play; 0 has borne off all chequers.
         """
-        theirs = self.other.best(them, results, cube.turned())
+        theirs = self.opponent.best_values(them, results, cube.flip())
         values = 1 - theirs if self.away[0] else -theirs
         values[results == 0] = self.ends(cube.value)[1]
         return values
 
-    def mistaken(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
-        """Return (M, 4, 3) what `doubles` or `equities` would return after each of `MISTAKES`, NaN if unknown.
+    def mistaken_rows(self, us: Array, them: Array, cube: Cube, what: str) -> Array:
+        """Return (M, 4, 3) what `double_rows` or `equity_rows` would return after each of `MISTAKES`, NaN if unknown.
 
-        what : "doubles" or "equities", of which the first three columns are used. For money only the first mistake
-        applies.
+        what : "double_rows" or "equity_rows", of which the first three columns are used. For money only the first
+            mistake applies.
         """
         out = np.full((len(us), 4, 3), np.nan)
-        width = 1 if what == "equities" else 3
-        other = self.other
+        width = 1 if what == "equity_rows" else 3
+        other = self.opponent
         asked = [(self, them, us), (other, us, them), (other, them, us), (self.money, us, them)]
         for k, (judge, a, b) in enumerate(asked if self.away[0] else asked[:1]):
-            with suppress(NotCoveredError):  # a cube that cannot come up
+            with suppress(NotCoveredError):  # a cube that cannot occur
                 if judge is not None:
                     numbers = getattr(judge, what)(a, b, cube)[:, :width]
-                    out[:, k, : width if self.away[0] else 3] = numbers  # for money three times, in version 1
+                    out[:, k, : width if self.away[0] else 3] = (
+                        numbers  # version 1 of the format repeats the value three times for money
+                    )
         return out
 
 
-def part(
+def build_part(
     judge: Judge, kind: int, cube: Cube, us: Array, them: Array, dice: Array | None = None, **texts: Any
 ) -> Exam:
     """Build a set of questions of one kind and one cube.
@@ -210,11 +214,11 @@ def part(
     columns = dict[str, Any]()
     if kind == PLAY:
         lengths, results = results_of(sides[0], np.asarray(dice))
-        worths = judge.after(results, np.repeat(them, lengths), cube)
+        worths = judge.values_after_play(results, np.repeat(them, lengths), cube)
     else:
-        what = "equities" if kind == EQUITY else "doubles"
+        what = "equity_rows" if kind == EQUITY else "double_rows"
         worths = getattr(judge, what)(us, them, cube).reshape(-1)
-        columns["mistaken"] = judge.mistaken(us, them, cube, what).reshape(-1, 12)
+        columns["mistaken"] = judge.mistaken_rows(us, them, cube, what).reshape(-1, 12)
         results = np.zeros(len(worths), np.int64)
     ends = judge.ends(cube.value) if judge.away[0] else (0.0, 0.0)
     rows = sets.rows_of(
@@ -224,7 +228,7 @@ def part(
     return Exam(rows, sets.starts_of(lengths), results, worths, **{"met": judge.met} | texts)
 
 
-def draw(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
+def draw_positions(judge: Judge, count: int, rng: Rng) -> tuple[Array, Array]:
     """Draw random position numbers of both sides, uniform over the number of chequers, then over their positions."""
     sizes = board.unrank_array(np.arange(board.count(judge.points, judge.chequers)), judge.points).sum(axis=1)
     order = np.argsort(sizes, kind="stable")
@@ -269,7 +273,7 @@ def from_table(
         for kind, word in enumerate(KINDS)
         if word in kinds and (kind not in (DOUBLE, TAKE) or judge.may_double(cube))
         and not (judge.away[0] and cube.owner == "owned" and judge.away[0] <= cube.value)
-        and _answered(judge, cube)
+        and _knows_cube(judge, cube)
     ]  # fmt: skip
     rng = np.random.default_rng(seed)
     whole = sum(4 if kind == PLAY else 2 for _, kind, _ in groups)
@@ -278,22 +282,22 @@ def from_table(
     parts = []
     for judge, kind, cube in groups:
         wanted = max(1, round(count * (4 if kind == PLAY else 2) / whole))
-        us, them = draw(judge, wanted * (8 if kind == PLAY or outside else 1) + 50, rng)
+        us, them = draw_positions(judge, wanted * (8 if kind == PLAY or outside else 1) + 50, rng)
         if outside:
             far = [board.unrank_array(side, judge.points)[:, 6:].any(axis=1) for side in (us, them)]
             us = us[far[0] | far[1]]
             them = them[far[0] | far[1]]
         dice = np.sort(rng.integers(1, 7, (len(us), 2)))[:, ::-1] if kind == PLAY else None
-        made = part(judge, kind, cube, us, them, dice, **texts)
+        made = build_part(judge, kind, cube, us, them, dice, **texts)
         parts.append(made.part(np.flatnonzero(np.diff(made.starts) > 1)[:wanted]))
-    return _by_chequers(sets.joined(parts))
+    return _by_chequers(sets.join_sets(parts))
 
 
-def _answered(judge: Judge, cube: Cube) -> bool:
+def _knows_cube(judge: Judge, cube: Cube) -> bool:
     """Return True if the table of the judge knows this cube, and the cube after a double."""
     try:
         one = np.ones(1, np.int64)
-        judge.best(one, one, cube)
+        judge.best_values(one, one, cube)
     except NotCoveredError:
         return False
     return True
@@ -309,10 +313,10 @@ def _by_chequers(exam: Exam) -> Exam:
 
 # -- one by one -----------------------------------------------------------------------------------------------
 
-Asked = tuple[int, GameState, str, float]
+QuestionSpec = tuple[int, GameState, str, float]
 
 
-def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Exam:
+def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: float = 0.0) -> Exam:
     """Solve single questions and return them as a set.
 
     Parameters
@@ -341,7 +345,7 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
         return None
 
     @lru_cache(1)
-    def played(state: GameState, score: Score | None) -> PlayOuts:
+    def roll_out(state: GameState, score: Score | None) -> PlayOuts:
         """Return the rollout of a state."""
         low, high = (-1.0, 1.0) if score is None else score.ends
         return play_out(state, error=error * (high - low) / 2, score=score)
@@ -353,7 +357,9 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
         known = answer(state.position, score)
         off = 0.0
         if known is None and error and kind != PLAY:
-            worths, off = _played(kind, state, owner, played(replace(state, doubled=False), score), score)
+            worths, off = _rollout_worths(
+                kind, state, owner, roll_out(replace(state, doubled=False), score), score
+            )
         else:
             worths = {} if known is None else _worths(kind, state, owner, known)
         if len(worths) < 2:
@@ -371,7 +377,7 @@ def solved(asked: Iterable[Asked], limit: int = LIMIT, error: float = 0.0) -> Ex
         parts.append(Exam(row, sets.starts_of([len(worths)]), *every, (stratum,), met=met.name))
     if not parts:
         raise NotCoveredError("no question is left: nothing was asked, or all is beyond the limit")
-    return sets.joined(parts)
+    return sets.join_sets(parts)
 
 
 def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, float]:
@@ -392,7 +398,7 @@ def _worths(kind: int, state: GameState, owner: str, known: Any) -> dict[Any, fl
     return _actions(kind, state, owner, mwc.no_double, mwc.double_take, mwc.double_pass, win)
 
 
-def _played(
+def _rollout_worths(
     kind: int, state: GameState, owner: str, found: Any, score: Score | None
 ) -> tuple[dict[Any, float], float]:
     """Return the same from a rollout, and a bound on the error of the difference of two values."""
@@ -458,7 +464,7 @@ def _trap_positions(rng: Rng, each: int) -> Iterator[tuple[tuple[int, ...], str,
         yield ((DOUBLE, TAKE, PLAY)[k % 3],), "dead cube", Position(_side(rng, 4, 6), _side(rng, 4, 6)), more
 
 
-def traps(rng: Rng, count: int) -> Iterable[Asked]:
+def trap_questions(rng: Rng, count: int) -> Iterable[QuestionSpec]:
     """Yield about `count` questions on which engines often err.
 
     These are fifteen chequers (gammons), gaps, last rolls, beavers, positions too good to double, and dead cubes.
@@ -470,7 +476,7 @@ def traps(rng: Rng, count: int) -> Iterable[Asked]:
             yield kind, GameState.of(position, dice, doubled=kind == TAKE, **facts), stratum, 1.0
 
 
-def of_matches(names: Iterable[str]) -> Iterable[Asked]:
+def match_questions(names: Iterable[str]) -> Iterable[QuestionSpec]:
     """Yield every race decision of recorded match files, weighted by how often it occurs.
 
     Files that cannot be read are skipped.
@@ -495,7 +501,7 @@ def of_matches(names: Iterable[str]) -> Iterable[Asked]:
         yield kind, state, "real matches", float(times)
 
 
-def races(rng: Rng, count: int) -> Iterable[Asked]:
+def race_questions(rng: Rng, count: int) -> Iterable[QuestionSpec]:
     """Yield doubles, takes and equities of long races.
 
     Each side has 12 to 15 chequers within ten points; the side on roll leads by up to a fifth of its pip count.
@@ -515,24 +521,27 @@ def races(rng: Rng, count: int) -> Iterable[Asked]:
 
 def _scores(count: int, seed: int) -> Exam:
     """Draw the set `scores`."""
-    money = Judge(small())
-    return sets.joined([
-        from_table(small_at(away), count // len(SCORES), seed + k, money=money) for k, away in enumerate(SCORES)
+    money = Judge(small_table())
+    return sets.join_sets([
+        from_table(small_match_table(away), count // len(SCORES), seed + k, money=money)
+        for k, away in enumerate(SCORES)
     ])  # fmt: skip
 
 
 def _standard(count: int, seed: int) -> Exam:
     """Build the set `standard`."""
-    few = solved(traps(np.random.default_rng(seed), min(1200, count // 4)))
-    parts = [from_table(small(), count * 9 // 20, seed), _scores(count * 10 // 20, seed), few]
-    return sets.joined(parts, met=few.met)
+    few = solve_questions(trap_questions(np.random.default_rng(seed), min(1200, count // 4)))
+    parts = [from_table(small_table(), count * 9 // 20, seed), _scores(count * 10 // 20, seed), few]
+    return sets.join_sets(parts, met=few.met)
 
 
 def _close(count: int, seed: int) -> Exam:
-    """Draw the set `close`: decisions whose two best answers differ by less than `CLOSE`, closest first."""
+    """Draw the set `close`: decisions whose two best answers differ by less than `CLOSE_EQUITY`, closest first."""
     parts = []
     for kind in (PLAY, DOUBLE, TAKE):
-        drawn = from_table(small(), count * (4 if kind == PLAY else 30), seed, kinds=KINDS[kind : kind + 1])
+        drawn = from_table(
+            small_table(), count * (4 if kind == PLAY else 30), seed, kinds=KINDS[kind : kind + 1]
+        )
         if kind == PLAY:
             order = np.lexsort((drawn.worths, np.repeat(np.arange(len(drawn)), np.diff(drawn.starts))))
             ends = drawn.starts[1:]
@@ -540,9 +549,9 @@ def _close(count: int, seed: int) -> Exam:
         else:
             rolling, taken, passed, _ = drawn.worths_of(DOUBLE, TAKE).T
             gap = np.abs(taken - passed) if kind == TAKE else np.abs(np.minimum(taken, passed) - rolling)
-        near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE))
+        near = np.flatnonzero((gap > 1e-9) & (gap < CLOSE_EQUITY))
         parts.append(drawn.part(np.sort(near[np.argsort(gap[near], kind="stable")[: count // 3]])))
-    return sets.joined(parts)
+    return sets.join_sets(parts)
 
 
 def _differences(count: int, seed: int) -> Exam:
@@ -556,20 +565,20 @@ def _differences(count: int, seed: int) -> Exam:
         np.array([board.rank(_side(rng, int(n), 6).padded(6)) for n in rng.integers(1, 7, 8 * count)])
         for _ in "ab"
     ]
-    chance = (1 + small().lookup_many(*sides)[:, 0]) / 2
+    chance = (1 + small_table().lookup_many(*sides)[:, 0]) / 2
     us, them = (side[(chance >= 0.12) & (chance <= 0.93)][: max(1, count // 106)] for side in sides)
     for away in SCORES:
-        judge = Judge(small_at(away), 0, Judge(small()))
+        judge = Judge(small_match_table(away), 0, Judge(small_table()))
         for cube in (Cube("centered"), Cube("owned", 2), Cube("owned", 4)):
             if away[0] > cube.value:
-                if _answered(judge, cube):
-                    parts += [part(judge, kind, cube, us, them) for kind in (DOUBLE, TAKE)]
-                else:  # a cube that does not come up in play
-                    parts.append(solved(_doubles(us, them, away, cube)))
-    return _by_chequers(sets.joined(parts))
+                if _knows_cube(judge, cube):
+                    parts += [build_part(judge, kind, cube, us, them) for kind in (DOUBLE, TAKE)]
+                else:  # a cube that cannot occur in play
+                    parts.append(solve_questions(_doubles(us, them, away, cube)))
+    return _by_chequers(sets.join_sets(parts))
 
 
-def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Iterable[Asked]:
+def _doubles(us: Array, them: Array, away: tuple[int, int], cube: Cube) -> Iterable[QuestionSpec]:
     """Yield the double and the take of each pair of position numbers at a score."""
     for mine, other in zip(us.tolist(), them.tolist(), strict=True):
         position = Position(Side.from_number(mine, 6), Side.from_number(other, 6))
@@ -589,16 +598,17 @@ class Recipe:
 RECIPES = {
     "standard": Recipe("all of a bear-off: money, scores, every kind of question, and the traps", _standard),
     "money": Recipe("up to six chequers a side for money, as many positions of each number of chequers",
-                    lambda count, seed: from_table(small(), count, seed)),
+                    lambda count, seed: from_table(small_table(), count, seed)),
     "scores": Recipe("up to six chequers a side at 24 scores", _scores),
     "close": Recipe("decisions for money between choices that differ by less than 0.02", _close, 5_000),
     "traps": Recipe("fifteen chequers, gaps, last rolls, beavers, too good to double, dead cubes",
-                    lambda count, seed: solved(traps(np.random.default_rng(seed), count)), 1_200),
+                    lambda count, seed: solve_questions(trap_questions(np.random.default_rng(seed), count)), 1_200),
     "outside": Recipe("races of up to five chequers a side with a chequer outside the home board",
                       lambda count, seed: from_table(solver.two_sided(9, 5, recipe="exact"), count, seed,
                                                      outside=True)),
     "races": Recipe("races of 12 to 15 chequers a side within ten points, by play-outs, with their errors",
-                    lambda count, seed: solved(races(np.random.default_rng(seed), count), 0, 0.001), 180),
+                    lambda count, seed: solve_questions(race_questions(np.random.default_rng(seed), count), 0, 0.001),
+                    180),
     "cubes-at-scores": Recipe("15,900 doubles and their takes: 300 positions at 24 scores", _differences, 31_800),
     "6x11": Recipe("plays without a cube of up to eleven chequers a side",
                    lambda count, seed: from_table(solver.two_sided(6, 11, cubeful=False, recipe="exact"), count, seed,
@@ -615,7 +625,7 @@ def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
     return replace(exam, name=name, purpose=recipe.purpose, licence=sets.LICENCE, origin=origin)
 
 
-def named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
+def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
     """Return a set by name or from a file.
 
     Sets that bgfmt ships are loaded. Others are built at the first call and cached in the user's data directory.
@@ -640,7 +650,7 @@ def named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
     except (OSError, BgfmtError):
         say(f"making the set {name} in {path.parent}, once")
     exam = make(name)
-    with suppress(OSError, BgfmtError):  # it serves this once
+    with suppress(OSError, BgfmtError):  # without the cache it is built again next time
         path.parent.mkdir(parents=True, exist_ok=True)
         exam.save(str(path), force=True)
     return exam

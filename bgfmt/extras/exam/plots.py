@@ -15,7 +15,7 @@ STYLE = """.plots{display:flex;flex-wrap:wrap;gap:1rem}.plots figure{flex:0 1 20
 SIZE = 320  # width and height of a calibration plot
 MARGIN = (52, 12, 40)  # left; right and top; bottom
 TICKS = 4  # steps of an axis
-BEYOND = 0.03  # of the axis, by which points outside of it are drawn beyond its end
+BEYOND = 0.03  # share of the axis by which values outside of it are drawn beyond its end
 
 
 def bars(counts: dict[str, int]) -> str:

@@ -21,7 +21,7 @@ from bgfmt import met
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.library import distributions
 from bgfmt.errors import CapabilityError, extra
-from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, given
+from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, parse_options
 from bgfmt.extras.exam.sets import Question
 from bgfmt.extras.hosts.conformance import START, Talk
 from bgfmt.extras.lab.study.rules import RULES, Pairs
@@ -32,7 +32,7 @@ from bgfmt.game.identifiers import fibs
 from bgfmt.game.state import GameState
 
 
-def failed(error: Exception) -> Failure:
+def as_failure(error: Exception) -> Failure:
     """Convert an error of the communication with a program to a Failure: late for a timeout, else died."""
     return Failure(LATE if isinstance(error, TimeoutError) else DIED, str(error) or type(error).__name__)
 
@@ -69,18 +69,18 @@ class Lines(Candidate):
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
         """Answer questions one by one; a Failure (late) if a line has not come after `timeout` seconds."""
-        self.timeout = timeout  # what is late is told by the line that did not come
+        self.timeout = timeout  # `reply` raises Failure itself if a line does not come in time
         yield from super().answers(questions, 2 * timeout + START)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Answer one question; Failure if the program exits or is late."""
         try:
-            return self.asked(self.begin(), question, time.monotonic() + self.timeout)
+            return self.ask(self.begin(), question, time.monotonic() + self.timeout)
         except (TimeoutError, EOFError) as error:
             self.close()
-            raise failed(error) from None
+            raise as_failure(error) from None
 
-    def asked(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: Talk, question: Question, until: float) -> object:
         """Send one question and return the answer as text.
 
         until : time (of `time.monotonic`) at which the answer is late.
@@ -88,7 +88,7 @@ class Lines(Candidate):
         talk.drop()
         talk.say(str(question))
         said = talk.hear(until)
-        if talk.held:  # and there may be more to come
+        if talk.held:  # and more may follow
             self.close()
             raise Failure(ILLEGAL, "more than one line of answer")
         return said
@@ -100,7 +100,7 @@ class Lines(Candidate):
         self.talk = None
 
 
-def told(question: Question) -> GameState:
+def expressible_state(question: Question) -> GameState:
     """Return the state of a question in a form that identifiers can express; Failure if they cannot.
 
     Money play without a cube becomes a match to one point, which is the same as long as no gammon is possible.
@@ -124,16 +124,16 @@ class Ubgi(Lines):
         while talk.hear(until) != "ubgiok":
             pass
 
-    def asked(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: Talk, question: Question, until: float) -> object:
         """Send the position and the dice; return the best move or cube action, or the numbers of `eval`."""
-        talk.say(f"position gnubgid {told(question).gnubg_id}")
+        talk.say(f"position gnubgid {expressible_state(question).gnubg_id}")
         if question.dice:
             talk.say(f"dice {question.dice[0]} {question.dice[1]}")
         talk.say("eval" if question.kind == "equity" else f"go role {'chequer' if question.dice else 'cube'}")
         while True:
             word, _, rest = talk.hear(until).partition(" ")
             if word == "error":
-                talk.say("isready")  # until then it may have more to say of this question
+                talk.say("isready")  # skip further output about this question
                 while talk.hear(until) != "readyok":
                     pass
                 raise Failure(REFUSED if rest.startswith(self.REFUSALS) else ILLEGAL, f"error {rest}")
@@ -159,7 +159,7 @@ class External(Candidate):
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Answer one question by a line of the protocol; the connection is opened if needed and reopened once."""
-        text = fibs(told(question))
+        text = fibs(expressible_state(question))
         numbers = question.kind == "equity"
         cubeful = "cubeless" if question.owner == "none" else "cubeful"
         rules = f"jacobyrule off beavers {'on' if question.beavers else 'off'}"
@@ -177,11 +177,11 @@ class External(Candidate):
             except OSError as error:
                 self.file = None
                 if not (again and isinstance(error, ConnectionError)):
-                    raise failed(error) from None
+                    raise as_failure(error) from None
         said = said.strip()
         if said.startswith("Error"):
             raise Failure(REFUSED if numbers else ILLEGAL, said)
-        if said == "beaver" and not question.beavers:  # gnubg 1.07 does not heed `beavers off`
+        if said == "beaver" and not question.beavers:  # gnubg 1.07 ignores `beavers off`
             return "take"
         words = said.split()
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
@@ -212,7 +212,7 @@ class Http(Candidate):
             body = answer.read()
         except (OSError, http.client.HTTPException) as error:
             self.connection.close()
-            raise failed(error) from None
+            raise as_failure(error) from None
         if answer.status != 200:
             raise Failure(REFUSED, f"HTTP {answer.status} {body[:80].decode('utf-8', 'replace')}")
         return json.loads(body)
@@ -279,7 +279,7 @@ class Gnubg(Lines):
     """
 
     def __init__(self, options: str = "") -> None:
-        words = given(options, "plies", "tables", "program")
+        words = parse_options(options, "plies", "tables", "program")
         found = shutil.which(words.get("program", "gnubg"), path=f"{os.environ.get('PATH', '')}:/usr/games")
         if found is None:
             raise CapabilityError("gnubg: no program of that name is installed")
@@ -306,7 +306,7 @@ class Gnubg(Lines):
             pass
         return line[1:]
 
-    def asked(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: Talk, question: Question, until: float) -> object:
         """Send one question as JSON and return the answer."""
         q = question
         state = (q.cube, OWNER[q.owner], q.away or (0, 0), int(q.crawford), int(q.owner != "none"), q.beavers)
@@ -327,9 +327,11 @@ class PyGnubg(Candidate):
 
     def __init__(self, options: str = "") -> None:
         self.gnubg = extra("gnubg", "the gnubg Python package is not installed", "pip install gnubg")
-        self.context = self.gnubg.evalcontext(0, int(given(options, "plies").get("plies", 0)), 1, 1, 0.0)
+        self.context = self.gnubg.evalcontext(
+            0, int(parse_options(options, "plies").get("plies", 0)), 1, 1, 0.0
+        )
 
-    def evaluated(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
+    def evaluate(self, us: Sequence[int], them: Sequence[int], info: Any) -> Any:
         """Evaluate a position; return six numbers of the side on roll, the last one the cubeless equity."""
         sides = tuple((*side, *(0,) * (25 - len(side))) for side in (them, us))
         return self.gnubg.evaluate(sides, info, self.context)
@@ -345,11 +347,11 @@ class PyGnubg(Candidate):
         info = self.gnubg.cubeinfo(1, -1, 1, length, scores, int(question.crawford), 0)
         if play:
             plays = question.plays
-            values = [-self.evaluated(them, play, info)[5] if any(play) else np.inf for play in plays]
+            values = [-self.evaluate(them, play, info)[5] if any(play) else np.inf for play in plays]
             return int(np.argmax(values))
         if question.kind != "equity" or question.owner != "none" or length:
             raise Failure(REFUSED, "the package tells no cube actions")
-        found = self.evaluated(us, them, info)
+        found = self.evaluate(us, them, info)
         return {"equity": found[5], "win": found[0]}
 
 
@@ -357,7 +359,7 @@ class Bgsage(Candidate):
     """The bgsage package: `level=2ply` (gnubg calls this depth 1), `tables=no` for no bearoff databases."""
 
     def __init__(self, options: str = "") -> None:
-        words = given(options, "level", "tables")
+        words = parse_options(options, "level", "tables")
         sage = extra("bgsage", "the bgsage Python package is not installed", "pip install bgsage")
         self.analyzer = sage.BgBotAnalyzer(
             eval_level=words.get("level", "1ply"), parallel_threads=1, bearoff_db=words.get("tables") != "no"
@@ -437,7 +439,7 @@ class Own(Candidate):
     """bgfmt's own adviser; `limit=0` makes it estimate without tables what it would otherwise calculate."""
 
     def __init__(self, options: str = "") -> None:
-        limit = given(options, "limit").get("limit")
+        limit = parse_options(options, "limit").get("limit")
         self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
     def reply(self, question: Question) -> object:  # type: ignore[override]

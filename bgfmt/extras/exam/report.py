@@ -19,7 +19,7 @@ from bgfmt.game.display import board
 from bgfmt.game.drawing import draw, printable
 from bgfmt.game.moves import legal_plays
 
-SHOWN = 16  # groups in text
+SHOWN = 16  # groups of one criterion in the text report
 BINS = np.array([1e-7, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1, 10])
 
 
@@ -54,17 +54,17 @@ def figures(judged: Judged, rows: Array) -> dict[str, Any] | None:
     if not rows.any():
         return None
     equity = judged.equity[rows]
-    wrong = judged.wrong[rows]
+    wrong = judged.is_wrong[rows]
     mean, error = weighted_mean(equity, judged.exam.weight[rows], judged.exam.clusters[rows])
     lost = {"points": judged.points[rows & ~judged.match], "mwc": judged.loss[rows & judged.match]}
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "decisions": len(wrong), "wrong": int(wrong.sum()), "wrong_share": float(wrong.mean()),
         "equity_lost": mean, "standard_error": error, "worst_equity": float(equity.max()),
     }  # fmt: skip
     for unit, one in lost.items():
-        told[f"{unit}_lost"] = float(one.mean()) if len(one) else None
-        told[f"worst_{unit}"] = float(one.max()) if len(one) else None
-    return told
+        data[f"{unit}_lost"] = float(one.mean()) if len(one) else None
+        data[f"worst_{unit}"] = float(one.max()) if len(one) else None
+    return data
 
 
 def calibration(judged: Judged) -> dict[str, Any]:
@@ -76,10 +76,10 @@ def calibration(judged: Judged) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for k, name in enumerate(("equity", "win")):
         for where, mask in (("money", ~judged.match), ("score", judged.match)):
-            rows = mask & ~np.isnan(judged.off[k])
+            rows = mask & ~np.isnan(judged.number_errors[k])
             if not rows.any():
                 continue
-            off = judged.off[k][rows]
+            off = judged.number_errors[k][rows]
             low = -1.0 if (name, where) == ("equity", "money") else 0.0
             out[f"{name}, {where}"] = {
                 "answers": len(off),
@@ -104,7 +104,7 @@ def _bins(said: Array, off: Array, low: float) -> list[list[float]]:
     return found
 
 
-def case(judged: Judged, number: int) -> dict[str, Any]:
+def describe_decision(judged: Judged, number: int) -> dict[str, Any]:
     """Return one decision as the JSON report has it: the question, the answer, the best answer and the loss."""
     exam = judged.exam
     answers = judged.answers
@@ -134,17 +134,17 @@ def case(judged: Judged, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def worst(judged: Judged, most: int) -> list[int]:
+def worst_decisions(judged: Judged, most: int) -> list[int]:
     """Return the numbers of the wrong decisions with the greatest losses (as equities), greatest first.
 
     most : how many at most.
     """
-    equity = np.where(judged.wrong, np.nan_to_num(judged.equity), 0)
+    equity = np.where(judged.is_wrong, np.nan_to_num(judged.equity), 0)
     order = np.argsort(-equity, kind="stable")[:most]
     return [int(k) for k in order if equity[k] > 0]
 
 
-def paired(a: Judged, b: Judged) -> dict[str, Any]:
+def compare_paired(a: Judged, b: Judged) -> dict[str, Any]:
     """Compare two candidates on the decisions that both answered.
 
     `difference` is the mean loss of the first minus that of the second, as equity; `p` and `p_wrong` are from
@@ -154,7 +154,7 @@ def paired(a: Judged, b: Judged) -> dict[str, Any]:
     weight = a.exam.weight[rows]
     clusters = a.exam.clusters[rows]
     lost = (a.equity - b.equity)[rows]
-    wrong = a.wrong[rows].astype(int) - b.wrong[rows]
+    wrong = a.is_wrong[rows].astype(int) - b.is_wrong[rows]
     mean, error = weighted_mean(lost, weight, clusters)
     return {
         "decisions": int(rows.sum()),
@@ -176,12 +176,12 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
     answers = judged.answers
     seconds = answers.seconds
     known = calibration(judged)
-    told = {"all": seconds.sum(), "mean": seconds.mean(), "greatest": seconds.max(initial=0)}
+    data = {"all": seconds.sum(), "mean": seconds.mean(), "greatest": seconds.max(initial=0)}
     return {
         "engine": judged.name,
         "set": judged.exam.as_dict(),
         "answers": {status.replace(" ", "_"): judged.count(status) for status in STATUS},
-        "seconds": {name: float(value) for name, value in told.items()},
+        "seconds": {name: float(value) for name, value in data.items()},
         "findings": [one._asdict() for one in findings(judged)],
         "all": figures(judged, np.ones(len(judged.exam), np.bool_)),
         "by": {
@@ -190,7 +190,7 @@ def as_dict(judged: Judged, most: int) -> dict[str, Any]:
         },
         "calibration": known,
         "bins": known["equity, money"]["bins"] if "equity, money" in known else [],
-        "worst": [case(judged, number) for number in worst(judged, most)],
+        "worst": [describe_decision(judged, number) for number in worst_decisions(judged, most)],
         "failures": [
             {"number": n, "status": STATUS[int(answers.status[n])], "words": words}
             for n, words in sorted(answers.words.items())
@@ -206,27 +206,27 @@ class Report:
 
     def __init__(self, judged: list[Judged], most: int) -> None:
         self.judged = judged
-        self.told = [as_dict(one, most) for one in judged]
-        self.paired = paired(*judged) if len(judged) == 2 else None
+        self.engines = [as_dict(one, most) for one in judged]
+        self.paired = compare_paired(*judged) if len(judged) == 2 else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report as its JSON has it."""
-        return {"engines": self.told, "paired": self.paired}
+        return {"engines": self.engines, "paired": self.paired}
 
     def text(self) -> str:
         """Return the report as plain text."""
-        parts = ["\n".join(lines(*one)) for one in zip(self.told, self.judged, strict=True)]
+        parts = ["\n".join(lines(*one)) for one in zip(self.engines, self.judged, strict=True)]
         return "\n\n".join([*parts, *["\n".join(self.pair_lines())] * len(parts[1:])])
 
     def page(self) -> str:
         """Return the report as an HTML page that makes no requests."""
-        title = " beside ".join(printable(told["engine"], 80) for told in self.told)
+        title = " beside ".join(printable(data["engine"], 80) for data in self.engines)
         body = [f"<p>{escaped(line, 400)}</p>" for line in self.pair_lines()]
-        for told, judged in zip(self.told, self.judged, strict=True):
-            body += _section(told, judged, named=len(self.told) > 1)
+        for data, judged in zip(self.engines, self.judged, strict=True):
+            body += _section(data, judged, named=len(self.engines) > 1)
         return document(title, body, plots.STYLE)
 
-    def written(self, name: str) -> str:
+    def render_file(self, name: str) -> str:
         """Return the contents of a report file: JSON, HTML or text by the ending of its name."""
         if name.endswith(".json"):
             return json.dumps(self.as_dict(), indent=2) + "\n"
@@ -235,18 +235,18 @@ class Report:
     def pair_lines(self) -> Iterator[str]:
         """Yield the comparison of two engines as lines of text; nothing with one engine."""
         if self.paired is not None:
-            told, first, second = self.paired, *(one["engine"] for one in self.told)
+            data, first, second = self.paired, *(one["engine"] for one in self.engines)
             yield (
-                f"{first} beside {second}, {told['decisions']:,} decisions of both on {told['positions']:,} positions"
+                f"{first} beside {second}, {data['decisions']:,} decisions of both on {data['positions']:,} positions"
             )
             yield (
-                f"  equity lost, first less second: {told['difference']:+.6f}, "
-                f"standard error {_number(told['standard_error'])}, p {told['p']:.2g} (paired, by position)"
+                f"  equity lost, first less second: {data['difference']:+.6f}, "
+                f"standard error {_number(data['standard_error'])}, p {data['p']:.2g} (paired, by position)"
             )
             alone = (
-                f"first alone {told['wrong_first_only']:,}, in the second alone {told['wrong_second_only']:,}"
+                f"first alone {data['wrong_first_only']:,}, in the second alone {data['wrong_second_only']:,}"
             )
-            yield f"  wrong in the {alone}, p {told['p_wrong']:.2g}"
+            yield f"  wrong in the {alone}, p {data['p_wrong']:.2g}"
 
 
 # -- in words ------------------------------------------------------------------------------------------------------
@@ -276,38 +276,38 @@ def _row(name: str, row: dict[str, Any]) -> str:
     return line.format(printable(name, 24), *_cells(row).values())
 
 
-def _given(told: dict[str, Any]) -> str:
+def _format_counts(data: dict[str, Any]) -> str:
     """Return the counts of answers by status as text."""
-    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in told["answers"].items() if n)
+    return ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in data["answers"].items() if n)
 
 
-def lines(told: dict[str, Any], judged: Judged) -> Iterator[str]:
+def lines(data: dict[str, Any], judged: Judged) -> Iterator[str]:
     """Yield the report of one engine as lines of text."""
-    exam = told["set"]
-    every = told["all"]
-    seconds = told["seconds"]
-    yield f"{told['engine']}: {exam['name'] or 'a set'}, {exam['questions']:,} questions ({exam['digest'][:12]})"
+    exam = data["set"]
+    every = data["all"]
+    seconds = data["seconds"]
+    yield f"{data['engine']}: {exam['name'] or 'a set'}, {exam['questions']:,} questions ({exam['digest'][:12]})"
     yield f"  {exam['purpose'] or exam['origin']}"
-    yield f"  {_given(told)}"
+    yield f"  {_format_counts(data)}"
     yield f"  {seconds['all']:.3g} s, {1000 * seconds['mean']:.2g} ms an answer"
-    yield from ("", "Findings" if told["findings"] else "Findings: none")
-    yield from (f"  {one['words']}" for one in told["findings"])
+    yield from ("", "Findings" if data["findings"] else "Findings: none")
+    yield from (f"  {one['words']}" for one in data["findings"])
     if every:
         yield ""
         yield f"{'':24}decisions    wrong      best   equity lost  st. error  worst    points lost    MWC lost"
         yield _row("all", every)
-        for by, parts in told["by"].items():
+        for by, parts in data["by"].items():
             if len(parts) > 1:
                 shown = sorted(parts, key=lambda name: -parts[name]["decisions"])[:SHOWN]
                 yield f"by {by}" + f" (the {SHOWN} most frequent of {len(parts)})" * (len(parts) > SHOWN)
                 yield from (_row(f"  {name}", row) for name, row in parts.items() if name in shown)
-    for name, row in told["calibration"].items():
+    for name, row in data["calibration"].items():
         yield (
             f"{name}: {row['answers']:,} answers, mean error {row['mean_error']:+.5f}, "
             f"rms {row['rms_error']:.5f}, greatest {row['greatest_error']:.5f}"
         )
-    yield from ("", "The worst") if told["worst"] else ()
-    for place, one in enumerate(told["worst"]):
+    yield from ("", "The worst") if data["worst"] else ()
+    for place, one in enumerate(data["worst"]):
         unit = "points" if one["unit"] == "points" else "MWC"
         yield f"  {one['question']}: {one['did']}, best {one['best']}, costs {one['loss']:.5f} {unit}"
         if place < 3:
@@ -326,23 +326,23 @@ CALIBRATIONS = {
 }
 
 
-def _section(told: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
+def _section(data: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[str]:
     """Yield the report of one engine as HTML."""
-    exam = told["set"]
+    exam = data["set"]
     if named:
-        yield f"<h2>{escaped(told['engine'], 80)}</h2>"
+        yield f"<h2>{escaped(data['engine'], 80)}</h2>"
     about = f"{exam['name']}: {exam['questions']:,} questions, {exam['purpose']}. "
     about += f"Made by {exam['origin']}. SHA-256 {exam['digest']}."
     yield f'<p class="soft">{escaped(about, 600)}</p>'
-    yield f"<p>{_given(told)}; {told['seconds']['all']:.2f} s.</p>"
+    yield f"<p>{_format_counts(data)}; {data['seconds']['all']:.2f} s.</p>"
     yield "<h3>Findings</h3>"
-    yield from (f"<p>{escaped(one['words'], 400)}</p>" for one in told["findings"] or [{"words": "none"}])
-    if told["all"]:
-        headings = "".join(f"<th>{name}</th>" for name in _cells(told["all"]) if name != "st. error")
+    yield from (f"<p>{escaped(one['words'], 400)}</p>" for one in data["findings"] or [{"words": "none"}])
+    if data["all"]:
+        headings = "".join(f"<th>{name}</th>" for name in _cells(data["all"]) if name != "st. error")
         yield '<div class="scroll"><table><thead><tr><th class="l"></th>'
         yield f"{headings}</tr></thead><tbody>"
-        yield _html_row("all", told["all"])
-        for by, parts in told["by"].items():
+        yield _html_row("all", data["all"])
+        for by, parts in data["by"].items():
             if len(parts) > 1:
                 yield f'<tr><th class="l" colspan="8">by {by}</th></tr>'
                 yield from (_html_row(name, row) for name, row in parts.items())
@@ -351,15 +351,15 @@ def _section(told: dict[str, Any], judged: Judged, *, named: bool) -> Iterator[s
         counts = np.histogram(judged.equity[judged.decided], np.concatenate([[-1], BINS]))[0].tolist()
         names = ["none", *(f"to {edge:g}" for edge in BINS[1:])]
         yield plots.bars(dict(zip(names, counts, strict=True)))
-    if told["calibration"]:
+    if data["calibration"]:
         yield '<h3>Calibration</h3><div class="plots">'
-        for name, one in told["calibration"].items():
+        for name, one in data["calibration"].items():
             plot = plots.calibration(name, one["bins"])
             yield f"<figure><figcaption>{CALIBRATIONS[name]}</figcaption>{plot}</figure>"
         yield "</div>"
-    if told["worst"]:
+    if data["worst"]:
         yield '<h3>The worst</h3><div class="cards">'
-        for one in told["worst"]:
+        for one in data["worst"]:
             question = judged.exam.questions(np.array([one["number"]]))[0]
             yield (
                 f'<article class="card"><p class="soft">{escape(one["question"])}</p>{board(question.state)}'

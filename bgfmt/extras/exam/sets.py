@@ -33,13 +33,13 @@ Array = NDArray[Any]
 KINDS = ("play", "double", "take", "equity")
 PLAY, DOUBLE, TAKE, EQUITY = range(4)
 OWNERS = ("centered", "owned", "opponent", "none")
-#: what an engine may take a cube decision for, in the order of `mistaken`
+#: mistakes of engines that may explain a wrong cube decision, in the order of `mistaken`
 MISTAKES = ("sides exchanged", "score exchanged", "sides and score exchanged", "score ignored")
-WORTHS = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}  # numbers of a question, of a play at least
+WORTHS = {PLAY: 1, DOUBLE: 4, TAKE: 4, EQUITY: 2}  # number of values of a question; of a play at least
 VERSION = 1
 MAX_MEMBERS = 64  # arrays of an archive
 MAX_UNPACKED = 64 << 20  # bytes that any archive may unpack to
-MAX_RATIO = 60  # bytes more for each byte of the archive; sets that ship have 4 to 10
+MAX_RATIO = 60  # further bytes for each byte of the archive; shipped sets have 4 to 10
 MAX_AWAY = 64  # points to go
 LICENCE = "CC0-1.0"
 TEXTS = ("name", "purpose", "licence", "origin", "met")
@@ -169,7 +169,7 @@ class Exam:
         """Return all arrays of the set by name, as the file stores them."""
         return {name: getattr(self, name) for name in (*(self.rows.dtype.names or ()), *LISTS)}
 
-    def _told(self) -> dict[str, Any]:
+    def _facts(self) -> dict[str, Any]:
         """Return the texts and the dimensions of the set, as the file stores them in `facts`."""
         texts = {name: getattr(self, name) for name in TEXTS}
         return texts | {"points": self.points, "strata": list(self.strata), "version": VERSION}
@@ -177,7 +177,7 @@ class Exam:
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256 of all texts and arrays of the set, in hexadecimal."""
-        sums = hashlib.sha256(json.dumps(self._told(), sort_keys=True).encode())
+        sums = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
         for array in self._arrays().values():
             sums.update(np.ascontiguousarray(array).tobytes())
         return sums.hexdigest()
@@ -234,7 +234,7 @@ class Exam:
         force : overwrite an existing file.
         """
         data = io.BytesIO()
-        facts = np.frombuffer(json.dumps(self._told() | {"digest": self.digest}).encode(), np.uint8)
+        facts = np.frombuffer(json.dumps(self._facts() | {"digest": self.digest}).encode(), np.uint8)
         np.savez_compressed(data, facts=facts, **self._arrays())  # type: ignore[arg-type]
         with storage.create(path, force=force) as sink:
             sink.write(data.getvalue())
@@ -256,7 +256,7 @@ def rows_of(count: int, points: int, **columns: Any) -> Array:
     return rows
 
 
-def joined(parts: list[Exam], **changes: Any) -> Exam:
+def join_sets(parts: list[Exam], **changes: Any) -> Exam:
     """Join sets into one; strata of the same name are merged.
 
     The result has the texts of the first set, except those in `changes`. Boards are padded to the greatest number of
@@ -293,22 +293,24 @@ def load(path: str, name: str = "") -> Exam:
     try:
         with open(open_regular(path), "rb") as file, zipfile.ZipFile(file) as archive:
             arrays = _members(archive, os.fstat(file.fileno()).st_size)
-        told = load_json(arrays.pop("facts").tobytes())
+        facts = load_json(arrays.pop("facts").tobytes())
         starts, results, worths = (arrays.pop(key) for key in LISTS)
-        digest, version, _, strata = (told.pop(key) for key in ("digest", "version", "points", "strata"))
+        digest, version, _, strata = (facts.pop(key) for key in ("digest", "version", "points", "strata"))
         count, points = arrays["us"].shape
-        wanted = fields(points)
-        for key in wanted.names or ():
-            if (arrays[key].dtype, arrays[key].shape) != (wanted[key].base, (count, *wanted[key].shape)):
+        expected = fields(points)
+        for key in expected.names or ():
+            if (arrays[key].dtype, arrays[key].shape) != (expected[key].base, (count, *expected[key].shape)):
                 raise ValueError(f"{key} of another shape or type")
         if [one.dtype.str for one in (starts, results, worths)] != ["<i8", "<i8", "<f8"]:
             raise ValueError("lists of other types")
         rows = rows_of(count, points, **arrays)
-        made = Exam(rows, starts, results, worths, tuple(strata), **told)
+        made = Exam(rows, starts, results, worths, tuple(strata), **facts)
     except FormatError:
         raise
     except OSError as error:
-        if error.filename is not None:  # of the file itself; zipfile and bz2 raise others for damage
+        if (
+            error.filename is not None
+        ):  # the file cannot be opened; zipfile and bz2 raise OSError without a name for damage
             raise
         raise FormatError(f"{name}: no set of questions (OSError)") from None
     except Exception as error:  # zipfile, zlib and NumPy raise errors of many kinds for damaged archives
@@ -358,7 +360,7 @@ def _problem(exam: Exam) -> str:
     least = np.array(list(WORTHS.values()))[exam.kind]
     if exam.worths.shape != (flat,) or (many < least).any() or (many != least)[exam.kind != PLAY].any():
         return "worths"
-    if np.isinf(exam.worths).any() or np.isnan(exam.worths[_needed(exam)]).any():
+    if np.isinf(exam.worths).any() or np.isnan(exam.worths[_required_worths(exam)]).any():
         return "worths"
     boards = board.count(exam.points, board.MAX_CHEQUERS)
     if (
@@ -370,7 +372,7 @@ def _problem(exam: Exam) -> str:
     return next((name for name, sound in _sound_columns(exam).items() if not sound), "")
 
 
-def _needed(exam: Exam) -> Array:
+def _required_worths(exam: Exam) -> Array:
     """Return (len(worths),) bool: True for values that must not be NaN.
 
     Only values of beavers and win probabilities may be NaN.

@@ -14,9 +14,9 @@ import numpy as np
 
 from bgfmt.extras.exam.sets import Array
 
-EXACT_LIMIT = 13  # most positions that differ of which all 2^n signs are tried
-DRAWS = 9_999  # random signs tried of more
-DRAWN_LIMIT = 4_096  # most positions whose signs are drawn one by one; the others add up to a normal deviate
+EXACT_LIMIT = 13  # up to this many differing positions all 2^n combinations of signs are tried
+DRAWS = 9_999  # random combinations of signs for more
+DRAWN_LIMIT = 4_096  # positions whose signs are drawn; the sum of the others is a normal deviate
 CHUNK = 256  # draws at a time
 TIE = 1e-9  # relative difference of two sums that are equal
 

@@ -21,7 +21,7 @@ from bgfmt.extras.lab.labels import is_kept_label
 
 @pytest.fixture
 def traps(tmp_path: Path) -> tuple[sets.Exam, bytes]:
-    exam = making.named("traps")
+    exam = making.load_named("traps")
     exam = exam.part(np.arange(0, len(exam), 40))
     exam.save(str(tmp_path / "s.npz"))
     return exam, (tmp_path / "s.npz").read_bytes()
@@ -110,8 +110,8 @@ def test_odd_json_gives_a_finding_or_one_line(
     except BgfmtError as error:
         assert "\n" not in str(error)
     else:
-        exam = making.named("traps").part(np.arange(3))
-        judging.sit(lambda: made, exam)
+        exam = making.load_named("traps").part(np.arange(3))
+        judging.collect_answers(lambda: made, exam)
 
 
 def test_wide_tables_are_refused(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_wide_tables_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(",".join(f"c{k}" for k in range(2_000)) + "\n" + "1\n" * 10)
     with pytest.raises(FormatError, match="more than 1,000 columns"):
-        label_files.read(str(path))
+        label_files.read_rows(str(path))
 
 
 def test_parquet_of_far_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
@@ -131,11 +131,11 @@ def test_parquet_of_far_more_rows_than_bytes_is_refused(tmp_path: Path) -> None:
     texts = pyarrow.DictionaryArray.from_arrays(index, pyarrow.array(["1 1 / 1"]))
     parquet.write_table(pyarrow.table({"position": texts, "win": np.ones(count)}), tmp_path / "x.parquet")
     with pytest.raises(FormatError, match="500,000 rows"):
-        label_files.read(str(tmp_path / "x.parquet"))
+        label_files.read_rows(str(tmp_path / "x.parquet"))
     long = pyarrow.table({"position": ["1" * 100_000] * 300, "win": [1.0] * 300})
     parquet.write_table(long, tmp_path / "x.parquet")
     with pytest.raises(FormatError, match="text of more than"):
-        label_files.read(str(tmp_path / "x.parquet"))
+        label_files.read_rows(str(tmp_path / "x.parquet"))
 
 
 def _append_code(codes: list[int], command: list[str]) -> None:
@@ -163,7 +163,7 @@ def test_a_fifo_is_refused_at_once(name: str, tmp_path: Path, capsys: pytest.Cap
 
 
 def test_kept_answers_that_cannot_be_are_asked_again() -> None:
-    exam = making.named("traps").part(np.arange(40))
+    exam = making.load_named("traps").part(np.arange(40))
     play = int(np.flatnonzero(exam.kind == sets.PLAY)[0])
     equity = int(np.flatnonzero(exam.kind == sets.EQUITY)[0])
     nan = float("nan")

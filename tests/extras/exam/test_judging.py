@@ -29,7 +29,7 @@ Counts = tuple[int, ...]
 
 @pytest.fixture(scope="module")
 def standard() -> sets.Exam:
-    return making.named("standard")
+    return making.load_named("standard")
 
 
 def right(question: sets.Question) -> object:
@@ -48,15 +48,15 @@ def right(question: sets.Question) -> object:
 
 def sat(exam: sets.Exam, answer: object) -> judging.Judged:
     made = candidates.candidate("made", answer)
-    return judging.judge(exam, judging.sit(lambda: made, exam), "made")
+    return judging.judge(exam, judging.collect_answers(lambda: made, exam), "made")
 
 
 def test_nothing_is_lost_by_who_knows(standard: sets.Exam) -> None:
     judged = sat(standard, right)
     assert judged.count("answered") == len(standard)
-    assert not judged.wrong.any()
+    assert not judged.is_wrong.any()
     assert judged.loss[judged.decided].max() == 0
-    assert np.nanmax(np.abs(judged.off[0])) == 0
+    assert np.nanmax(np.abs(judged.number_errors[0])) == 0
     assert [one.name for one in judging.findings(judged) if "slow" not in one.name] == []
 
 
@@ -181,10 +181,10 @@ def test_planted_faults_are_named(standard: sets.Exam) -> None:
     assert "1 in " in found["illegal"].words
     assert {"always takes", "slow"} <= set(found)
     made = report.Report([judged], 5)
-    by = made.told[0]["by"]
+    by = made.engines[0]["by"]
     assert by["chequers"]["15"]["wrong_share"] > 2 * by["chequers"]["5"]["wrong_share"]
     assert set(by["cube"]) == {"centered", "owned", "opponent", "none"}
-    assert all(one["words"] in made.text() for one in made.told[0]["findings"])
+    assert all(one["words"] in made.text() for one in made.engines[0]["findings"])
     page = made.page()
     assert page.count("<article") == 5
     assert "http" not in page.replace('http-equiv="Content-Security-Policy"', "")
@@ -213,10 +213,12 @@ def test_plays_are_read_in_every_form(standard: sets.Exam) -> None:
         for play in legal_plays(question.position, *question.dice):
             counts = play.result.us.padded(standard.points)
             forms = [str(play), play, play.result.us, counts, list(play.result.us.counts), Side(*counts)]
-            assert {candidates.read(question, form)[0] for form in forms} == {question.plays.index(counts)}
+            assert {candidates.parse_answer(question, form)[0] for form in forms} == {
+                question.plays.index(counts)
+            }
         for wrong in ("7/1", "1/2", "x", "6", [0, 0, 0, 0, 0, 0, 0, 9], 99, (15,) * 6):
             with pytest.raises(candidates.Failure):
-                candidates.read(question, wrong)
+                candidates.parse_answer(question, wrong)
 
 
 def test_failures_are_counted(standard: sets.Exam) -> None:
@@ -228,7 +230,7 @@ def test_failures_are_counted(standard: sets.Exam) -> None:
         return None if question.number == 3 else "nonsense" if question.number == 4 else right(question)
 
     exam = standard.part(np.flatnonzero(standard.kind == 0)[:50])
-    answers = judging.sit(lambda: candidates.candidate("x", answer), exam, timeout=0.01)
+    answers = judging.collect_answers(lambda: candidates.candidate("x", answer), exam, timeout=0.01)
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[:5] == ["answered", "died", "late", "not answered", "illegal"]
     assert set(names[5:]) == {"answered"}
@@ -260,12 +262,12 @@ def test_a_run_cut_short_goes_on(standard: sets.Exam, tmp_path: Path) -> None:
 
     make = lambda: candidates.candidate("x", answer)  # noqa: E731
     with pytest.raises(KeyboardInterrupt):
-        judging.sit(make, exam, part=part)
+        judging.collect_answers(make, exam, part=part)
     with open(part, "a") as file:
         file.write("[31, 0, ")  # what a kill leaves
-    answers = judging.sit(make, exam, part=part)
+    answers = judging.collect_answers(make, exam, part=part)
     assert asked == [*range(31), *range(30, 60)]
-    assert not judging.judge(exam, answers, "x").wrong.any()
+    assert not judging.judge(exam, answers, "x").is_wrong.any()
     with pytest.raises(FormatError):
         sets.load(part)
 
@@ -287,13 +289,13 @@ def test_sets_are_kept_whole(standard: sets.Exam, tmp_path: Path) -> None:
 
 
 def test_shipped_sets_are_made_again() -> None:
-    shipped, made = making.named("traps"), making.make("traps", 60)
+    shipped, made = making.load_named("traps"), making.make("traps", 60)
     assert len(shipped) > 1000
     assert set(made.strata) == set(shipped.strata)
     money = making.make("money", 300)
     assert money.digest == making.make("money", 300).digest != making.make("money", 300, 2).digest
-    assert making.named("matches").weight.max() > 1
-    assert 0 < making.named("races").error.min() < making.named("races").error.max() < 0.02
+    assert making.load_named("matches").weight.max() > 1
+    assert 0 < making.load_named("races").error.min() < making.load_named("races").error.max() < 0.02
 
 
 @pytest.mark.parametrize("away", [None, (3, 5)])
@@ -304,18 +306,20 @@ def test_races_beyond_the_limit_are_played_out(away: tuple[int, int] | None) -> 
     asked = [
         (kind, GameState.of(position, doubled=kind == 2, **facts), "", 1.0) for kind in (sets.DOUBLE, 2, 3)
     ]
-    exact, played = making.solved(asked), making.solved(asked, 0, 0.005)
+    exact, played = making.solve_questions(asked), making.solve_questions(asked, 0, 0.005)
     assert (played.kind == [1, 2, 3]).all()
     assert (played.error > 0).all()
     assert exact.error.max() == 0
     for k in range(3):
         assert np.abs(played.of(k) - exact.of(k))[:3] == pytest.approx(0, abs=float(played.error[k]))
     assert (
-        making.solved([*asked, (sets.PLAY, GameState.of(position, (3, 1)), "", 1.0)], 0, 0.005).kind.max()
+        making.solve_questions(
+            [*asked, (sets.PLAY, GameState.of(position, (3, 1)), "", 1.0)], 0, 0.005
+        ).kind.max()
         == 3
     )
     with pytest.raises(NotCoveredError):
-        making.solved(asked, 0)
+        making.solve_questions(asked, 0)
 
 
 # -- commands -------------------------------------------------------------------------------------------------
@@ -411,9 +415,9 @@ def test_a_class_is_asked_questions_and_given_up_kind_by_kind(
     out, err = capsys.readouterr()
     told = json.loads(out)["engines"][0]
     counts, said = told["answers"], {one["name"]: one["words"] for one in told["findings"]}
-    exam = making.named("traps")
+    exam = making.load_named("traps")
     assert counts["answered"] == np.sum(exam.kind == sets.PLAY) > 100
-    assert counts["died"] == np.sum((exam.kind == sets.DOUBLE) & (exam.away[:, 0] > 0)) > judging.DEATHS
+    assert counts["died"] == np.sum((exam.kind == sets.DOUBLE) & (exam.away[:, 0] > 0)) > judging.MAX_FAILURES
     assert "ZeroDivisionError" in said["died"]
     assert said["illegal"].endswith(": dunno is no answer to a double; Take! is no answer to a take")
     assert "no method equity" in said["not answered"]
@@ -427,9 +431,11 @@ def test_a_program_that_does_not_flush_is_given_up(standard: sets.Exam, tmp_path
     engine.write_text("import sys\nout = open(1, 'w')\nfor line in sys.stdin:\n    print('take', file=out)\n")
     exam = standard.part(np.flatnonzero(standard.kind == 0)[:30])
     judged = judging.judge(
-        exam, judging.sit(candidates.maker(f"lines:{sys.executable} {engine}"), exam, timeout=0.02), "x"
+        exam,
+        judging.collect_answers(candidates.maker(f"lines:{sys.executable} {engine}"), exam, timeout=0.02),
+        "x",
     )
-    assert (judged.count("late"), judged.count("died")) == (judging.DEATHS, 20)
+    assert (judged.count("late"), judged.count("died")) == (judging.MAX_FAILURES, 20)
     assert "flush" in next(one.words for one in judging.findings(judged) if one.name == "late")
 
 
@@ -443,7 +449,7 @@ def test_an_engine_that_never_returns_is_late(standard: sets.Exam) -> None:
             stuck.wait()
         return 0
 
-    made = judging.sit(lambda: candidates.candidate("toy", engine), exam, timeout=0.1)
+    made = judging.collect_answers(lambda: candidates.candidate("toy", engine), exam, timeout=0.1)
     stuck.set()
     judged = judging.judge(exam, made, "toy")
     assert (judged.count("late"), judged.count("answered")) == (3, 27)

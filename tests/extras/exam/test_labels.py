@@ -223,13 +223,13 @@ def test_at_a_score(tmp_path: Path) -> None:
     from bgfmt.extras.exam.labels import Truth
 
     state = GameState.of(Position(Side(1, 1, 1), Side(2, 1)), away=(3, 5))
-    known = Truth(100_000).of(state)
+    known = Truth(100_000).lookup(state)
     assert known is not None
     good = {"position": state.xgid, "no_double": known["no_double"], "double_take": known["double_take"]}
     assert checked([good], tmp_path) == []
     (found,) = checked([good | {"no_double": 1 - known["no_double"]}], tmp_path)
     assert "other side" in found.cause
-    passed = Truth(100_000).of(replace(state, turn=1 - state.turn))
+    passed = Truth(100_000).lookup(replace(state, turn=1 - state.turn))
     (found,) = checked([good | {"no_double": 1 - passed["no_double"]}], tmp_path)
     assert found.cause.startswith("the number is after the turn")
 

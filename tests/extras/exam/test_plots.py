@@ -14,7 +14,7 @@ from bgfmt.extras.exam import candidates, judging, making, plots, report, sets
 @pytest.fixture(scope="module")
 def page() -> str:
     """Return the page of an engine that knows every number, equities for money but for 0.1."""
-    exam = making.named("standard")
+    exam = making.load_named("standard")
     exam = exam.part(np.flatnonzero(exam.kind == sets.EQUITY)[::7])
 
     def answer(question: sets.Question) -> object:
@@ -22,7 +22,7 @@ def page() -> str:
         return {"equity": equity + (0.0 if question.away else 0.1), "win": win}
 
     made = candidates.candidate("made", answer)
-    judged = judging.judge(exam, judging.sit(lambda: made, exam), "made")
+    judged = judging.judge(exam, judging.collect_answers(lambda: made, exam), "made")
     return report.Report([judged], 3).page()
 
 

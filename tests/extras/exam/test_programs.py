@@ -25,7 +25,7 @@ from tests.conftest import FIXTURES
 @pytest.fixture(scope="module")
 def few() -> sets.Exam:
     """Ten questions of each kind on small boards, for money and at scores."""
-    exam = making.named("standard")
+    exam = making.load_named("standard")
     small = (exam.us.sum(axis=1) <= 4) & (exam.them.sum(axis=1) <= 4) & (exam.stratum < 2)
     money, match = small & (exam.away[:, 0] == 0), small & (exam.away[:, 0] > 0)
     rows = [np.flatnonzero(where & (exam.kind == k))[:8] for k in range(4) for where in (money, match)]
@@ -33,7 +33,7 @@ def few() -> sets.Exam:
 
 
 def sat(name: str, exam: sets.Exam, **how: float) -> judging.Judged:
-    return judging.judge(exam, judging.sit(candidates.maker(name), exam, **how), name)
+    return judging.judge(exam, judging.collect_answers(candidates.maker(name), exam, **how), name)
 
 
 @contextmanager
@@ -55,14 +55,14 @@ def test_the_external_player_protocol(few: sets.Exam) -> None:
     with running("gnubg-external") as port:
         judged = sat(f"external:127.0.0.1:{port}", few)
         equities = sat(
-            f"external:127.0.0.1:{port}", sets.joined([few.part(np.flatnonzero(few.kind == 3))] * 3)
+            f"external:127.0.0.1:{port}", sets.join_sets([few.part(np.flatnonzero(few.kind == 3))] * 3)
         )
     assert (
         equities.count("not answered") == len(equities.exam) > 40
     )  # it hangs up after 20 questions it refuses
     assert judged.count("illegal") == judged.count("late") == 0
     assert judged.decided.sum() >= 24
-    assert not judged.wrong.any()
+    assert not judged.is_wrong.any()
 
 
 def test_a_beaver_that_is_not_played_is_a_take(few: sets.Exam) -> None:
@@ -85,7 +85,7 @@ def test_http(few: sets.Exam) -> None:
     assert judged.count("illegal") == judged.count("died") == 0
     centered = (few.kind == 3) & (few.owner == sets.OWNERS.index("centered")) & ~judged.match
     assert centered.any()
-    assert np.abs(judged.off[0][centered]).max() < 2e-4
+    assert np.abs(judged.number_errors[0][centered]).max() < 2e-4
     assert sat("http://127.0.0.1:9", few).count("died") > 0
 
 
@@ -94,10 +94,10 @@ def test_gnubg(few: sets.Exam, oracle: Callable[[str], str]) -> None:
     oracle("gnubg")
     judged = sat("gnubg:plies=0", few)
     assert judged.count("answered") == len(few)
-    assert not judged.wrong[few.away[:, 0] == 0].any()
-    assert np.nanmax(np.abs(judged.off[0][few.away[:, 0] == 0])) < 2e-4
+    assert not judged.is_wrong[few.away[:, 0] == 0].any()
+    assert np.nanmax(np.abs(judged.number_errors[0][few.away[:, 0] == 0])) < 2e-4
     without = sat("gnubg:tables=no", few)
-    assert np.nanmax(np.abs(without.off[0][few.away[:, 0] == 0])) > 1e-3
+    assert np.nanmax(np.abs(without.number_errors[0][few.away[:, 0] == 0])) > 1e-3
     with pytest.raises(CapabilityError, match="installed"):
         candidates.maker("gnubg:program=no-such")()
 
@@ -124,7 +124,7 @@ def test_bgsage(few: sets.Exam, oracle: Callable[[str], str]) -> None:
 
 def test_rules_the_formula_and_the_adviser(few: sets.Exam) -> None:
     own, estimate = sat("bgfmt", few), sat("bgfmt:limit=0", few)
-    assert not own.wrong.any()
+    assert not own.is_wrong.any()
     assert estimate.loss[estimate.decided].max() < 0.01
     cubes = np.isin(few.kind, (1, 2))
     assert (sat("rule:keith", few).decided == cubes).all()
@@ -146,7 +146,7 @@ def test_several_at_once(few: sets.Exam, tmp_path: Path) -> None:
     path = tmp_path / "lines.py"
     path.write_text("import sys\nfor line in sys.stdin: print('roll' if line[0] == 'd' else '0', flush=True)")
     name = f"lines:{sys.executable} {path}"
-    exam = sets.joined([few] * 12)
+    exam = sets.join_sets([few] * 12)
     one, three = sat(name, exam), sat(name, exam, threads=3)
     assert (one.answers.status == three.answers.status).all()
     assert one.count("answered") > 300
@@ -193,6 +193,6 @@ def test_gnubg_errs_as_published(oracle: Callable[[str], str]) -> None:
                 away=(int(row["away_roller"]), int(row["away_other"])),
             )  # fmt: skip
             asked.append((sets.KINDS.index(row["kind"]), state, "", 1.0))
-        judged = sat(f"gnubg:plies={plies}", making.solved(asked))
+        judged = sat(f"gnubg:plies={plies}", making.solve_questions(asked))
         assert len(judged.loss) == len(wrong) > 5
         assert judged.loss == pytest.approx([float(row["loss_mwc"]) for row in wrong], abs=2e-6)

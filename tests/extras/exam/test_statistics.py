@@ -82,7 +82,7 @@ def test_random_signs_agree_with_all_signs(monkeypatch: pytest.MonkeyPatch) -> N
 @cache
 def decisions(name: str) -> tuple[sets.Exam, Any, Any]:
     """Return the decisions of a set, and the right and a wrong answer of each, as choices."""
-    exam = making.named(name)
+    exam = making.load_named(name)
     exam = exam.part(np.flatnonzero(exam.kind != sets.EQUITY))
     right = np.zeros(len(exam), int)
     wrong = np.zeros(len(exam), int)
@@ -117,7 +117,9 @@ def misjudge(name: str, share: float, rng: np.random.Generator) -> judging.Judge
 def rejections(name: str, share: float, count: int, seed: int = 1) -> dict[str, float]:
     """Return the share of comparisons of two equally good engines with p below 0.05."""
     rng = np.random.default_rng(seed)
-    told = [report.paired(misjudge(name, share, rng), misjudge(name, share, rng)) for _ in range(count)]
+    told = [
+        report.compare_paired(misjudge(name, share, rng), misjudge(name, share, rng)) for _ in range(count)
+    ]
     return {key: float(np.mean([one[key] < 0.05 for one in told])) for key in ("p", "p_wrong")}
 
 

@@ -160,14 +160,16 @@ def test_programs_sit_an_exam(tmp_path: Path) -> None:
 
     from bgfmt.extras.exam import candidates, judging, making
 
-    exam = making.named("standard")
+    exam = making.load_named("standard")
     small = (exam.us.sum(axis=1) <= 3) & (exam.them.sum(axis=1) <= 3) & (exam.away[:, 0] <= 3)
     few = exam.part(np.concatenate([np.flatnonzero(small & (exam.kind == kind))[:12] for kind in range(4)]))
-    judged = judging.judge(few, judging.sit(candidates.maker(f"ubgi:{OWN}"), few, timeout=60), "own")
+    judged = judging.judge(
+        few, judging.collect_answers(candidates.maker(f"ubgi:{OWN}"), few, timeout=60), "own"
+    )
     assert judged.count("answered") + judged.count("not answered") == len(few)
     assert judged.decided.sum() > 20
-    assert not judged.wrong.any()
-    assert np.nanmax(np.abs(judged.off[0])) < 2e-4
+    assert not judged.is_wrong.any()
+    assert np.nanmax(np.abs(judged.number_errors[0])) < 2e-4
     path = tmp_path / "lines.py"
     path.write_text(
         "import sys, time\n"
@@ -176,14 +178,14 @@ def test_programs_sit_an_exam(tmp_path: Path) -> None:
         "    if k % 10 == 5: time.sleep(2)\n"
         "    print({'play': 'nothing', 'equity': '0'}.get(line.split()[0], 'no'), flush=True)\n"
     )
-    answers = judging.sit(
+    answers = judging.collect_answers(
         candidates.maker(f"lines:{sys.executable} {path}"), few.part(np.arange(12)), timeout=0.5
     )
     names = [candidates.STATUS[k] for k in answers.status]
     assert names[4] == "late"
     assert {"answered", "illegal", "late"} >= set(names) - {"died"}
     path.write_text("while True: print('ubgiok')")  # greets, and says line upon line
-    answers = judging.sit(
+    answers = judging.collect_answers(
         candidates.maker(f"ubgi:{sys.executable} {path}"), few.part(np.arange(3)), timeout=0.3
     )
     assert {candidates.STATUS[k] for k in answers.status} == {"late"}
