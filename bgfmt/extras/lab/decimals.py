@@ -1,6 +1,6 @@
-"""Numbers of six decimals as text, and doubles behind a header: BKG's table and the expected points of both sides.
+"""Formats of the lab: BKG's table as text and as float64, and expected points as text of six decimals.
 
-BKG's text (`.bkg`), ASCII, every line closed by LF:
+BKG's text (`.bkg`), ASCII, every line ended by LF:
 
     bkg-bearoff 1 points=6 men=8 pips=25 domain=union rolls=8 entries=4853
     <id> <counts> <ENR> <P1> <P2> <P3> <P4> <P5> <P6> <P7> <P8>
@@ -8,18 +8,18 @@ BKG's text (`.bkg`), ASCII, every line closed by LF:
 rows in ascending gnubg position number <id>, the empty position first; <counts> six hexadecimal digits, point 1
 first; nine numbers with six decimals. `domain=intersection` has 1,724 rows.
 
-BKG's doubles (`.bkb`): offset 0 "bkg-T-06-08-25-u-08-f8" filled with "x" to 39 bytes and closed by LF ("i" in place
-of "u" for the intersection); from 40 on, for each row in the same order, nine little-endian float64.
+BKG's float64 file (`.bkb`): offset 0 "bkg-T-06-08-25-u-08-f8" padded with "x" to 39 bytes and ended by LF ("i" in
+place of "u" for the intersection); from 40 on, for each row in the same order, nine little-endian float64.
 
-Expected points (`.points`), ASCII, every line closed by LF:
+Expected points (`.points`), ASCII, every line ended by LF:
 
     bearoff-2s 1 points=3 checkers=3 entries=361 value=points
     100 100 +1.000000
 
-Behind the header one line an entry: a hexadecimal digit for each point of the side on roll, point 1 first, a blank,
-those of the other side, a blank, sign, digit, point, six decimals; 2 points + 12 bytes. The side on roll in
-ascending gnubg position number, the side with nothing left not there, and within it the other side likewise. A file
-in another order is read too where it is small enough to sort (64 MiB), and written in order.
+After the header one line for each entry: a hexadecimal digit for each point of the side on roll, point 1 first, a
+space, those of the other side, a space, sign, digit, point, six decimals; 2 points + 12 bytes. The sides on roll are
+in ascending gnubg position number without the empty side, and for each of them the other sides likewise. Files in
+another order are read if they are small enough to sort (64 MiB), and written in this order.
 """
 
 from __future__ import annotations
@@ -54,16 +54,21 @@ class SixDecimals(Format[T]):
     """A text format whose numbers have six decimals."""
 
     def refusal(self, table: T, options: Options) -> str | None:
+        """Return why the format cannot store the table, None if it can."""
         if table.exact:
             return f"{self.name} holds numbers of six decimals, not exact float64 ones"
         return table.check()
 
     def is_default_for(self, table: T) -> bool:
+        """Return True if tables like this are written in this format by default."""
         return not table.exact
 
 
 def header_line(source: Source, offset: int) -> bytes:
-    """The first line of a text, its end included; TruncatedError where the file ends before it does."""
+    """Return the first line of a text, with its LF.
+
+    At most `LONGEST_HEADER` bytes are returned. TruncatedError if the file ends before the line does.
+    """
     head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
     line, ended, _ = head.partition(b"\n")
     if not ended and len(head) < LONGEST_HEADER:
@@ -75,19 +80,21 @@ def header_line(source: Source, offset: int) -> bytes:
 
 
 class Form(NamedTuple):
-    """A text file with every digit of a number at nought, and where those digits are, (rows, 9, 7)."""
+    """A text file with every digit of its numbers set to "0", and the offsets of these digits: (rows, 9, 7) int64."""
 
     text: Bytes
     digits: NDArray[np.int64]
 
 
 def _header(domain: Domain) -> bytes:
+    """Return the header line of a domain."""
     many = len(domain_ids(domain))
     return f"bkg-bearoff 1 points=6 men=8 pips=25 domain={domain} rolls=8 entries={many}\n".encode()
 
 
 @cache
 def _form(domain: Domain) -> Form:
+    """Return the text of a domain without its numbers, cached."""
     ids = domain_ids(domain)
     number = " ".join(["0.000000"] * COLUMNS)
     rows = [
@@ -104,6 +111,8 @@ def _form(domain: Domain) -> Form:
 
 
 class BkgText(SixDecimals[Gillogly]):
+    """BKG's table as text."""
+
     name = "bkg-text"
     title = "BKG table, text"
     suffixes = (".bkg",)
@@ -111,6 +120,7 @@ class BkgText(SixDecimals[Gillogly]):
     carries = (Gillogly,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        """Read the table; HeaderError, TruncatedError or CorruptError if the text differs from the format."""
         line = header_line(source, offset)
         domain = next((d for d in DOMAINS if _header(d) == line), None)
         if domain is None:
@@ -135,6 +145,7 @@ class BkgText(SixDecimals[Gillogly]):
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
+        """Write the table."""
         rows = np.asarray(table.rows)
         form = _form(table.domain)
         if int(rows.max(initial=0)) >= 10**DIGITS:
@@ -144,6 +155,7 @@ class BkgText(SixDecimals[Gillogly]):
         sink.write(text)
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
+        """Return where the header and each entry lie in the file."""
         form = _form(table.domain)
         header = _header(table.domain)
         start = len(header)
@@ -153,6 +165,8 @@ class BkgText(SixDecimals[Gillogly]):
 
 
 class BkgBinary(ArrayFormat[Gillogly]):
+    """BKG's table as float64."""
+
     name = "bkg-binary"
     title = "BKG table, float64"
     array = "rows"
@@ -162,6 +176,7 @@ class BkgBinary(ArrayFormat[Gillogly]):
     carries = (Gillogly,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
+        """Read the table; HeaderError if the header differs from the format."""
         header = source.bytes(offset, BINARY_HEADER, "header")
         domain = next((d for d in DOMAINS if _binary_header(d) == header), None)
         if domain is None:
@@ -174,15 +189,18 @@ class BkgBinary(ArrayFormat[Gillogly]):
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="exact")
 
     def refusal(self, table: Gillogly, options: Options) -> str | None:
+        """Return why the format cannot store the table, None if it can."""
         if not table.exact:
             return f"{self.name} holds float64 numbers, not those rounded to six decimals"
         return table.check()
 
     def header_of(self, table: Gillogly, options: Options) -> bytes:
+        """Return the header that a file of the table has."""
         return _binary_header(table.domain)
 
 
 def _binary_header(domain: Domain) -> bytes:
+    """Return the 40 bytes before the rows of a domain."""
     return f"bkg-T-06-08-25-{domain[0]}-08-f8".encode().ljust(BINARY_HEADER - 1, b"x") + b"\n"
 
 
@@ -201,12 +219,13 @@ MINUS = 45
 
 
 def _points_header(points: int, chequers: int) -> bytes:
+    """Return the header line of a size."""
     n = board.count(points, chequers) - 1
     return f"bearoff-2s 1 points={points} checkers={chequers} entries={n * n} value=points\n".encode()
 
 
 class _PointsLines:
-    """The lines of a file of one size: their labels, and numbers to and from bytes."""
+    """Lines of files of expected points of one size: conversion of values to and from bytes."""
 
     def __init__(self, points: int, chequers: int) -> None:
         self.points = points
@@ -215,7 +234,10 @@ class _PointsLines:
         self.sides = HEX[board.unrank_array(np.arange(1, self.n + 1), points).astype(np.int64)]
 
     def blank(self, start: int, stop: int) -> Bytes:
-        """(rows, n, width) lines of the sides on roll start..stop-1 with the value +0.000000."""
+        """Return lines with the value +0.000000, (stop - start, n, width) uint8.
+
+        start, stop : range of sides on roll.
+        """
         out = np.empty((stop - start, self.n, self.width), np.uint8)
         p = self.points
         out[:] = np.frombuffer(b" " * (2 * p + 2) + b"+0.000000\n", np.uint8)
@@ -224,7 +246,10 @@ class _PointsLines:
         return out
 
     def filled(self, start: int, worth: NDArray[Any]) -> Bytes:
-        """The lines of these rows of values, int32 millionths."""
+        """Return lines with the given values: (len(worth), n, width) uint8.
+
+        start : number of the first side on roll. worth : (rows, n) int32 millionths.
+        """
         out = self.blank(start, start + len(worth))
         at = 2 * self.points + 2
         out[:, :, at][np.asarray(worth) < 0] = MINUS
@@ -233,7 +258,11 @@ class _PointsLines:
         return out
 
     def values(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int32]:
-        """Millionths of lines (m, width); CorruptError at the first that has no value."""
+        """Parse the values of lines and return them as (M,) int32 millionths.
+
+        lines : (M, width) uint8. name, offset : of the file and the first line, for CorruptError at the first invalid
+        line.
+        """
         at = 2 * self.points + 2
         value = lines[:, at : at + 9]
         digits = value[:, DIGIT_PLACES] - 48
@@ -249,7 +278,10 @@ class _PointsLines:
         return np.where(sign == MINUS, -numbers, numbers).astype(np.int32)
 
     def places(self, lines: Bytes, name: str, offset: int) -> NDArray[np.int64]:
-        """us * n + them of the lines of a file, in any order; CorruptError where they are not those of the table."""
+        """Return the entry number us * n + them of each line of a file, in any order.
+
+        CorruptError if the lines are not exactly those of the table.
+        """
         long = 2 * self.points + 1
         both = lines, self.blank(0, self.n).reshape(lines.shape)
         labels, known = (np.ascontiguousarray(rows[:, :long]).view(f"S{long}")[:, 0] for rows in both)
@@ -268,6 +300,8 @@ class _PointsLines:
 
 
 class PointsText(SixDecimals[ExpectedPoints]):
+    """Expected points as text."""
+
     name = "points-text"
     title = "expected points, text"
     suffixes = (".points",)
@@ -275,6 +309,7 @@ class PointsText(SixDecimals[ExpectedPoints]):
     carries = (ExpectedPoints,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[ExpectedPoints]:
+        """Read the table; HeaderError, TruncatedError or CorruptError if the text differs from the format."""
         line = header_line(source, offset)
         header = POINTS_HEADER.fullmatch(line)
         points, chequers = (int(header[1]), int(header[2])) if header else (0, 0)
@@ -295,12 +330,14 @@ class PointsText(SixDecimals[ExpectedPoints]):
         )
 
     def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
+        """Write the table in blocks of rows."""
         sink.write(_points_header(table.points, table.chequers))
         lines = _PointsLines(table.points, table.chequers)
         for rows, block in table.blocks(max(1, BLOCK // lines.width * 4)):
             sink.write(np.ascontiguousarray(lines.filled(rows.start, block["worth"])))
 
     def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
+        """Return where the header and each entry lie in the file."""
         header = _points_header(table.points, table.chequers)
         width = 2 * table.points + 12
         regions = (Region("header", 0, len(header)), Region("entries", len(header), width * table.entries))
@@ -309,11 +346,16 @@ class PointsText(SixDecimals[ExpectedPoints]):
 
 
 def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
-    """The values of a file: made row by row where it is large, and in order then, else sorted."""
+    """Return the values of a file as (n, n) int32 millionths.
+
+    Small files are read at once and sorted if needed; larger ones are parsed row by row on access and must be in
+    order.
+    """
     n = lines.n
     row_bytes = lines.n * lines.width
 
     def text(first: int, stop: int) -> Bytes:
+        """Return the lines of some sides on roll, (M, width) uint8."""
         data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
         return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
 
@@ -325,6 +367,7 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
         return out.reshape(n, n)
 
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
+        """Return the values of some sides on roll."""
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
             data = text(row, row + 1)

@@ -1,7 +1,7 @@
-"""Labels of race positions for those who train engines: equities by play-outs, exact ones where that is little work.
+"""Label race positions for training engines: exact equities where they are cheap, rollouts elsewhere.
 
-What is done stands in a part file beside the output, a line of JSON for each label, until all of them are there: what
-was interrupted goes on from it.
+Finished labels are stored in a part file beside the output, one JSON line each, from which an interrupted run
+continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Settings:
-    """How labels are made: see `bgfmt.analysis.play_out`; limit: most pairs of boards solved exactly for one."""
+    """How positions are labelled; for `seed`, `error` and `seconds` see `bgfmt.analysis.play_out`.
+
+    limit : up to this many pairs of boards times cube states a position is solved exactly.
+    """
 
     seed: int = 1
     error: float | None = None
@@ -48,9 +51,10 @@ class Settings:
 
 
 def read(lines: Iterable[str], *, separated: bool) -> list[str]:
-    """The positions of lines of text, or, separated by commas, of the column `position`, without a header the first.
+    """Return the positions of a text file.
 
-    FormatError for a header without that column.
+    separated : False for a position on each line; True for comma-separated values with a column `position` or,
+    without a header, positions in the first column. FormatError if a header has no such column.
     """
     if not separated:
         return [line.strip() for line in lines if line.strip()]
@@ -69,7 +73,19 @@ def read(lines: Iterable[str], *, separated: bool) -> list[str]:
 
 
 def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Settings) -> Label:
-    """The label of the position at a place of the list, with the reason where it has none."""
+    """Return the label of one position, or its error.
+
+    Parameters
+    ----------
+    text : the position as an identifier.
+    place : its index in the list, from which the seed of its dice is derived.
+    oracle : rolls out positions beyond the limit.
+    advisor : supplies the match score.
+
+    Returns
+    -------
+    {column of `COLUMNS`: value}, with `error` alone if the position is invalid or has no answer.
+    """
     try:
         state = GameState.parse(text)
         score = None if state.money else advisor.score(state)
@@ -100,7 +116,7 @@ def label(text: str, place: int, oracle: Oracle, advisor: Advisor, settings: Set
 
 
 def is_kept_label(row: Any, texts: list[str]) -> bool:
-    """Return True for a line of a part file that holds a label of these positions: its place, and its columns."""
+    """Return True for a row [index, label] of a part file that can be a label of these positions."""
     if not isinstance(row, list) or len(row) != 2:
         return False
     place, label = row
@@ -122,11 +138,20 @@ def label_all(
     texts: list[str], output: str, settings: Settings, *, threads: int, force: bool = False, resume: bool = False,
     progress: Progress | None = None,
 ) -> int:  # fmt: skip
-    """Write the labels of positions to a .jsonl, .csv or .parquet file; returns how many positions have none.
+    """Write the labels of positions to a .jsonl, .csv or .parquet file; return how many positions have none.
 
-    A part file beside the output, which an ended run left, is gone on from; with `force` and without `resume` it is
-    dropped. OutputExistsError where the output is there, without `force`; ScratchError for a part file of other
-    positions or settings.
+    Parameters
+    ----------
+    texts : the positions as identifiers.
+    threads : how many positions are labelled at the same time.
+    force : overwrite the output and, unless `resume` is set, the part file.
+    resume : continue from the part file, which happens without `force` in any case.
+    progress : called with the number of positions labelled and the number of all.
+
+    Raises
+    ------
+    OutputExistsError : if the output exists and `force` is not set.
+    ScratchError : if the part file belongs to other positions or settings.
     """
     storage.check_output(output, force=force)
     if output.endswith(".parquet"):
@@ -142,6 +167,7 @@ def label_all(
     with file, Advisor([]) as advisor, ThreadWorkers(threads) as workers:
 
         def work(place: int) -> tuple[int, Label]:
+            """Label one position by the oracle of this thread."""
             if not hasattr(own, "oracle"):
                 own.oracle = Oracle()
             return place, label(texts[place], place, own.oracle, advisor, settings)
@@ -160,7 +186,7 @@ def label_all(
 
 
 def _bytes(rows: list[Label], form: str) -> bytes:
-    """The labels as a file of one of `FORMS`."""
+    """Return labels as the contents of a file; `form` is one of `FORMS`."""
     if form == ".jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
     if form == ".csv":

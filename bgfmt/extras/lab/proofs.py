@@ -1,7 +1,4 @@
-"""The proofs of the lab's kinds of tables: BKG's table and expected points, which the rules give at once.
-
-Every number is held against the rule's, in float64 or rounded to millionths.
-"""
+"""Proofs of the lab's kinds of tables: compare each number with the one that the rules of the game imply."""
 
 from __future__ import annotations
 
@@ -23,7 +20,14 @@ EXACT = "float64 throughout, nothing rounded"
 
 
 def compare(table: Table, request: Request, recipe: str, stored: Array, right: Array) -> Outcome:
-    """Compare rows (entries, numbers) with float64 ones: to the last bit, or to the last decimal of millionths."""
+    """Compare stored numbers with exact ones and return the outcome.
+
+    Parameters
+    ----------
+    recipe : name of the recipe that a rounded table follows.
+    stored : (entries, numbers) as the table has them, in millionths if it is rounded.
+    right : (entries, numbers) float64. Float64 tables must have the same bits, rounded ones the same last decimal.
+    """
     which = request.sample_numbers(len(stored))
     numbers = np.arange(len(stored)) if which is None else which
     if request.progress is not None:
@@ -56,7 +60,7 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
 
 
 class ExpectedPointsProof(Proof[ExpectedPoints]):
-    """Expected points: the cubeless equities of both sides."""
+    """The proof of expected points: cubeless equities of both sides."""
 
     recipes = (
         KnownRecipe("points", "the 2011 blog's expected points, to six decimals", MAKER, is_default=True),
@@ -64,13 +68,14 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
     )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
+        """Compare all entries with the exact equities."""
         right = floats.build_table(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
 
 
 class GilloglyProof(Proof[Gillogly]):
-    """BKG's table: least expected rolls, and the chances that follow from their plays."""
+    """The proof of Gillogly's table: least expected rolls, and the probabilities that follow from these plays."""
 
     recipes = (
         KnownRecipe("bkg", "Gillogly's table for BKG, to six decimals", "bgfmt solve bkg", is_default=True),
@@ -78,19 +83,21 @@ class GilloglyProof(Proof[Gillogly]):
     )
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:
+        """Compare all entries with the exact numbers."""
         right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 
 
 def rows_of(ids: Array) -> Array:
-    """(m, 9) float64, ENR and P(1)..P(8) of the sides with these position numbers, among which every play stays.
+    """Return (m, 9) float64: ENR and P(1)..P(8) of sides, correctly rounded from integer counts.
 
-    Every number is the double nearest to the exact one: ways are counted in whole numbers, divided once.
+    ids : position numbers of a set of sides that no play leaves.
     """
     mean = one_sided.means_among(POINTS, board.MAX_CHEQUERS, ids)
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
 
     def best(roll: int) -> int:
+        """Return the result with the fewest expected rolls."""
         reached = results[starts[roll] : starts[roll + 1]]
         return int(reached[mean[reached].argmin()]) if len(reached) else 0
 

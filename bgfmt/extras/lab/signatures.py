@@ -1,4 +1,4 @@
-"""How the files of the formats of articles begin; see `bgfmt.formats.signatures`."""
+"""First bytes and suffixes of the files of the lab's formats; see `bgfmt.formats.signatures`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The solvers of the lab: Gillogly's table, expected points, and GNU Backgammon's file of 2001."""
+"""Solvers of the lab: Gillogly's table, expected points, and GNU Backgammon's file of 2001."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LONGEST = 16  # rolls of the longest bear-off in the union
 def gillogly(
     domain: tables.Domain = "union", *, recipe: str | Recipe = "bkg", **how: Unpack[SolveOptions]
 ) -> tables.Gillogly:
-    """ENR and P(1)..P(8) under the play of least expected rolls, of every position of a domain.
+    """Solve Gillogly's table: ENR and P(1)..P(8) of all positions, with play for the fewest expected rolls.
 
-    Recipe ``bkg`` rounds to six decimals, halves up, as the text file has them (no value lies on a half); ``exact``
-    has the doubles nearest to the exact numbers. Which of equally good plays is taken never changes a number: in
-    every tie within the domain the distributions are the same.
+    recipe : "bkg" rounds to six decimals, halves up, as the text file has them (no value lies on a half); "exact" has
+    the correctly rounded doubles. How ties between plays are broken does not change any number: within the domain
+    equally good plays have the same distribution.
 
     >>> from bgfmt.game.board import Side
     >>> gillogly("intersection").lookup(Side(0, 2)).mean_rolls
@@ -46,12 +46,13 @@ def gillogly(
 
 
 class GilloglySolver(Solver):
-    """The union of the two conditions of the domain by 15 chequers, the intersection by 8."""
+    """The solver of Gillogly's table: 15 chequers for the union of its conditions, 8 for the intersection."""
 
     name = kind = "bkg"
     recipes = ("bkg", "exact")
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        """Return the time, memory and size of the output; SolverError for another size."""
         if refusal := tables.sizes(self.points, self.chequers):
             raise SolverError(refusal)
         whole = plan("one-sided", tables.POINTS, 15, gammon=False, recipe="exact", threads=threads)
@@ -61,22 +62,24 @@ class GilloglySolver(Solver):
         return self.limit_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Return the shapes and types of the arrays."""
         shape = len(tables.domain_ids(tables.domain_of(self.chequers))), 1 + tables.ROLLS
         return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
 
     def build_arrays(
         self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
     ) -> dict[str, Any]:
+        """Compute the rows of the table."""
         means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
         rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
         return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
 
 
 def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
-    """(n, 9) float64 of a domain that play does not leave, from the mean rolls of all home positions.
+    """Return (n, 9) float64 rows of a domain that no play leaves.
 
-    Chances are counted in whole numbers, P(n) being N(n) / 36^n, and divided once, so that every double is the one
-    nearest to the exact number.
+    means : (54264,) expected rolls of all home positions. Ways are counted as integers, P(n) being N(n) / 36^n, and
+    divided once, so that every number is correctly rounded.
     """
     counts = [tuple(row) for row in board.unrank_array(ids, tables.POINTS).tolist()]
     mean = dict(zip(counts, means[ids].tolist(), strict=True))
@@ -107,12 +110,12 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
 def expected_points(
     points: int, chequers: int, *, recipe: str | Recipe = "points", **how: Unpack[SolveOptions]
 ) -> tables.ExpectedPoints:
-    """Expected points of every pair of sides on `points` points with 1 to `chequers` chequers each.
+    """Solve the expected points of every pair of sides with 1 to `chequers` chequers each on `points` points.
 
-    v(us, them) = 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result), the cubeless
-    equity of the exact two-sided table. Recipe ``points`` rounds to six decimals, halves up in magnitude; ``exact``
-    keeps float64. With `room` the values lie in mapped files, and are rounded row by row; the table is good as long
-    as the room is open.
+    v(us, them) is 1/36 of the sum over the rolls of the greatest of 1 (all off) and -v(them, result): the cubeless
+    equity of the exact two-sided table. Recipe "points" rounds to six decimals, halves away from 0; "exact" keeps
+    float64. With `room` the values lie in mapped files and are rounded row by row; the table is valid while the room
+    is open.
 
     >>> expected_points(1, 3).worth[2].tolist()
     [-666667, -666667, 722222]
@@ -121,7 +124,7 @@ def expected_points(
 
 
 class ExpectedPointsSolver(Solver):
-    """Expected points, from the exact two-sided table."""
+    """The solver of expected points, which come from the exact two-sided table."""
 
     name = kind = "expected-points"
     recipes = ("points", "exact")
@@ -129,6 +132,7 @@ class ExpectedPointsSolver(Solver):
     supports_mapping = True
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
+        """Return the time, memory and size of the output."""
         size = self.points, self.chequers
         pairs: Any = registry.solver_of("two-sided", *size, cubeful=False, recipe="exact")
         whole: Plan = pairs.plan(threads, memory)
@@ -139,10 +143,12 @@ class ExpectedPointsSolver(Solver):
         return replace(whole, what=what, positions=n * n, memory=whole.memory + more, output=output)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Return the shapes and types of the arrays."""
         n = board.count(self.points, self.chequers) - 1
         return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
 
     def solve(self, **how: Any) -> tables.ExpectedPoints:
+        """Solve the two-sided table and return its expected points."""
         whole = two_sided(self.points, self.chequers, cubeful=False, recipe="exact", **how)
         worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
         if self.recipe.rounded and how.get("room") is not None:
@@ -166,7 +172,10 @@ RANKED = Recipe(NAME, gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon
 
 
 def gnubg_2001_tables() -> tuple[OneSided, TwoSided]:
-    """Its tables: 6 points and 15 chequers one-sided without gammons, 6 points and 6 chequers two-sided cubeless."""
+    """Solve the two tables of GNU Backgammon's file of 2001.
+
+    One-sided: 6 points and 15 chequers without gammons. Two-sided: 6 points and 6 chequers, cubeless.
+    """
     one = one_sided(6, gammon=False, recipe=RANKED)
     assert isinstance(one, OneSided)
     exact = two_sided(6, 6, cubeful=False, recipe="exact")
@@ -183,9 +192,9 @@ def gnubg_2001(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Make the file, 5,180,448 bytes without a header.
+    """Write GNU Backgammon's file of 2001: 5,180,448 bytes without a header.
 
-    SolverError for another size; OutputExistsError for an existing file unless `force`; OSError.
+    SolverError for another size; OutputExistsError for an existing file unless `force` is set.
     """
     if (points, chequers) != (6, 15):
         raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")

@@ -1,9 +1,10 @@
-"""The lab's kinds of tables: Gillogly's for BKG, and the expected points of a blog; float64 numbers or millionths.
+"""The lab's kinds of tables: Gillogly's table for BKG and the expected points of a blog, in float64 or millionths.
 
-Gillogly's (H. J. Berliner, "BKG, a program that plays backgammon", 1977, section VII) has expected rolls and the
-chances to need exactly 1, 2, ... 8 rolls, of a home position with up to 8 men or up to 25 pips (the union, 4,853
-positions), or both (the intersection, 1,724). In the expected points ("Bearoff databases", a blog of 19 October 2011)
-a finished game is worth one point; gammons, cube and match do not count. The value is 2 w - 1, w the chance to win.
+Gillogly's (H. J. Berliner, "BKG, a program that plays backgammon", 1977, section VII) has the expected number of
+rolls (ENR) and the probabilities of needing exactly 1, 2, ... 8 rolls, for home positions of up to 8 men or up to 25
+pips (the union, 4,853 positions), or both (the intersection, 1,724). In the expected points ("Bearoff databases", a
+blog of 19 October 2011) a finished game is worth one point; gammons, cube and match are ignored. The value is 2 w - 1
+where w is the win probability.
 """
 
 from __future__ import annotations
@@ -29,43 +30,57 @@ Integers = NDArray[np.int64]
 
 
 def millionths(numbers: ArrayLike) -> NDArray[np.int32]:
-    """Numbers of six decimals, halves rounded up in magnitude."""
+    """Round numbers to six decimals and return them as int32 millionths; halves are rounded away from 0."""
     values = np.asarray(numbers, np.float64)
     return np.copysign(np.floor(np.abs(values) * MILLION + 0.5), values).astype(np.int32)
 
 
 class Millionths(Table):
-    """Float64 numbers, or whole millionths as text files have them, of some sides, numbered in gnubg's order."""
+    """A table of float64 numbers, or of integer millionths as text files have them.
+
+    Its sides are those of `ids`; a side's number is its index there.
+    """
 
     @property
     @abstractmethod
     def ids(self) -> Integers:
-        """gnubg's position numbers of the sides, ascending."""
+        """Return gnubg's position numbers of the sides, ascending, int64."""
 
     @property
     def max_error(self) -> float | None:
+        """Return the maximum error of the stored numbers."""
         return 1e-12 if self.exact else 0.5 / MILLION
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
+        """Return stored numbers as float64."""
         return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
     def decode(self, stored: Array) -> Array:
+        """Return stored numbers as float64."""
         return self.read("", stored)
 
     @property
     def positions(self) -> int:
+        """Return the number of sides."""
         return len(self.ids)
 
     def counts(self, numbers: Integers) -> NDArray[np.int8]:
+        """Return the chequers of sides: (len(numbers), points) int8."""
         return board.unrank_array(self.ids[numbers], self.points)
 
     def side(self, number: int) -> Side:
+        """Return the side of a number."""
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
+        """Return the number of a side that the table covers."""
         return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:
+        """Return the numbers of sides; NotCoveredError for the first one outside the table.
+
+        given : (M, P) counts by point.
+        """
         places = np.zeros(len(given), np.int64)
         outside = given[:, self.points :].any(axis=1)
         if not outside.any():
@@ -95,7 +110,9 @@ NAMES = ("mean_rolls", *(f"chance_{n}" for n in range(1, ROLLS + 1)))
 
 @cache
 def domain_ids(domain: Domain) -> Integers:
-    """gnubg's position numbers of the domain, ascending, (4853,) or (1724,) int64, the empty position first.
+    """Return gnubg's position numbers of the sides of a domain, ascending, with the empty side first.
+
+    The result is int64 of shape (4853,) or (1724,).
 
     >>> len(domain_ids("union")), len(domain_ids("intersection"))
     (4853, 1724)
@@ -109,13 +126,13 @@ def domain_ids(domain: Domain) -> Integers:
 
 
 def domain_of(chequers: int) -> Domain:
-    """The domain whose sides have at most `chequers` chequers: 15 of the union, 8 of the intersection."""
+    """Return the domain of tables of this many chequers: 15 is the union, 8 the intersection."""
     return "union" if chequers == CHEQUERS["union"] else "intersection"
 
 
 @dataclass(frozen=True)
 class BkgRow(OneSideAnswer):
-    """What the table says of one side. chances : of needing exactly 1, 2, ... 8 rolls."""
+    """The numbers of one side. chances : probabilities of needing exactly 1, 2, ... 8 rolls."""
 
     side: Side
     number: int
@@ -123,11 +140,12 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the numbers as JSON has them."""
         out = {"side": str(self.side), "position_number": self.number, "pips": self.pips}
         return out | {"mean_rolls": self.mean_rolls, "chances": list(self.chances)}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text; `who` names the side."""
+        """Return the numbers as lines of text; `who` names the side."""
         lines = [self.title(who), f"ENR     {self.mean_rolls:9.6f}"]
         lines += [f"P({n})    {chance:9.6f}" for n, chance in enumerate(self.chances, 1)]
         return "\n".join(lines) + "\n"
@@ -135,11 +153,11 @@ class BkgRow(OneSideAnswer):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Gillogly(Millionths, OfOneSide):
-    """Least expected rolls and the first eight chances of every position of the domain.
+    """Gillogly's table: expected rolls, and probabilities of 1 to 8 rolls, of play for the fewest expected rolls.
 
     rows : (4853 or 1724, 9), ENR and P(1)..P(8): uint32 millionths, as the text file has them, or float64. A side's
-    number is its rank within the domain in gnubg's order. Of 2,011 positions of the union some chance lies beyond
-    the eighth roll, at most 0.1403.
+    number is its rank within the domain in gnubg's order. For 2,011 positions of the union more than eight rolls have
+    a positive probability, at most 0.1403.
     """
 
     kind: ClassVar[str] = "bkg"
@@ -150,24 +168,29 @@ class Gillogly(Millionths, OfOneSide):
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        """Return the shapes and types that the arrays must have."""
         return (ArrayRule("rows", ((len(domain_ids(domain_of(chequers))), 1 + ROLLS),), ("u4", "f8")),)
 
     def check(self) -> str | None:
+        """Return what is wrong with the table, None if nothing."""
         return sizes(self.points, self.chequers) or super().check()
 
     @property
     def domain(self) -> Domain:
-        """The union of the two limits of the paper, or their intersection."""
+        """Return which of the paper's two limits hold: either ("union") or both ("intersection")."""
         return domain_of(self.chequers)
 
     @property
     def ids(self) -> Integers:
+        """Return gnubg's position numbers of the sides."""
         return domain_ids(self.domain)
 
     def facts(self) -> dict[str, Any]:
+        """Return the facts of the table that `info` shows."""
         return {"domain": self.domain}
 
     def covers_side(self, side: Side) -> str | None:
+        """Return why the table does not cover a side, None if it does."""
         outside = super().covers_side(side)
         if outside is None and side.number(POINTS) not in self.ids:
             between = "or" if self.domain == "union" else "and"
@@ -175,12 +198,14 @@ class Gillogly(Millionths, OfOneSide):
         return outside
 
     def _corner(self, p: int, c: int) -> Self:
+        """Return the intersection, the only smaller table."""
         if (p, c) != (POINTS, CHEQUERS["intersection"]):
             raise CapabilityError(f"a {self.kind} table has no {p}x{c} corner; 6x8 is the intersection")
         places = np.searchsorted(self.ids, domain_ids("intersection"))
         return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self.rearranged())
 
     def lookup(self, asked: Side | Position) -> BkgRow:
+        """Look up a side and return its numbers."""
         number = self.number(asked)
         assert isinstance(asked, Side)
         row = self.decode(np.asarray(self.rows[number])).tolist()
@@ -188,6 +213,7 @@ class Gillogly(Millionths, OfOneSide):
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        """Return the columns of text output and exports."""
         chances = [
             Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
             for n, name in enumerate(NAMES[1:])
@@ -196,10 +222,12 @@ class Gillogly(Millionths, OfOneSide):
         return (pips, Column("mean_rolls", "rolls", "  ENR %9.6f"), *chances)
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
+        """Return the values of the columns: (len(numbers), 10) float64."""
         pips = self.counts(numbers) @ np.arange(1, POINTS + 1)
         return np.column_stack([pips, self.decode(np.asarray(self.rows)[numbers])])
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        """Yield the rules of sense that rows of a block violate."""
         rows = self.decode(block["rows"])
         good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
         yield Breach("finite", np.asarray(~good), "a number is negative or no number")
@@ -212,7 +240,7 @@ class Gillogly(Millionths, OfOneSide):
 
 
 def sizes(points: int, chequers: int) -> str | None:
-    """Why there is no table of BKG's of that size, None where there is one."""
+    """Return why there is no Gillogly table of this size, None if there is one."""
     if points == POINTS and chequers in CHEQUERS.values():
         return None
     return f"BKG's table has 6 points and 15 chequers (union) or 8, not {points} and {chequers}"
@@ -231,24 +259,26 @@ class Points:
 
     @property
     def win(self) -> float:
+        """Return the win probability of the side on roll."""
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the numbers as JSON has them."""
         out = {"position": str(self.position), "position_number": self.number}
         return out | {"win": self.win, "expected_points": self.expected_points}
 
     def describe(self, who: str = "") -> str:
-        """Lines of text; `who` names the side."""
+        """Return the numbers as lines of text; `who` names the side."""
         title = f"{self.position}  (number {self.number}{', ' + who if who else ''})"
         return f"{title}\nExpected points: {self.expected_points:+.6f}\n"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedPoints(Millionths, OfRaces):
-    """Expected points of every pair of sides that both have chequers left, indexed [us, them].
+    """Expected points of every pair of sides that both have chequers left.
 
-    worth : (n, n) int32 millionths, as the text file has them, or float64; n = C(N + M, M) - 1. A side's number is
-    gnubg's less one, since the side with nothing left is not there.
+    worth : (n, n) indexed [us, them], int32 millionths, as the text file has them, or float64; n = C(N + M, M) - 1
+    for N points and M chequers. A side's number is gnubg's minus 1, as the empty side is missing.
     """
 
     kind: ClassVar[str] = "expected-points"
@@ -262,30 +292,37 @@ class ExpectedPoints(Millionths, OfRaces):
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
+        """Return the shapes and types that the arrays must have."""
         n = board.count(points, chequers) - 1
         return (ArrayRule("worth", ((n, n),), ("i4", "f8")),)
 
     @cached_property
     def ids(self) -> Integers:
+        """Return gnubg's position numbers of the sides."""
         return np.arange(1, board.count(self.points, self.chequers))
 
     def covers_side(self, side: Side) -> str | None:
+        """Return why the table does not cover a side, None if it does."""
         return super().covers_side(side) if side.chequers else "a side has no chequers left"
 
     def _corner(self, p: int, c: int) -> Self:
+        """Raise CapabilityError: smaller tables are solved, not cut out."""
         raise CapabilityError(f"a {self.kind} table is not cut down; solve one of {p}x{c} instead")
 
     def lookup(self, asked: Side | Position) -> Points:
+        """Look up a position and return its expected points."""
         number = self.number(asked)
         assert isinstance(asked, Position)
         us, them = divmod(number, self.positions)
         return Points(asked, number, float(self.decode(np.asarray(self.worth[us])[them : them + 1])[0]))
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
+        """Return the values of the columns: (len(numbers), 2) float64."""
         worth = self.decode(np.asarray(self.at(self.worth, numbers)))
         return np.stack([worth / 2 + 0.5, worth], axis=1)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
+        """Yield the rules of sense that rows of a block violate."""
         worth = self.decode(block["worth"])
         beyond = ~(np.abs(worth) <= 1).all(axis=1)
         yield Breach("bounds", np.asarray(beyond), "a value is not between -1 and 1")

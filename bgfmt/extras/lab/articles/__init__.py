@@ -1,1 +1,1 @@
-"""The systems of the articles the project started from."""
+"""Systems of the articles that this project started from."""

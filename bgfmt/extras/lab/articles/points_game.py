@@ -1,9 +1,9 @@
-"""The 2011 blog's two-sided data base: expected points of the side on roll, cube and (by default) gammons ignored.
+"""Expected points of the side on roll, the two-sided database of a 2011 blog, in fractions; the cube is ignored.
 
     v(us, them) = (1/36) * sum over the 36 rolls of max over results s of us: 1 if s is empty, else -v(them, s)
 
-With `gammons`, a loser who has all fifteen chequers on the board pays 2. The text rendering is described in
-`docs/theory/systems.md`.
+With `gammons` a loser who has all fifteen chequers on the board pays 2. `docs/theory/systems.md` describes the text
+format.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bgfmt.game.moves import ROLLS, side_plays
 
 @cache
 def _results(side: Side) -> tuple[tuple[int, frozenset[Side]], ...]:
-    """(weight, results) of the 21 rolls; rolls that lead to the same choice are one."""
+    """Return (weight, results) of the 21 rolls; rolls with the same results are merged."""
     weights: dict[frozenset[Side], int] = {}
     for a, b, weight in ROLLS:
         results = frozenset(side_plays(side, (a, b)))
@@ -30,6 +30,7 @@ def _results(side: Side) -> tuple[tuple[int, frozenset[Side]], ...]:
 
 @cache
 def _value(us: Side, them: Side, gammons: bool) -> Fraction:
+    """Return the expected points of `us`, who is on roll."""
     if not them.chequers:  # the game is over
         return Fraction(-2 if gammons and us.chequers == MAX_CHEQUERS else -1)
     parts = (weight * max(-_value(them, s, gammons) for s in results) for weight, results in _results(us))
@@ -37,7 +38,9 @@ def _value(us: Side, them: Side, gammons: bool) -> Fraction:
 
 
 def expected_points(position: Position, *, gammons: bool = False) -> Fraction:
-    """Exact expected points of the side on roll; meant for few chequers, as every pair below is calculated.
+    """Return the exact expected points of the side on roll.
+
+    Meant for few chequers, as every pair that can follow is computed.
 
     >>> expected_points(Position(Side(1, 0, 0, 0, 0, 1), Side(0, 1, 0, 0, 1)))
     Fraction(20017, 52488)
@@ -48,7 +51,7 @@ def expected_points(position: Position, *, gammons: bool = False) -> Fraction:
 
 
 def entries(points: int, chequers: int) -> Iterator[tuple[Side, Side, Fraction]]:
-    """(side on roll, other side, value) of every layout, both in ascending position number."""
+    """Yield (side on roll, other side, expected points) of all pairs, both sides in ascending position number."""
     sides = [Side(*board.unrank(k, points)) for k in range(1, board.count(points, chequers))]
     for us in sides:
         for them in sides:
@@ -56,7 +59,7 @@ def entries(points: int, chequers: int) -> Iterator[tuple[Side, Side, Fraction]]
 
 
 def as_text(points: int, chequers: int) -> Iterator[str]:
-    """The data base as lines of text: a header, then counts in hexadecimal and the value to six decimals."""
+    """Yield the database as lines of text: a header, then counts in hexadecimal and the value to six decimals."""
     many = (board.count(points, chequers) - 1) ** 2
     yield f"bearoff-2s 1 points={points} checkers={chequers} entries={many} value=points\n"
     for us, them, value in entries(points, chequers):

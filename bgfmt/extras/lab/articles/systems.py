@@ -1,4 +1,4 @@
-"""The articles' own systems, each by its author's name for it.
+"""Functions of three articles, under the names that their authors gave them.
 
 H. A. Peelle, "Backgammon tools in J", Vector 24 (1: expected rolls; 4: ace-point bearoffs): `Rolls`, `Pwin`, `Ace`,
 `BTree`, `BTreeA`, `DoubleOffAce`. A. Benjamin and A. M. Ross, "Enumerating backgammon positions: the perfect hash",
@@ -6,8 +6,8 @@ Interface XVI 1 (1996): `multichoose`, `bearoff_positions` and, from `bgfmt.orde
 19 October 2011, "Bearoff databases": `layouts`, `two_sided_layouts`; values in
 `bgfmt.extras.lab.articles.points_game`.
 
-Where a function takes `exact`, fractions are calculated instead of doubles; `BTree` and `BTreeA` calculate in the
-kind of number given. Doubles are added in the articles' own order, so that they agree to the last bit.
+Functions with a parameter `exact` can return fractions instead of floats; `BTree` and `BTreeA` use the type of number
+that they are given. Floats are added in the order of the articles, so that they agree to the last bit.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ MOST_POSITIONS = 4_000_000  # that are solved for one answer of `Rolls`: some se
 
 
 def _constants(exact: bool) -> tuple[Number, Number, Number]:
-    """One sixth (a double), five sixths (no double) and one, as doubles or fractions."""
+    """Return 1/6 (a double), 5/6 (no double) and 1, as floats or fractions."""
     return (Fraction(1, 6), Fraction(5, 6), Fraction(1)) if exact else (1 / 6, 5 / 6, 1.0)
 
 
 def _natural(**numbers: int) -> None:
+    """Check that numbers are integers up to 100,000; PositionError if not."""
     for name, value in numbers.items():
         if value != int(value) or abs(value) > 100_000:
             raise PositionError(f"{name} must be a whole number within reason, not {value!r}")
@@ -45,11 +46,13 @@ def _natural(**numbers: int) -> None:
 
 
 def Rolls(counts: Counts, *, exact: bool = False) -> Number:
-    """Least expected number of rolls to bear off all chequers, counts from the ace point up.
+    """Return the least expected number of rolls to bear off all chequers.
 
     Peelle's `Rolls`, with the maximum sign of his appendix: a larger number bears off from the highest occupied
-    point. He has six points; farther back the rule of the game goes on. Doubles come from the compiled solver's
-    table, fractions (few chequers) from the definition itself.
+    point. He has six points; farther back the rules of the game apply. Floats come from the solver's table, fractions
+    (for few chequers) from the definition.
+
+    counts : from the ace point up.
 
     >>> Rolls((0, 1, 0, 0, 1, 0), exact=True)
     Fraction(239, 162)
@@ -71,11 +74,13 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
 
 @cache
 def _means(points: int, chequers: int) -> Any:
+    """Return the expected rolls of all positions of a size, cached."""
     return solver.mean_rolls(points, chequers).means
 
 
 @cache
 def _mean(side: Side) -> Fraction:
+    """Return the least expected number of rolls as a fraction."""
     if not side.chequers:
         return Fraction(0)
     parts = (weight * min(map(_mean, side_plays(side, (a, b)))) for a, b, weight in ROLLS)
@@ -84,7 +89,7 @@ def _mean(side: Side) -> Fraction:
 
 @cache
 def distribution(side: Side) -> tuple[Fraction, ...]:
-    """Exact chances to be off in exactly 0, 1, 2, ... rolls when every play has the least expected rolls."""
+    """Return the exact probabilities of 0, 1, 2, ... rolls to bear off, with play for the fewest expected rolls."""
     if not side.chequers:
         return (Fraction(1),)
     total: list[Fraction] = [Fraction(0)]
@@ -98,10 +103,12 @@ def distribution(side: Side) -> tuple[Fraction, ...]:
 
 
 def Pwin(ours: Any, theirs: Any) -> Any:
-    """Chance that the side on roll is off first, from two distributions of the number of rolls.
+    """Return the probability that the side on roll bears off first.
 
-    `ours` and `theirs` are chances of being off in exactly 0, 1, 2, ... rolls (floats or fractions), or Sides,
-    whose exact distributions are then calculated. Peelle's `Pwin`; the side on roll wins ties.
+    Peelle's `Pwin`; the side on roll wins ties.
+
+    ours, theirs : probabilities of bearing off in exactly 0, 1, 2, ... rolls (floats or fractions), or Sides, whose
+    exact distributions are then computed.
 
     >>> float(Pwin(Side(8), Side(6)))  # doctest: +ELLIPSIS
     0.30105...
@@ -123,11 +130,12 @@ def Pwin(ours: Any, theirs: Any) -> Any:
 
 @cache
 def _ace(a: int, b: int, exact: bool) -> Number:
-    """`Ace` by pairs of pieces, built up from the smallest so that no depth is too great."""
+    """Return `Ace` of a and b pairs of pieces, built up from the smallest numbers to avoid deep recursion."""
     double, single, one = _constants(exact)
     results: dict[tuple[int, int], Number] = {}
 
     def value_of(x: int, o: int) -> Number:
+        """Return a value computed before; 1 for a player without pieces."""
         return one if x < 1 else results[x, max(o, 0)]
 
     for total in range(a + b + 1):
@@ -139,9 +147,12 @@ def _ace(a: int, b: int, exact: bool) -> Number:
 
 
 def Ace(x: int, o: int, *, exact: bool = False) -> Number:
-    """Chance that the player on roll, `x` pieces on the ace point, beats `o` pieces on the other ace point.
+    """Return the probability that the player on roll wins an ace-point bearoff.
 
-    1 - (1/6 Ace(o, x-4) + 5/6 Ace(o, x-2)), and 1 where x < 1 (a player without pieces has won already).
+    The formula is 1 - (1/6 Ace(o, x-4) + 5/6 Ace(o, x-2)), and 1 where x < 1 (a player without pieces has won
+    already).
+
+    x, o : pieces on the ace point of the player on roll and of the other.
 
     >>> Ace(8, 6, exact=True)
     Fraction(2341, 7776)
@@ -151,7 +162,7 @@ def Ace(x: int, o: int, *, exact: bool = False) -> Number:
 
 
 def BTree(p: Any, level: int) -> list[Any]:
-    """Level `level` of the binary probability tree of `p` and its complement: 2 ** level numbers.
+    """Return level `level` of the binary probability tree of `p` and its complement: 2 ** level numbers.
 
     >>> BTree(Fraction(1, 6), 1)
     [Fraction(1, 6), Fraction(5, 6)]
@@ -166,9 +177,9 @@ def BTree(p: Any, level: int) -> list[Any]:
 
 
 def BTreeA(p: Any, level: int) -> list[Any]:
-    """The tree with the branch after a double cut short: it comes back two levels on, the other one level on.
+    """Return a level of the tree in which a double (probability `p`) advances two levels and any other roll one.
 
-    The sum is the chance that a stack of `level` pairs on the ace point goes off with a double on the last roll.
+    The sum is the probability that a stack of `level` pairs on the ace point goes off with a double on the last roll.
 
     >>> sum(BTreeA(Fraction(1, 6), 8))
     Fraction(479891, 1679616)
@@ -188,7 +199,9 @@ def BTreeA(p: Any, level: int) -> list[Any]:
 
 
 def DoubleOffAce(n: int, *, exact: bool = False) -> Number:
-    """Chance that the last pieces of a stack of `n` on the ace point go off with a double (the limit is 2/7).
+    """Return the probability that the last pieces of a stack of `n` on the ace point go off with a double.
+
+    The limit for large n is 2/7.
 
     >>> round(DoubleOffAce(15), 6)
     0.285715
@@ -206,17 +219,17 @@ def DoubleOffAce(n: int, *, exact: bool = False) -> Number:
 
 
 def choose(n: int, k: int) -> int:
-    """Ways to choose k of n things; Ross's n choose k."""
+    """Return the number of ways to choose k of n things; Ross's n choose k."""
     return comb(n, k)
 
 
 def orderings(n: int, k: int | None = None) -> int:
-    """Ways to put k of n things in order (all of them when k is left out): n! / (n - k)!."""
+    """Return the number of ways to arrange k of n things in order, n! / (n - k)!; all of them if k is None."""
     return perm(n, k)
 
 
 def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
-    """Positions of one side of up to `chequers` on `points`, all off included: (points + 1) multichoose chequers.
+    """Return the number of positions of one side, including all off: (points + 1) multichoose chequers.
 
     >>> bearoff_positions()
     54264
@@ -225,17 +238,17 @@ def bearoff_positions(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
 
 
 def naive_cells(points: int = 6, chequers: int = MAX_CHEQUERS) -> int:
-    """Cells of an array with one index for each point and one for the chequers off: Ross's 16 ** 7."""
+    """Return the size of an array with one index for each point and one for the chequers off: Ross's 16 ** 7."""
     return int((chequers + 1) ** (points + 1))
 
 
 def layouts(points: int, chequers: int) -> int:
-    """The 2011 blog's layouts of one side: 1 to `chequers` chequers on `points` points, C(N + M, M) - 1."""
+    """Return the 2011 blog's number of layouts of one side with 1 to `chequers` chequers, C(N + M, M) - 1."""
     return comb(points + chequers, chequers) - 1
 
 
 def two_sided_layouts(points: int, chequers: int) -> int:
-    """The 2011 blog's board layouts of both sides, ((N + M)! / N! / M! - 1) ** 2.
+    """Return the 2011 blog's number of board layouts of both sides, ((N + M)! / N! / M! - 1) ** 2.
 
     >>> two_sided_layouts(6, 10)
     64112049

@@ -3,7 +3,7 @@
 The paper doubles at 65 per cent, passes above 79 per cent, and has unpublished tables for 51 to 65 per cent, which
 depend on the rolls left, on who has the cube and on W. `Z1` completes those: a threshold for each number of rolls,
 fitted on a grid of 0.005 to the exact table of six points and six chequers. `Z0` does not double there; `always`
-does. Beside it R. Janowski's formula of 1993, equities with a cube from the chances of a game.
+does. R. Janowski's formula of 1993, cubeful equities from win probabilities, is here, too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ EFFICIENCY = 0.6
 
 
 def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone = "Z1") -> NDArray[np.bool_]:
-    """Whether the side on roll doubles (`owned`: redoubles), bool of shape (...,).
+    """Return whether the side on roll doubles (with `owned`: redoubles), bool of shape (...,).
 
-    win : its winning chance W. rolls : the rolls it expects to need, ENR, rounded up here.
+    win : its winning chance W. rolls : its expected number of rolls (ENR), rounded up here. zone : the rule between
+    51 and 65 per cent, see the module.
 
     >>> bool(doubles(0.60, 2.5)), bool(doubles(0.60, 2.5, owned=True))
     (True, False)
@@ -43,7 +44,7 @@ def doubles(win: ArrayLike, rolls: ArrayLike, *, owned: bool = False, zone: Zone
 
 
 def takes(win: ArrayLike, *, limit: float = PASS) -> NDArray[np.bool_]:
-    """Whether a side that was doubled takes: unless the doubler's W is above the limit. bool of shape (...,).
+    """Return whether a double is taken, bool of shape (...,): unless the doubler's winning chance is above `limit`.
 
     >>> takes([0.79, 0.7901]).tolist()
     [True, False]
@@ -54,11 +55,19 @@ def takes(win: ArrayLike, *, limit: float = PASS) -> NDArray[np.bool_]:
 def cubeful_of_chances(
     win: Any, win_gammon: Any = 0.0, lose_gammon: Any = 0.0, efficiency: float = EFFICIENCY
 ) -> tuple[Any, Any, Any]:
-    """Approximate cubeful money equities (owned, centered, opponent) from the chances of the game.
+    """Estimate cubeful money equities by Janowski's formula.
 
-    R. Janowski, "Take-points in money games" (1993): `efficiency` of the way from the equity with a dead cube to
-    that with a fully live one, which runs straight between the ends, the take point and the cash point.
-    Takes scalars or arrays of one shape and returns float64 of that shape.
+    R. Janowski, "Take-points in money games" (1993): interpolate between the equity with a dead cube and that with a
+    fully live one, which is piecewise linear between the ends, the take point and the cash point.
+
+    Parameters
+    ----------
+    win, win_gammon, lose_gammon : probabilities of the game, scalars or arrays of one shape.
+    efficiency : weight of the fully live cube, 0 to 1.
+
+    Returns
+    -------
+    (owned, centered, opponent), equities by cube owner, float64 of the shape of the parameters.
     """
     p = np.asarray(win, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +89,11 @@ def cubeful_of_chances(
 
 
 def janowski(cubeless: Any, efficiency: float = EFFICIENCY) -> tuple[Any, Any, Any]:
-    """`cubeful_of_chances` where only a cubeless equity is known; what lies beyond +-1 (gammons) is added again."""
+    """Estimate cubeful equities (owned, centered, opponent) from a cubeless equity alone.
+
+    Without gammon probabilities `cubeful_of_chances` uses the equity clipped to ±1; the rest, which is due to
+    gammons, is added to each result.
+    """
     dead = np.asarray(cubeless, np.float64)
     alone = np.clip(dead, -1, 1)
     owned, centered, opponent = cubeful_of_chances((alone + 1) / 2, efficiency=efficiency)

@@ -1,13 +1,13 @@
-"""Who is off first: winning chances from the chances of two sides to need exactly n rolls (BKG, section VII).
+"""Winning chances of a race from the probabilities of two sides to need exactly n rolls (BKG, section VII).
 
-With AWPRB(N) the chance that the side on roll is off on roll N, not having been before, and AVPRB(N) that of the
-other side, the paper adds up
+With AWPRB(N) the probability that the side on roll bears off on roll N, given that it has not before, and AVPRB(N)
+that of the other side, the paper computes
 
     W = W + (1 - W - V) * AWPRB(N)
     V = V + (1 - W - V) * AVPRB(N)         for N = 1, 2, ... until W + V = 1
 
-which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n), the form of `chances`. Neither side plays
-against the other: each plays for the fewest rolls.
+which is W = sum of WPRB(n) * P2(>= n) and V = sum of VPRB(n) * P1(> n), the form of `chances`. The sides do not
+interact: each plays for the fewest rolls.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Floats = NDArray[np.float64]
 
 
 def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
-    """W and V, float64 of shape (...,), from chances (..., rolls) to need exactly 1, 2, ... rolls.
+    """Return the winning chances W of the side on roll and V of the other, float64 of shape (...,).
 
-    The shapes before the last axis broadcast. No hazard is formed, so nothing is divided.
+    onmove, other : (..., rolls) probabilities of needing exactly 1, 2, ... rolls; the shapes before the last axis
+    broadcast. Conditional probabilities are not formed, so nothing is divided.
     """
     ours, theirs = (np.asarray(rows, np.float64) for rows in (onmove, other))
     width = max(ours.shape[-1], theirs.shape[-1])
@@ -43,7 +44,9 @@ def chances(onmove: ArrayLike, other: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
-    """W / (W + V), float64 of shape (...,): what tables of eight columns leave open is shared as the rest is.
+    """Return W / (W + V), float64 of shape (...,).
+
+    The division distributes what tables of eight columns omit (more than eight rolls) in proportion.
 
     >>> float(win_chance([0.75, 0.25], [0.75, 0.25]))
     0.8125
@@ -54,7 +57,10 @@ def win_chance(onmove: ArrayLike, other: ArrayLike) -> Floats:
 
 @cache
 def distributions() -> tuple[Floats, Floats]:
-    """(means (54264,), chances (54264, 31)) by gnubg's position number: ENR, and P(1), P(2), ..., P(31)."""
+    """Return (means, chances) of all home positions by gnubg's position number, solved once.
+
+    means : (54264,) expected rolls (ENR). chances : (54264, 31) float64, P(1), P(2), ..., P(31).
+    """
     table = solver.one_sided(6, gammon=False, recipe="exact")
     assert isinstance(table, OneSided)
     means = table.record(ExactMeans)
@@ -67,7 +73,10 @@ def distributions() -> tuple[Floats, Floats]:
 
 @cache
 def gillogly() -> tuple[NDArray[np.int64], Floats]:
-    """(ids (4853,), rows (4853, 9)): gnubg's position numbers of the union, with ENR and P(1)..P(8)."""
+    """Return (ids, rows) of Gillogly's table, the union.
+
+    ids : (4853,) gnubg's position numbers. rows : (4853, 9) float64, ENR and P(1)..P(8).
+    """
     means, chances = distributions()
     ids = domain_ids("union")
     rows = np.concatenate([means[ids, None], chances[ids, :ROLLS]], axis=1)
