@@ -30,7 +30,7 @@ Integers = NDArray[np.int64]
 
 
 def millionths(numbers: ArrayLike) -> NDArray[np.int32]:
-    """Round numbers to six decimals and return them as int32 millionths; halves are rounded away from 0."""
+    """Return numbers as int32 millionths, rounded to six decimals; halves are rounded away from 0."""
     values = np.asarray(numbers, np.float64)
     return np.copysign(np.floor(np.abs(values) * MILLION + 0.5), values).astype(np.int32)
 

@@ -1,5 +1,4 @@
-"""`bgfmt articles`, `engine`, `label` and `new-format`: systems of the articles, engines of the whole game, equities
-for those who train engines, and a working package that adds a format."""
+"""The commands `bgfmt articles`, `engine`, `label` and `new-format`."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ exact_option = click.option("--exact", is_flag=True, help="Calculate in fraction
 @section("Solve and verify")
 @click.group()
 def articles() -> None:
-    """Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, and the layouts of the 2011 blog.
+    """Compute Peelle's Ace, BTree, DoubleOffAce, Rolls and Pwin, Ross's perfect hash, the layouts of a 2011 blog.
 
     \b
     Examples:
@@ -61,7 +60,7 @@ def articles() -> None:
 
 
 def _say(system: str, value: Any, as_json: bool) -> None:
-    """A number or a list of them; fractions as such."""
+    """Print a number or a list of them; fractions as such."""
     values = value if isinstance(value, list) else [value]
     plain = [str(one) if isinstance(one, Fraction) else one for one in values]
     if as_json:
@@ -76,7 +75,7 @@ def _say(system: str, value: Any, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
-    """Chance to win with X pieces on the ace point against O on theirs, on roll."""
+    """Compute the chance to win with X pieces on the ace point against O on theirs, on roll."""
     _say("Ace", systems.Ace(x, o, exact=exact), as_json)
 
 
@@ -86,7 +85,7 @@ def ace(x: int, o: int, exact: bool, as_json: bool) -> None:
 @click.option("--truncated", is_flag=True, help="BTreeA: cut the branch after P short.")
 @options.json_option
 def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
-    """A level of the binary tree of P and its complement; in fractions where P is one, such as 1/6."""
+    """Compute a level of the binary tree of P and its complement; in fractions if P is one, such as 1/6."""
     try:
         chance: float | Fraction = Fraction(p) if "/" in p else float(p)
     except (ValueError, ZeroDivisionError):
@@ -102,7 +101,7 @@ def btree(p: str, level: int, truncated: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def double_off(n: int, exact: bool, as_json: bool) -> None:
-    """Chance that the last of N pieces on the ace point go off with a double (DoubleOffAce)."""
+    """Compute the chance that the last of N pieces on the ace point go off with a double (DoubleOffAce)."""
     _say("DoubleOffAce", systems.DoubleOffAce(n, exact=exact), as_json)
 
 
@@ -111,7 +110,7 @@ def double_off(n: int, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def rolls(side: str, exact: bool, as_json: bool) -> None:
-    """Least expected rolls to bear off a side, counts from the ace point up."""
+    """Compute the least expected rolls to bear off a side, counts from the ace point up."""
     _say("Rolls", systems.Rolls(Side.parse(side), exact=exact), as_json)
 
 
@@ -121,7 +120,7 @@ def rolls(side: str, exact: bool, as_json: bool) -> None:
 @exact_option
 @options.json_option
 def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
-    """Chance that OURS, on roll, is off before THEIRS, where both play for the least rolls."""
+    """Compute the chance that OURS, on roll, is off before THEIRS, if both play for the least rolls."""
     win = systems.Pwin(Side.parse(ours), Side.parse(theirs))
     _say("Pwin", win if exact else float(win), as_json)
 
@@ -132,7 +131,7 @@ def pwin(ours: str, theirs: str, exact: bool, as_json: bool) -> None:
 @click.option("--rank", is_flag=True, help="SIDE is a rank: say its counts.")
 @options.json_option
 def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
-    """Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
+    """Compute Ross's rank of a side of up to 15 pieces, counted from 0: gnubg's position number."""
     if not rank:
         _say("Ross's hash", orders.ross_rank(orders.ross_list(Side.parse(side)), points), as_json)
     elif side.isdecimal():
@@ -147,7 +146,7 @@ def hash_(side: str, points: int, rank: bool, as_json: bool) -> None:
 @click.argument("chequers", type=click.IntRange(1, 15))
 @options.json_option
 def layouts(points: int, chequers: int, as_json: bool) -> None:
-    """Layouts of 1 to CHEQUERS chequers on POINTS points: of one side, and of both."""
+    """Count the layouts of 1 to CHEQUERS chequers on POINTS points: of one side, and of both."""
     _say("layouts", [systems.layouts(points, chequers), systems.two_sided_layouts(points, chequers)], as_json)
 
 
@@ -226,7 +225,7 @@ def label(
     file: str, output: str, error: float | None, seconds: float | None, seed: int, limit: int, threads: int | None,
     force: bool, resume: bool, quiet: bool,
 ) -> int:  # fmt: skip
-    """Equities of the races in FILE with their standard errors, by play-outs without the luck of the dice.
+    """Compute equities of the races in FILE and their standard errors, by rollouts with variance reduction.
 
     FILE has a position a line as any identifier, or is a .csv with a column `position`; "-" reads standard input. For
     money a label has the cubeless, owned, centered and opponent equities, at a score the chances to win the match

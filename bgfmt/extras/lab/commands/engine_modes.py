@@ -1,4 +1,4 @@
-"""The modes of `bgfmt engine`: what is asked for, put together from players, dice and a setting."""
+"""The modes of `bgfmt engine`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf
 
 
 class Request(SimpleNamespace):
-    """The command line of `bgfmt engine`: the engine's `name`, the `mode`, the `words` after it, options by name."""
+    """The command line of `bgfmt engine`: `name` of the engine, `mode`, further `words`, options by name."""
 
 
 def run(request: Request) -> None:
-    """Do what is asked for."""
+    """Run the mode that is requested."""
     main = engine.create(request.name, parse_options(request.pairs))
     if request.output is not None:
         _suffix(request.output)
@@ -54,7 +54,7 @@ def run(request: Request) -> None:
 
 
 def ask(prompt: str) -> str:
-    """One line from standard input; its end is a person who has had enough."""
+    """Read one line from standard input; Quit at its end."""
     sys.stdout.write(prompt)
     sys.stdout.flush()
     line = sys.stdin.readline()
@@ -65,6 +65,8 @@ def ask(prompt: str) -> str:
 
 
 def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tuple[str, str]]:
+    """Return the two players and their names."""
+
     def person() -> Person:
         return Person(ask, click.echo, doubling=request.doubling, adviser=main)
 
@@ -84,6 +86,7 @@ def _players(request: Request, main: engine.Engine) -> tuple[referee.Players, tu
 
 
 def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Setting:
+    """Return the conditions of the games. cube : whether the cube is used unless an option decides."""
     cube = cube if request.cube is None else request.cube
     setting = referee.Setting(length=request.length or 0, cube=cube, names=names)
     if request.position is None:
@@ -94,6 +97,7 @@ def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Se
 
 
 def _dice(request: Request, seed: int | None) -> rolls.Dice:
+    """Return the source of the dice: typed in, from a file, or from a seed."""
     if request.dice == "-":
         return rolls.Thrown(ask, click.echo)
     if request.dice is not None:
@@ -105,6 +109,7 @@ def _dice(request: Request, seed: int | None) -> rolls.Dice:
 
 
 def _series(request: Request, main: engine.Engine) -> None:
+    """Play a series of games and print its results."""
     pair, names = _players(request, main)
     setting = _setting(request, names, False)
     games = request.games or 1000
@@ -131,6 +136,7 @@ def _series(request: Request, main: engine.Engine) -> None:
 
 
 def _games(request: Request, main: engine.Engine) -> None:
+    """Play games or a match, print every turn, and write what was played."""
     pair, names = _players(request, main)
     setting = _setting(request, names, True)
     person = next((player for player in pair if isinstance(player, Person)), None)
@@ -158,7 +164,7 @@ def _games(request: Request, main: engine.Engine) -> None:
 
 
 def line_of(record: Record, names: tuple[str, str]) -> str:
-    """A record in a line."""
+    """Return a record of a game as a line of text."""
     who = names[record.player]
     if record.kind in ("play", "dance"):
         assert record.dice is not None
@@ -173,6 +179,7 @@ def line_of(record: Record, names: tuple[str, str]) -> str:
 
 
 def _replay(request: Request, main: engine.Engine) -> None:
+    """Compare a recorded game with what the engine would have played."""
     recorded = matches.read(request.words[0]) if request.words else [referee.sample_game()]
     only = 1 if request.second or not request.words else None
     rows: list[dict[str, object]] = []
@@ -208,6 +215,7 @@ def _replay(request: Request, main: engine.Engine) -> None:
 
 
 def _bearoff(request: Request, main: engine.Engine) -> None:
+    """Print what BKG's rules for the bear-off cost."""
     if not isinstance(main, Bkg):
         raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
     qualities = quality.measured(threads=request.threads)
@@ -231,6 +239,7 @@ def _bearoff(request: Request, main: engine.Engine) -> None:
 
 
 def _suffix(path: str) -> str:
+    """Return the suffix of an output file; UsageError if games cannot be written in that form."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in WRITERS:
         raise click.UsageError(f"{path}: games are written as {' or '.join(WRITERS)}")
@@ -238,6 +247,7 @@ def _suffix(path: str) -> str:
 
 
 def _write(request: Request, match: Match) -> None:
+    """Write the games if an output is given."""
     if request.output is None:
         return
     data = WRITERS[_suffix(request.output)](match)
@@ -253,7 +263,7 @@ WORDS = ("double", "redouble", "take")
 
 
 def _explain(request: Request, engine: Engine) -> None:
-    """Print what the engine goes by."""
+    """Print how the engine rates a position or the plays of a roll."""
     words = request.words
     as_json = request.as_json
     if not 1 <= len(words) <= 2:
@@ -270,6 +280,7 @@ def _explain(request: Request, engine: Engine) -> None:
 
 
 def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
+    """Print the plays of a roll as the engine ranks them."""
     assert state.dice is not None
     if not isinstance(engine, Bkg):
         chosen = str(engine.play(state))
@@ -299,10 +310,12 @@ def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
 
 
 def _finite(points: float) -> float | None:
+    """Return a number, None if it is infinite."""
     return points if abs(points) < float("inf") else None
 
 
 def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
+    """Print the measures of a position and, in a race, BKG's decisions."""
     position = state.position
     measures = measure(position, engine.completion)
     race = None if position.contact else racing(engine.completion, state)
@@ -322,6 +335,7 @@ def _position(engine: Bkg, state: GameState, as_json: bool) -> None:
 
 
 def _lines(race: Racing) -> list[tuple[str, str]]:
+    """Return the numbers of a race as (name, text) pairs."""
     answer = {True: "yes", False: "no"}
     by_count = zip(WORDS, race.by_count, strict=True)
     return [

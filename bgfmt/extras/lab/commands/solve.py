@@ -1,4 +1,4 @@
-"""`bgfmt solve bkg`, `expected-points` and `gnubg-2001`."""
+"""The commands `bgfmt solve bkg`, `expected-points` and `gnubg-2001`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgfmt.cli.solve import common_options, memory_option, parse_size, recipe_op
 @recipe_option("bkg", "exact")
 @common_options
 def bkg(domain: str, **common: Any) -> None:
-    """Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
+    """Solve Gillogly's table for BKG: expected rolls and P(1) to P(8) of 4,853 home positions.
 
     The domain is up to 8 men or up to 25 pips (union), or both (intersection, 1,724). Recipe bkg has six decimals
     and is written as text (.bkg), exact has float64 (.bkb, .npz).
@@ -34,9 +34,9 @@ def bkg(domain: str, **common: Any) -> None:
 @memory_option("Memory to take, such as 2G: the table lies in mapped files beside OUTPUT.")
 @common_options
 def expected_points(size: str, **common: Any) -> None:
-    """Expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
+    """Solve the expected points of the side on roll for N points and 1 to M chequers a side, N 1 to 12, M 1 to 15.
 
-    The data base of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
+    The database of a blog of 2011: a finished game is worth one point, gammons and cube do not count. Recipe
     points has six decimals and is written as text (.points), exact has float64 (.npz).
 
     \b
@@ -52,9 +52,10 @@ def expected_points(size: str, **common: Any) -> None:
 @options.force_option
 @options.json_option
 def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
-    """The gnubg.bd of GNU Backgammon from May 2001 to November 2002.
+    """Solve the gnubg.bd of GNU Backgammon from May 2001 to November 2002.
 
-    A one-sided table of 6 points and 15 chequers, a two-sided one of 6 points and 6 chequers behind it, no header.
+    The file has a one-sided table of 6 points and 15 chequers, then a two-sided one of 6 points and 6 chequers, and
+    no header.
 
     \b
     Example:

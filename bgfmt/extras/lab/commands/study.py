@@ -1,4 +1,4 @@
-"""`bgfmt study`: how good the rules of thumb are, and the best counts."""
+"""The commands `bgfmt study`: how good rules of thumb are, and the best counts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def study() -> None:
 @options.as_option
 @options.json_option
 def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: Any) -> None:
-    """How often counts and rules of thumb double, redouble and take wrongly in a race, and what it costs.
+    """Measure how often rules of thumb double, redouble and take wrongly in a race, and what it costs.
 
     Without DB every pair of six points and six chequers is judged by exact equities, and a sample of six points and
     fifteen chequers by the adviser's estimate. A two-sided DB or, with --away, a table of that score judges the pairs
@@ -90,7 +90,7 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
 
 
 def _score(asked: dict[str, Any]) -> Score | None:
-    """The score asked about, None for money; its options are taken out of what is asked."""
+    """Return the score, None for money; remove its options from `asked`."""
     away, met, extend, player = (
         asked.pop(name, None) for name in ("away", "met", "extend_met", "met_player")
     )
@@ -102,6 +102,7 @@ def _score(asked: dict[str, Any]) -> Score | None:
 
 
 def _chequers(text: str | None) -> tuple[int, int] | None:
+    """Parse N or A-B and return the fewest and the most chequers of a side, None for None."""
     if text is None:
         return None
     read = re.fullmatch(r"(\d{1,2})(?:-(\d{1,2}))?", text)
@@ -111,6 +112,7 @@ def _chequers(text: str | None) -> tuple[int, int] | None:
 
 
 def _title(section: Section) -> str:
+    """Return the heading of a section."""
     judge = section.judge
     (few, many) = section.chequers
     chequers = f"{few}" if few == many else f"{few} to {many}"
@@ -120,6 +122,7 @@ def _title(section: Section) -> str:
 
 
 def _lines(section: Section) -> list[str]:
+    """Return a section as lines of text."""
     judge = section.judge
     lines = [_title(section), f"judged by {judge.title}" + (f", {judge.table}" if judge.table else "")]
     if section.seed is not None:
@@ -157,6 +160,7 @@ def _lines(section: Section) -> list[str]:
 
 
 def _losses(section: Section) -> dict[str, dict[str, float]]:
+    """Return the mean losses by rule and kind of decision, for the plot."""
     kinds = {"double": "double", "redouble": "redouble", "answer": "answer to a right double"}
     losses: dict[str, dict[str, float]] = {rule.name: {} for rule in section.results}
     for kind, words in kinds.items():
@@ -166,6 +170,7 @@ def _losses(section: Section) -> dict[str, dict[str, float]]:
 
 
 def _as_dict(section: Section) -> dict[str, Any]:
+    """Return a section as JSON has it."""
     judge = section.judge
     score = section.score
     rules: list[dict[str, Any]] = [
@@ -196,6 +201,7 @@ def _as_dict(section: Section) -> dict[str, Any]:
 
 
 def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) -> dict[str, Any]:
+    """Return a tally as JSON has it."""
     own = tally.yes, tally.should, tally.against, tally.wrong_yes, tally.wrong_no
     return dict(zip(DOUBLES if kind in ("double", "redouble") else ANSWERS, own, strict=True)) | {
         "pairs": tally.pairs,
@@ -215,9 +221,9 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 @asking.options_of()
 @options.json_option
 def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
-    """What each count and rule of thumb says of the race POSITION, for money.
+    """Print what each count and rule of thumb decides in the race POSITION, for money.
 
-    A count is that of the other side less that of the side on roll, which adds what its rule has it add.
+    A count is that of the other side less that of the side on roll, after the addition that its rule demands.
 
     \b
     Example:
@@ -270,11 +276,11 @@ def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> No
 @options.number("--seed", least=0, default=1, help="Of the dice and of the halves.")
 @options.json_option
 def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json: bool, **asked: Any) -> None:
-    """Search for the best counts that people can keep in mind, of one to six numbers to remember.
+    """Find the best counts that people can remember, with one to six numbers.
 
     The races of the recorded matches MATCH (any form that `bgfmt matches` reads) are played on with other dice. By
     half of the matches the search finds the best rules; by the other half they, Isight and others are judged, and a
-    second search tells what no rule of the form can fall below there. Gammons are ignored.
+    second search gives a lower bound for all rules of this form. Gammons are ignored.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""BKG, the engine of H. J. Berliner's paper; what an engine is and how to add one: `bgfmt.analysis.engines`."""
+"""BKG as an engine; `bgfmt.analysis.engines` says what an engine is and how to add one."""
 
 from bgfmt.analysis.engines import Engine, create, names
 

@@ -1,7 +1,7 @@
-"""Games played: a referee between two players, dice, series, a person at the terminal, games played back.
+"""Play games: a referee between two players, dice, series of games, a person at the terminal, replays.
 
-Players are engines (`bgfmt.extras.lab.engine.Engine`), a person being one too; games become recorded matches
-(`bgfmt.matches`), so that they are written, read and annotated as any others.
+Players are engines (`bgfmt.extras.lab.engine.Engine`), a person included; games become recorded matches
+(`bgfmt.extras.matches`), which can be written, read and annotated.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Quit(Exception):
-    """A person ends the session; `match` has what was played, the unfinished game last."""
+    """Raised when a person ends the session; `match` has what was played, the unfinished game last."""
 
     match: Match | None = None
 
 
 class Undo(Exception):
-    """A person takes back a play: the one before the play that is asked for."""
+    """Raised when a person takes back a play: the one before the play that is asked for."""

@@ -1,4 +1,4 @@
-"""Where rolls come from: a seed, a file, somebody who throws them."""
+"""Sources of rolls: a seed, a file, or a person who throws dice."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LARGEST_FILE = 16 << 20
 
 
 class Dice(ABC):
-    """Rolls for one game after another."""
+    """A source of rolls for one game after another."""
 
     def begin(self, game: int) -> None:  # noqa: B027 - most go on as they are
-        """Game number `game`, from 0, begins."""
+        """Start game number `game` (from 0); nothing to do by default."""
 
     @abstractmethod
     def roll(self) -> Roll:
-        """The next roll, as thrown: the first die of an opening roll is player 0's, the second player 1's."""
+        """Return the next roll; of an opening roll the first die is player 0's and the second player 1's."""
 
 
 class Seeded(Dice):
-    """Rolls from a seed, a stream of its own for each game: game 7 has the same dice in any order of games.
+    """Rolls from a seed with a stream of its own for each game: game 7 has the same dice in any order of games.
 
     >>> dice = Seeded(1977)
     >>> dice.begin(0)
@@ -44,14 +44,16 @@ class Seeded(Dice):
         self.begin(0)
 
     def begin(self, game: int) -> None:
+        """Start the stream of a game."""
         series.begin(self._state, self.seed, game)
 
     def roll(self) -> Roll:
+        """Return the next roll of the stream."""
         return series.die_of(self._state), series.die_of(self._state)
 
 
 class Listed(Dice):
-    """Rolls of a list, one after another through all games; FormatError when there are no more."""
+    """Rolls of a list, one after another through all games; FormatError when none is left."""
 
     def __init__(self, rolls: Iterable[Roll], name: str = "the dice") -> None:
         self.name = name
@@ -60,7 +62,11 @@ class Listed(Dice):
 
     @classmethod
     def of_file(cls, path: Path | str) -> Listed:
-        """Rolls of a text: ``61``, ``6-1`` or ``6,1`` each, blanks or lines between them, # before remarks."""
+        """Read rolls from a text file.
+
+        Each roll is written ``61``, ``6-1`` or ``6,1``; spaces or line ends separate them, and # starts a comment.
+        FormatError for anything else, or for a file larger than `LARGEST_FILE` bytes.
+        """
         data = Path(path).read_bytes()[: LARGEST_FILE + 1]
         if len(data) > LARGEST_FILE:
             raise FormatError(f"{path}: larger than any file of dice ({LARGEST_FILE >> 20} MiB)")
@@ -74,6 +80,7 @@ class Listed(Dice):
         return cls(rolls, str(path))
 
     def roll(self) -> Roll:
+        """Return the next roll of the list."""
         roll = next(self._rolls, None)
         if roll is None:
             raise FormatError(f"{self.name}: the game needs another roll after {self.used}")
@@ -82,13 +89,17 @@ class Listed(Dice):
 
 
 class Thrown(Dice):
-    """Rolls that somebody says, one question at a time, until it is a roll."""
+    """Rolls that a person types in.
+
+    ask : called with a prompt, returns a line of text. say : called with error messages.
+    """
 
     def __init__(self, ask: Callable[[str], str], say: Callable[[str], None]) -> None:
         self._ask = ask
         self._say = say
 
     def roll(self) -> Roll:
+        """Ask until the answer is a roll."""
         while True:
             text = self._ask("dice? ")
             try:

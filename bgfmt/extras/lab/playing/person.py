@@ -1,4 +1,4 @@
-"""A person at the terminal, as an engine: the board is drawn, legal plays are listed, refused plays explained."""
+"""A person at the terminal as an engine: draw the board, list the legal plays, explain why others are refused."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ COLUMNS = 3
 
 @dataclass(eq=False)
 class Person:
-    """Asks and tells through two functions of text.
+    """An engine whose decisions a person types in.
 
-    doubling : whether the person is asked about doubling before a roll, the paper's flag, which a word turns on and
-    off; the other side's doubles are put in any case. adviser : who gives hints.
+    _ask : called with a prompt, returns a line of text. _say : called with text to show.
+    doubling : whether the person is asked about doubling before each roll (the paper's flag, toggled by the word
+        "doubling"). Doubles of the other side are put to him in any case.
+    adviser : gives hints.
     """
 
     name: ClassVar[str] = "person"
@@ -41,7 +43,7 @@ class Person:
     # -- the five questions ------------------------------------------------------------------------------
 
     def play(self, state: GameState) -> Play:
-        """Ask until there is a legal play."""
+        """Ask until the answer is a legal play; commands such as `list` and `hint` are carried out meanwhile."""
         assert state.dice is not None
         plays = legal_plays(state.position, *state.dice)
         self._say(self._drawn(state))
@@ -71,19 +73,20 @@ class Person:
                     self._say(f"refused: {error}")
 
     def double(self, state: GameState) -> bool:
-        """Ask, where doubling was switched on."""
+        """Ask whether to double, if `doubling` is on."""
         if not self.doubling:
             return False
         self._say(self._drawn(state))
         return self._yes(f"* {state.names[state.turn]}, double to {2 * state.cube_value}? ")
 
     def take(self, state: GameState) -> bool:
+        """Ask whether to take the other side's double."""
         self._say(self._drawn(state))
         who = state.names[1 - state.turn]
         return self._yes(f"{state.names[state.turn]} doubles to {2 * state.cube_value}. {who}, take? ")
 
     def resign(self, state: GameState) -> int:
-        """What was offered while a play was asked for."""
+        """Return how many games the person resigned while he was asked for a play, and forget it."""
         offered = self._offered
         self._offered = 0
         return offered
@@ -98,13 +101,14 @@ class Person:
     # -- words -------------------------------------------------------------------------------------------
 
     def again(self) -> bool:
-        """Ask whether to play another game; who says nothing more plays none."""
+        """Ask whether to play another game; the end of the input means no."""
         try:
             return self._yes("another game? ")
         except Quit:
             return False
 
     def _drawn(self, state: GameState) -> str:
+        """Return the board, the cube and the score as text."""
         owner = "centered" if state.cube_owner is None else state.names[state.cube_owner]
         where = f" cube {state.cube_value} ({owner})" if state.cube_in_use else ""
         length = f" to {state.length}" if state.length else ""
@@ -112,12 +116,14 @@ class Person:
         return f"{draw(state.position)}\n X is {state.names[state.turn]}.{where}{score}"
 
     def _answer(self, prompt: str) -> str:
+        """Ask and return the answer in lower case; Quit if it is to quit."""
         text = self._ask(prompt).strip().lower()
         if text in ("quit", "q", "exit"):
             raise Quit
         return text
 
     def _yes(self, prompt: str) -> bool:
+        """Ask until the answer is yes or no."""
         while True:
             text = self._answer(prompt)
             if text in ("y", "yes"):
@@ -128,7 +134,7 @@ class Person:
 
 
 def listed(plays: list[Play]) -> str:
-    """The plays with their numbers, in columns."""
+    """Return plays with their numbers as text in columns."""
     cells = [f"{k:3d}. {play}" for k, play in enumerate(plays, 1)]
     width = max(len(cell) for cell in cells) + 2
     rows = -(-len(cells) // COLUMNS)
@@ -136,7 +142,10 @@ def listed(plays: list[Play]) -> str:
 
 
 def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
-    """The legal play that a person means: its number in the list, or its moves; PositionError says why none."""
+    """Return the legal play that a person means.
+
+    text : its number in `plays`, or its moves such as 8/5 6/5. PositionError, which says why, if it is none of them.
+    """
     if text.isdecimal():
         if 1 <= int(text) <= len(plays):
             return plays[int(text) - 1]
@@ -154,7 +163,10 @@ def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Pla
 
 
 def why_not(position: Position, dice: tuple[int, int], plays: list[Play], hops: list[Hop]) -> str:
-    """Why a play is none of the legal ones, in words."""
+    """Return in words why moves are not a legal play.
+
+    hops : (start, end) of the moves in the order given.
+    """
     us = [0, *counts_with_bar(position.us)]
     them = [0, *counts_with_bar(position.them)]
     rolled = f"{dice[0]}-{dice[1]}"

@@ -1,8 +1,8 @@
-"""How good BKG's play in the bear-off is: every pair of up to six men and every roll against exact play.
+"""Measure BKG's play in the bear-off: every pair of up to six men and every roll against exact play.
 
-Four rules: least expected rolls (``enr``), least W of the opponent (``w``), and the chance to be off in as many rolls
-as the opponent expects to need, rounded down (``floor``) or to the nearest (``round``). Of equally good plays the one
-with fewer expected rolls is taken, except by ``w``, then the one with the smaller position number.
+Four rules choose a play: least expected rolls (``enr``), least W of the opponent (``w``), and the probability of
+being off in as many rolls as the opponent expects to need, rounded down (``floor``) or to the nearest (``round``).
+Ties go to the play with fewer expected rolls (except for ``w``), then to the smaller position number.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ BIN = 0.05
 
 @dataclass(frozen=True)
 class Quality:
-    """What a rule costs. differs : share of the 36 rolls in which a better play is missed. cost : points a roll.
+    """What a rule costs against exact play.
 
-    by_chance : (20, 2) positions and mean cost by exact winning chance before the roll, in steps of 0.05.
+    differs : share of rolls in which the rule misses a better play. cost : mean loss in points a roll. worst,
+    worst_at : the greatest loss and its position. by_chance : (20, 2) number of positions and mean cost by exact
+    winning chance before the roll, in steps of 0.05.
     """
 
     rule: Rule
@@ -44,6 +46,7 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the quality as JSON has it."""
         found = enumerate(self.by_chance.tolist())
         rows = [[round(BIN * k, 2), int(many), cost] for k, (many, cost) in found]
         return {
@@ -53,7 +56,7 @@ class Quality:
 
 
 def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> list[Quality]:
-    """The quality of each rule over 851,929 positions and 36 rolls."""
+    """Return the quality of each rule, measured over 851,929 positions and 36 rolls."""
     n = board.count(POINTS, MEN)
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
@@ -82,7 +85,7 @@ def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> 
 
 
 def _ranking(rule: Rule, rows: Array) -> Array:
-    """(n, n) float64, [them, result]: what results are ranked by, greater first."""
+    """Return (n, n) float64 ranks [them, result]: the rule plays the result with the greatest one."""
     enr = rows[:, 0]
     chances = rows[:, 1:]
     if rule == "enr":
@@ -106,11 +109,16 @@ DIFFERS = 1e-9  # points; a play that costs less is a best one
 def costs(
     values: Array, first: Array, second: Array, starts: Array, results: Array, out: Array, low: int, high: int
 ) -> None:
-    """Sides on roll low..high-1 against all sides of `n`, over the 36 rolls, into out (n, n, 3) float64.
+    """Compare the plays of a rule with exact play for sides on roll low..high-1, over all opponents and rolls.
 
-    values : (n, n) exact points of the side on roll, [us, them]. first : (n, n), [them, result] what results are
-    ranked by, greater first; second : (n,) what then, the lesser number last. starts, results : the results of
-    (us, roll), roll 21 us + r. out : cost in points, rolls of 36 that cost anything, the greatest cost.
+    Parameters
+    ----------
+    values : (n, n) exact points of the side on roll, [us, them].
+    first : (n, n) ranks [them, result]; the greatest is played.
+    second : (n,) ranks of results that break ties; remaining ties go to the lesser number.
+    starts, results : results of side us and roll r are results[starts[21 * us + r]:starts[21 * us + r + 1]].
+    out : (n, n, 3) float64, filled with the mean cost in points, the rolls of 36 that cost anything, the greatest
+        cost.
     """
     n = len(values)
     for us in range(low, high):

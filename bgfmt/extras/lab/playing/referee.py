@@ -1,4 +1,4 @@
-"""The referee: two players, dice, the rules. What comes of it is a recorded match."""
+"""The referee: play games and matches between two players by the rules and record them; replay recorded games."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ Players = tuple[Engine, Engine]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is played.
+    """The conditions of a game or a match.
 
-    position : where each game starts, player 0 first. first : who is on roll there; None for an opening roll.
-    length : points of the match, 0 for money. cube : whether there is one. names : of the players.
+    position : where each game starts, player 0 first.
+    first : who is on roll there; None for an opening roll.
+    length : points of the match, 0 for money.
+    cube : whether the cube is used.
+    names : of the players.
     """
 
     position: Position = Position(START, START)  # noqa: RUF009 - frozen
@@ -43,12 +46,17 @@ class Setting:
 
     @property
     def rules(self) -> Rules:
-        """As a recorded match has them."""
+        """Return the rules as a recorded match has them."""
         return Rules(jacoby=False, beavers=False, cube_limit=None if self.cube else 1)
 
 
 class _Table:
-    """One game under way. before : for each play of a person, who was on roll, the roll, rolls used, the walk."""
+    """A game in progress.
+
+    told : number of records that have been passed to `tell`.
+    rolls, used : all rolls thrown, and how many of them are used; the others are reused after an undo.
+    before : for each play of a person the player on roll, the roll, `used` and a copy of the game.
+    """
 
     def __init__(self, players: Players, setting: Setting, walk: GameWalk, dice: Dice, tell: Tell) -> None:
         self.players = players
@@ -61,13 +69,14 @@ class _Table:
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
+        """Return the next roll, thrown or, after an undo, thrown before."""
         if self.used == len(self.rolls):
             self.rolls.append(self.dice.roll())
         self.used += 1
         return self.rolls[self.used - 1]
 
     def state(self, turn: int) -> GameState:
-        """What a player is asked about."""
+        """Return the state of the game for the player on roll."""
         walk = self.walk
         sides = (walk.sides[0], walk.sides[1])
         return GameState(
@@ -77,14 +86,14 @@ class _Table:
         )  # fmt: skip
 
     def say(self) -> bool:
-        """Tell what was recorded since; whether the game is over."""
+        """Report new records to `tell`; return whether the game is over."""
         for record in self.walk.records[self.told :]:
             self.tell(record)
         self.told = len(self.walk.records)
         return self.walk.over
 
     def offered(self, turn: int) -> bool:
-        """A resignation or the cube before a roll; whether that ended the game."""
+        """Ask for a resignation or a double, and for the answer; return whether that ended the game."""
         state = self.state(turn)
         other = self.players[1 - turn]
         games = self.players[turn].resign(state)
@@ -99,7 +108,7 @@ class _Table:
         return self.say()
 
     def moved(self, turn: int, dice: Roll) -> bool:
-        """A roll and the play made with it; whether that ended the game."""
+        """Ask for a play with this roll and record it; return whether that ended the game."""
         state = self.state(turn).rolled(dice)
         plays = legal_plays(state.position, *dice)
         if isinstance(self.players[turn], Person):
@@ -112,7 +121,7 @@ class _Table:
         return self.say()
 
     def undo(self, turn: int) -> tuple[int, Roll]:
-        """Back to the last play of the player before this one: who is on roll, and the roll."""
+        """Restore the game before the previous play of this player; return who is on roll, and the roll."""
         last = next((one for one in reversed(self.before[:-1]) if one[0] == turn), self.before[-1])
         del self.before[self.before.index(last) :]
         turn, rolled, self.used, self.walk = last
@@ -130,10 +139,20 @@ def play_game(
     crawford: bool = False,
     tell: Tell = lambda record: None,
 ) -> Game:
-    """Play one game; `tell` is called with each record as it is made.
+    """Play one game and return its record.
 
-    Quit, with the game as far as it came, where a player or the dice raise it;
-    PositionError where an engine breaks the rules; FormatError where the dice end.
+    Parameters
+    ----------
+    dice : source of the rolls.
+    number : of the game, from 1.
+    scores, crawford : of the match.
+    tell : called with each record as it is made.
+
+    Raises
+    ------
+    Quit : from a player or the dice, with the unfinished game.
+    PositionError : if an engine breaks the rules.
+    FormatError : if the dice end.
     """
     match = Match(setting.names, setting.length, rules=setting.rules)
     walk = GameWalk(match, number=number, scores=scores, crawford=crawford)
@@ -180,9 +199,9 @@ def play_match(
     tell: Tell = lambda record: None,
     ended: Callable[[Game], bool] = lambda game: True,
 ) -> Match:
-    """Play `games` games for money, or a match of `setting.length` points.
+    """Play `games` games for money, or a match of `setting.length` points, and return it.
 
-    ended : called after each game; False ends the match.
+    tell : called with each record. ended : called after each game; False ends the match.
     """
     scores = (0, 0)
     played = list[Game]()
@@ -211,9 +230,12 @@ def play_match(
 
 @dataclass(frozen=True)
 class Turn:
-    """A roll, or an offer and its answer. number : of the roll from 1, 0 for others. plays : legal results of a roll.
+    """A roll, double or answer of a recorded game, with what an engine would have done.
 
-    played, choice : what was done and what the engine does, a play or "double", "roll", "take", "drop".
+    number : of the roll from 1, 0 for others.
+    plays : number of legal results of a roll.
+    played, choice : what was done and what the engine does: a play or "double", "roll", "take", "drop".
+    same : whether both are the same.
     """
 
     number: int
@@ -225,10 +247,11 @@ class Turn:
 
     @property
     def open(self) -> bool:
-        """Whether there was anything to choose."""
+        """Return True if there was more than one choice."""
         return self.plays > 1 or not self.number
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:
+        """Return the turn as JSON has it."""
         record = self.record
         return {
             "turn": self.number,
@@ -244,13 +267,16 @@ class Turn:
 
 
 def sample_game() -> Match:
-    """Berliner against BKG, from section IX of the paper; the mark of a hit that is missing there is a problem."""
+    """Return the game of Berliner against BKG in section IX of the paper.
+
+    The mark of a hit that is missing there is one of the match's `problems`.
+    """
     text = (files("bgfmt.extras.lab") / "data" / "bkg-game.txt").read_bytes()
     return matches.read(text, "BKG's sample game")[0]
 
 
 def replay(engine: Engine, match: Match, game: Game) -> list[Turn]:
-    """Every roll, double and answer of a game with what the engine would have done; both sides."""
+    """Return every roll, double and answer of both sides of a game, with what the engine would have done."""
     turns = []
     number = 0
     for record in game.records:

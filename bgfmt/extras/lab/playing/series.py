@@ -1,7 +1,7 @@
-"""A series of games from one position: how many are won, how many gammons, with the standard error.
+"""Series of games from one position: wins, gammons and points with their standard errors.
 
-BKG against itself is played by compiled games on all cores; other players by the referee. The same seed gives the
-same dice, game by game, whichever way and on however many threads.
+BKG against itself is played by compiled games on all cores, other players by the referee. The same seed gives the
+same dice for each game, either way and on any number of threads.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ CHUNK = 50  # games of a thread between two looks at what was done
 
 @dataclass(frozen=True)
 class Series:
-    """What came of a number of games, for player 0.
+    """The results of a number of games, from the view of player 0.
 
-    points : of each game, positive where player 0 won, int64. gammons, backgammons : won by player 0 and by player 1,
-    a backgammon being a gammon too. turns : all turns played.
+    points : (games,) int64, positive if player 0 won.
+    gammons, backgammons : won by player 0 and by player 1; backgammons count as gammons, too.
+    turns : turns played in all games.
     """
 
     points: NDArray[np.int64]
@@ -42,30 +43,32 @@ class Series:
 
     @property
     def games(self) -> int:
+        """Return the number of games."""
         return len(self.points)
 
     @property
     def wins(self) -> int:
+        """Return the number of games that player 0 won."""
         return int((self.points > 0).sum())
 
     @property
     def win_error(self) -> float:
-        """Standard error of the share of wins."""
+        """Return the standard error of the share of wins."""
         p = self.wins / self.games
         return sqrt(p * (1 - p) / self.games)
 
     @property
     def mean(self) -> float:
-        """Points a game for player 0."""
+        """Return the mean points a game of player 0."""
         return float(self.points.mean())
 
     @property
     def error(self) -> float:
-        """Standard error of `mean`."""
+        """Return the standard error of `mean`."""
         return float(self.points.std(ddof=1) / sqrt(self.games)) if self.games > 1 else float("nan")
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; chances as fractions."""
+        """Return the results as JSON has them; probabilities are fractions."""
         return {
             "games": self.games,
             "wins": self.wins,
@@ -82,7 +85,7 @@ class Series:
         }
 
     def lines(self, names: tuple[str, str]) -> list[str]:
-        """The same as text."""
+        """Return the results as lines of text."""
         lost = self.games - self.wins
         return [
             f"{self.games:,} games, {self.turns / self.games:.1f} turns each",
@@ -95,7 +98,7 @@ class Series:
 
 
 def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
-    """The series that recorded games make."""
+    """Return the results of recorded games; unfinished ones count their turns only."""
     points = []
     gammons = [0, 0]
     backgammons = [0, 0]
@@ -126,7 +129,14 @@ def compiled(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Series:
-    """A series of BKG against itself, for money; the same games that the referee gives by `dice.Seeded(seed)`."""
+    """Play a series of BKG against itself for money.
+
+    The games are the same that the referee plays with `dice.Seeded(seed)`.
+
+    progress : called with the number of games finished and the number of all.
+
+    CapabilityError for no games or a match.
+    """
     if games < 1 or setting.length:
         raise CapabilityError("a series is of at least one game, for money")
     kernel = engine.completion.kernel

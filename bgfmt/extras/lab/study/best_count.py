@@ -1,13 +1,14 @@
-"""The best count of one to six numbers: cube decisions of races, and a search by branch and bound over whole weights.
+"""The best count of one to six numbers: cube decisions of races, and branch and bound over integer weights.
 
-docs/theory/best-count.md tells which decisions these are, and what is proved.
+docs/theory/best-count.md describes these decisions and what is proved.
 
-A rule has a count for each side: pips and a whole number for each of up to `MOST_TERMS` terms. The lead is the other
-side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side on roll
-doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
+A rule has a count for each side: pips and an integer weight for each of up to `MOST_TERMS` terms. The lead is the
+other side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side
+on roll doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
 
-A box of weights is left only where its bound is no less than the best loss: a position whose least lead is at a limit
-says yes for all weights of the box, one whose greatest lead is below it no, any other is counted as decided rightly.
+A box of weights is discarded only if its bound is no less than the best loss: a position whose least lead is at a
+limit says yes for all weights of the box, one whose greatest lead is below it no, any other is counted as decided
+rightly.
 """
 
 from __future__ import annotations
@@ -48,10 +49,13 @@ TAKE = -2 * 7
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """N decisions: of the side on roll whether to double, of the other whether to take.
+    """N cube decisions of races: whether the side on roll doubles and whether the other takes.
 
-    us, them : (N, points) chequers. owned : (N,) bool, whether it is about a redouble. race : (N,) the recorded race
-    that it comes from. held : (N,) bool, whether it is kept for judging. share : (N,) how often it comes in a race.
+    us, them : (N, points) chequers.
+    owned : (N,) bool, True for redoubles.
+    race : (N,) number of the recorded race that it comes from.
+    held : (N,) bool, True if it is held out for judging.
+    share : (N,) how often it occurs in a race.
     """
 
     us: Array
@@ -63,9 +67,9 @@ class Sample:
 
 
 def starts(names: Iterable[str]) -> list[list[Position]]:
-    """The first positions without contact of the games of each recorded match.
+    """Return for each recorded match the first positions without contact of its games.
 
-    A match that stands in several files, told by the first of them, counts once.
+    A match that is in several files (recognised by the first of these positions) counts once.
     """
     found: dict[Position, list[Position]] = {}
     for name in names:
@@ -80,9 +84,17 @@ def starts(names: Iterable[str]) -> list[list[Position]]:
 
 
 def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
-    """The decisions of races played on `again` times from each start; half of the matches, by `seed`, are held out.
+    """Play races on with other dice and return their cube decisions.
 
-    NotCoveredError for races of one match only.
+    Parameters
+    ----------
+    recorded : start positions by match, from `starts`.
+    again : how often each race is played.
+    seed : of the dice, and of the choice of the half of the matches that is held out.
+
+    Raises
+    ------
+    NotCoveredError : with races of one match only.
     """
     if len(recorded) < 2:
         raise NotCoveredError("races of at least two matches are needed: one to search by, one to judge by")
@@ -116,7 +128,10 @@ def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
 
 
 def _rolled(sides: Array, rng: Any) -> Array:
-    """Sides after a roll each, played for the fewest rolls; a chequer beyond ten points is pips, 49/6 a roll."""
+    """Return sides after a random roll each, played for the fewest expected rolls.
+
+    Chequers beyond ten points count as pips, 49/6 a roll.
+    """
     lengths, results = results_of(sides, rng.integers(1, 7, (len(sides), 2)))
     boards = board.unrank_array(results, POINTS)
     near = boards[:, :FAR].astype(np.int64)
@@ -132,7 +147,10 @@ def _rolled(sides: Array, rng: Any) -> Array:
 def judged(
     us: Array, them: Array, score: Score | None, table: TwoSided | None, progress: Progress | None = None
 ) -> Worths:
-    """What positions are worth without gammons: by the table, for money, where it covers both, else by estimate."""
+    """Return the values of positions, gammons ignored.
+
+    They come from the table (for money, where it covers both sides), else from the adviser's estimate.
+    """
     covered = np.zeros(len(us), np.bool_)
     if table is not None and score is None:
         for side in (us, them):
@@ -163,6 +181,7 @@ def judged(
     may_double(score)
 
     def worth(cube: CubeState, at: int) -> Array:
+        """Return the equities with a cube whose game counts `at` points."""
         add, times = (0.0, 1.0) if cube in cubes.states else columns.dead_cube_scale(score, 0, cube)
         ends = columns.value_of_points(score, 0, -at), columns.value_of_points(score, 0, at)
         return of_game(add + times * values[:, cubes.place(cube)], *ends)
@@ -184,8 +203,13 @@ BESIDE = ("isight", "keith", "ward", "thorp", "acount", "trice", "8-9-12")
 
 
 class Term(NamedTuple):
-    """What a count may add: in words, how many numbers it takes to remember with its weight, how many there are on
-    counts (..., 6 or more), and the least and the greatest weight."""
+    """A term that a count may add.
+
+    words : its description.
+    numbers : how many numbers it takes to remember, with its weight.
+    of : returns the term of counts (..., 6 or more).
+    weights : least and greatest weight.
+    """
 
     words: str
     numbers: int
@@ -194,11 +218,12 @@ class Term(NamedTuple):
 
 
 def _beyond(points: slice, allowed: int) -> Callable[[Integers], Any]:
+    """Return a term: chequers on some points beyond the first `allowed` ones."""
     return lambda counts: np.maximum(counts[..., points].sum(axis=-1) - allowed, 0)
 
 
 def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
-    """What chequers beyond `allowed` on their point fall short of `least` pips."""
+    """Return a term: by how many pips chequers beyond `allowed` on their point fall short of `least` pips."""
     lacking = np.arange(least - 1, 0, -1)
     return lambda counts: np.maximum(counts[..., : least - 1] - allowed, 0) @ lacking
 
@@ -226,8 +251,12 @@ TERMS = {
 
 @dataclass(frozen=True)
 class Counted:
-    """A rule by a count. weights : of terms, by name. part : the part of its own count that the side on roll adds is
-    the part-th, 0 for none. double, redouble : least leads. take : the greatest."""
+    """A rule by a count.
+
+    weights : (name, weight) of its terms.
+    part : the side on roll adds the `part`-th part of its own count, 0 for none.
+    double, redouble : least leads. take : the greatest lead.
+    """
 
     weights: tuple[tuple[str, int], ...]
     part: int
@@ -237,17 +266,17 @@ class Counted:
 
     @property
     def numbers(self) -> int:
-        """How many numbers are to be remembered: of terms, the part, and limits that are not 0 and differ."""
+        """Return how many numbers are to be remembered: of terms, the part, and limits that are not 0 and differ."""
         limits = {self.double, self.redouble, self.take} - {0}
         return sum(TERMS[name].numbers for name, _ in self.weights) + (self.part > 0) + len(limits)
 
     def count(self, side: Any) -> Integers:
-        """The count of a side, (N,)."""
+        """Return the count of sides, (N,)."""
         counts = of_chequers(side)
         return np.asarray(pips(counts) + sum(w * TERMS[name].of(counts) for name, w in self.weights))
 
     def decide(self, pairs: Any) -> Decisions:
-        """Whether to double, to redouble and to take, each bool (N,), of what has sides `us` and `them`."""
+        """Return the decisions for pairs with sides `us` and `them`."""
         own = self.count(pairs.us)
         lead = self.count(pairs.them) - own - (own // self.part if self.part else 0)
         return Decisions(lead >= self.double, lead >= self.redouble, lead <= self.take)
@@ -261,10 +290,11 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """N decisions of a sample.
+    """N decisions of a sample with their losses.
 
-    us, them : (N, points) chequers. wrong : (N, 3, 2) what a no and a yes cost, to doubling, redoubling and passing,
-    times how often it comes up in a race. race : (N,) decisions of one depend on each other.
+    us, them : (N, points) chequers. wrong : (N, 3, 2) loss of a no and of a yes, for doubling, redoubling and
+    passing, times how often it occurs in a race. race : (N,) number of the race; decisions of one race are not
+    independent.
     """
 
     us: Array
@@ -273,17 +303,20 @@ class Part:
     race: Array
 
     def losses(self, decisions: Decisions) -> Array:
-        """(N, 3): what wrong doubles, redoubles and answers cost."""
+        """Return (N, 3) losses of wrong doubles, redoubles and answers."""
         yes = np.stack([decisions.double, decisions.redouble, ~decisions.take], axis=1)
         return np.where(yes, self.wrong[:, :, 1], self.wrong[:, :, 0])
 
     def spread(self, values: Array) -> float:
-        """The standard error of a sum over races."""
+        """Return the standard error of a sum over races of (N,) values."""
         return float(np.sqrt(np.square(np.bincount(self.race, values)).sum()))
 
 
 def part(sample: Sample, worths: Worths, rows: Array) -> Part:
-    """The decisions of a sample of these rows, bool (N,). An answer is asked for where doubling is right."""
+    """Return the decisions of some rows of a sample with their losses.
+
+    rows : (N,) bool. Answers are judged only where doubling is right.
+    """
     owned = sample.owned
     (double, redouble, passing) = worths.gains
     gain = np.where(owned, 0 if redouble is None else redouble, double)
@@ -299,7 +332,7 @@ def part(sample: Sample, worths: Worths, rows: Array) -> Part:
 def best(
     asked: Part, numbers: int = kernels.MOST, progress: Progress | None = None
 ) -> list[tuple[Counted, float]]:
-    """The best rules of at most 0, 1, ... `numbers` numbers for these decisions, and what each loses a race."""
+    """Find the best rules of at most 0, 1, ... `numbers` numbers; return each with its loss a race."""
     open_ = asked.wrong.any(axis=(1, 2))
     wrong = asked.wrong[open_]
     own, other = (of_chequers(side[open_]) for side in (asked.us, asked.them))
@@ -341,12 +374,21 @@ def best(
 def study(
     sample: Sample, worths: Worths, numbers: int = kernels.MOST, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """The best rules of 1 to `numbers` numbers, Isight and others, judged by the races held out, in points a race.
+    """Find the best rules of 1 to `numbers` numbers; judge them, Isight and others on the races held out.
 
-    Of each `rule` `loss` and its standard `error`, that of its doubles, redoubles and takes, and `share`, the loss as
-    a part of Isight's, with `share_error`; of those searched for also `words`, `numbers`, `searched`, the loss where
-    it was searched for, and `bound`, what no rule of as many numbers falls below where it is held out.
-    NotCoveredError where Isight loses nothing there.
+    Returns
+    -------
+    A dictionary for each `rule`, losses in points a race: `loss` and its standard `error`; that of its doubles,
+        redoubles
+    and takes; `share`, the loss as a part of Isight's, with `share_error`. Of rules that were searched for also
+        `words`,
+    `numbers`, `searched` (the loss on the other half) and `bound` (no rule of as many numbers has a smaller loss on
+        the
+    races held out).
+
+    Raises
+    ------
+    NotCoveredError : if Isight loses nothing there.
     """
     searched, held = (part(sample, worths, rows) for rows in (~sample.held, sample.held))
     isight = held.losses(RULES["isight"].decide(held)).sum(axis=1)  # type: ignore[arg-type]

@@ -1,13 +1,12 @@
-"""The counts that players go by in a race, of many pairs of sides at once.
+"""The counts that players use in a race, for many pairs of sides at once.
 
 Counts are (..., points) arrays of chequers, the ace point first, of the side on roll and of the other; the two
-broadcast. Every function returns how far the other side is behind (or how sure the side on roll may be): the greater
-the number, the better for the side on roll. What a rule makes of the number is in
-`bgfmt.extras.lab.study.rules`; worked
-examples and doubts are in `docs/theory/thumb-rules.md`.
+broadcast. Every function returns how far the other side is behind (or a measure of the lead): the greater the number,
+the better for the side on roll. How rules use the number is in `bgfmt.extras.lab.study.rules`; worked examples and
+doubts are in `docs/theory/thumb-rules.md`.
 
-Multiples of a tenth, a seventh or a sixth are compared as whole numbers of that part: binary fractions would put the
-limits on the wrong side.
+Multiples of a tenth, a seventh or a sixth are compared as integers in that unit, because binary fractions would round
+some limits to the wrong side.
 """
 
 from __future__ import annotations
@@ -25,7 +24,10 @@ HOME = 6
 
 
 def of_chequers(side: ArrayLike) -> Integers:
-    """Counts as int64 of shape (..., 6 or more); PositionError for another shape."""
+    """Return chequers by point as int64 of shape (..., 6 or more), padded with 0.
+
+    PositionError if they are not integers or a scalar.
+    """
     counts = np.asarray(side)
     if counts.ndim == 0 or counts.dtype.kind not in "iu":
         raise PositionError(f"counts need whole numbers of shape (..., points), not {counts.shape}")
@@ -34,7 +36,7 @@ def of_chequers(side: ArrayLike) -> Integers:
 
 
 def pips(side: ArrayLike) -> Integers:
-    """The pip count, (...,).
+    """Return the pip count, (...,).
 
     >>> int(pips([0, 2, 2, 2, 0, 4]))
     42
@@ -44,7 +46,7 @@ def pips(side: ArrayLike) -> Integers:
 
 
 def percent_ahead(us: ArrayLike, them: ArrayLike) -> Floats:
-    """The lead in per cent of the own pip count (the 8-9-12 rule).
+    """Return the lead in per cent of the pip count of the side on roll (the 8-9-12 rule).
 
     >>> float(percent_ahead([0, 0, 0, 0, 0, 5], [0, 3, 0, 0, 0, 5]))
     20.0
@@ -55,10 +57,10 @@ def percent_ahead(us: ArrayLike, them: ArrayLike) -> Floats:
 
 
 def thorp(us: ArrayLike, them: ArrayLike) -> Integers:
-    """E. O. Thorp's count, in tenths of a pip: theirs less ours with its tenth added.
+    """Return E. O. Thorp's lead in tenths of a pip: their count less ours, ours with a tenth added.
 
-    Pips, 2 more for each chequer, 1 more for each on the ace point, 1 less for each home point held; the side on
-    roll adds a tenth where it has more than 30.
+    The count is pips, 2 more for each chequer, 1 more for each on the ace point, 1 less for each home point held. The
+    side on roll adds a tenth of its count if that is more than 30.
 
     >>> int(thorp([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 10
     -2.0
@@ -69,16 +71,19 @@ def thorp(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def _thorp(side: ArrayLike) -> Integers:
+    """Return Thorp's count of one side."""
     counts = of_chequers(side)
     held = (counts[..., :HOME] > 0).sum(axis=-1)
     return np.asarray(pips(counts) + 2 * counts.sum(axis=-1) + counts[..., 0] - held)
 
 
 def keith(us: ArrayLike, them: ArrayLike, *, down: bool = True) -> Integers:
-    """Tom Keith's count, in sevenths of a pip: theirs less ours with its seventh added (`down`: rounded down).
+    """Return Tom Keith's lead in sevenths of a pip: their count less ours, ours with a seventh added.
 
-    Pips; 2 more for each chequer beyond one on the ace point, 1 for each beyond one on the 2 point, 1 for each beyond
-    three on the 3 point, 1 for each of the points 4, 5 and 6 that is empty.
+    The count is pips; 2 more for each chequer beyond one on the ace point, 1 for each beyond one on the 2 point, 1
+    for each beyond three on the 3 point, 1 for each of the points 4, 5 and 6 that is empty.
+
+    down : round the seventh down, as Keith does.
 
     >>> int(keith([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 7
     -3.0
@@ -92,6 +97,7 @@ def keith(us: ArrayLike, them: ArrayLike, *, down: bool = True) -> Integers:
 
 
 def _keith(side: ArrayLike) -> Integers:
+    """Return Keith's count of one side."""
     counts = of_chequers(side)
     one, two, three = (counts[..., k] for k in range(3))
     gaps = (counts[..., 3:HOME] == 0).sum(axis=-1)
@@ -99,11 +105,11 @@ def _keith(side: ArrayLike) -> Integers:
 
 
 def ward(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Jeff Ward's count, in twentieths of a pip: theirs less ours with its tenth added.
+    """Return Jeff Ward's lead in twentieths of a pip: their count less ours, ours with a tenth added.
 
-    Pips; 2 more for each chequer in excess of the other side's and half a pip for each crossover in excess; 2 for
-    each chequer beyond two on the ace point, 1 for each beyond two on the 2 point, 1 for each beyond three on the 3
-    point, 1 for each of the points 4, 5 and 6 that is empty where the other side holds its own.
+    The count is pips; 2 more for each chequer in excess of the other side's and half a pip for each crossover in
+    excess; 2 for each chequer beyond two on the ace point, 1 for each beyond two on the 2 point, 1 for each beyond
+    three on the 3 point, 1 for each of the points 4, 5 and 6 that is empty where the other side holds its own.
 
     >>> int(ward([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 20
     -0.7
@@ -113,9 +119,10 @@ def ward(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def isight(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Axel Reichert's count, in sixths of a pip: theirs less ours with its sixth added.
+    """Return Axel Reichert's lead (Isight) in sixths of a pip: their count less ours, ours with a sixth added.
 
-    As `ward`, but 1 more for each chequer in excess of the other side's and 1 for each crossover in excess.
+    The count is as `ward`, but 1 more for each chequer in excess of the other side's and 1 for each crossover in
+    excess.
 
     >>> int(isight([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 6
     -3.8333333333333335
@@ -125,7 +132,10 @@ def isight(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def _compared(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, pip: int) -> Integers:
-    """The count of one side that looks at the other, in parts of a pip: `pip` of them make one."""
+    """Return the count of one side against the other, as `ward` and `isight` have it.
+
+    chequer, crossover : what each in excess adds, in units of which `pip` make a pip.
+    """
     own = of_chequers(us)
     other = of_chequers(them)
     one, two, three = (own[..., k] for k in range(3))
@@ -137,20 +147,23 @@ def _compared(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, p
 
 
 def _crossovers(counts: Integers) -> Any:
-    """Crossings of a quarter's border that bring all chequers home."""
+    """Return the crossings of a quarter's border that bring all chequers home."""
     return counts @ (np.arange(counts.shape[-1]) // HOME)
 
 
 def _beyond(chequers: Integers, allowed: int) -> Integers:
+    """Return the chequers beyond the first `allowed` ones."""
     return np.maximum(chequers - allowed, 0)
 
 
 def acount(us: ArrayLike, them: ArrayLike, *, rounded: bool = True) -> Integers:
-    """The Keeler-Gillogly count of BKG's paper, in thirtieths of a pip: theirs less 1.1 times ours.
+    """Return the Keeler-Gillogly lead (BKG's paper) in thirtieths of a pip: their count less 1.1 times ours.
 
-    Pips; 4/3 more for each chequer on the ace point, 2/3 on the 2 point, 1/3 on the 3 point; 2 more for each chequer
-    in excess of the other side's; the difference in gaps (empty points at home) less for the side with fewer. 1.1
-    times the own count is `rounded` to the nearest whole number, halves up: that is not certain in the paper.
+    The count is pips; 4/3 more for each chequer on the ace point, 2/3 on the 2 point, 1/3 on the 3 point; 2 more for
+    each chequer in excess of the other side's; the side with fewer gaps (empty points at home) subtracts the
+    difference.
+
+    rounded : round 1.1 times our count to the nearest integer, halves up; the paper is not clear about that.
 
     >>> int(acount([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 30
     0.0
@@ -161,6 +174,7 @@ def acount(us: ArrayLike, them: ArrayLike, *, rounded: bool = True) -> Integers:
 
 
 def _thirds(us: ArrayLike, them: ArrayLike) -> Integers:
+    """Return the Keeler-Gillogly count of one side in thirds of a pip."""
     own = of_chequers(us)
     other = of_chequers(them)
     waste = own[..., :3] @ np.array([4, 2, 1])
@@ -170,10 +184,12 @@ def _thirds(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def trice(us: ArrayLike, them: ArrayLike) -> Integers:
-    """Walter Trice's rule on plain pips: theirs less the most with which they may take (the point of last take).
+    """Return Walter Trice's lead on plain pips: their count less the point of last take.
 
-    That is our count and, up to 62 pips, a seventh of what it has beyond 5, rounded down; a tenth of it and one more
-    above 62, rounded down.
+    That is the greatest count with which they may take.
+
+    It is our count plus, up to 62 pips, a seventh of what exceeds 5, rounded down; above 62 a tenth of
+    it plus 1, rounded down.
 
     >>> trice([[0, 0, 0, 0, 0, 5], [0, 0, 0, 0, 0, 15]], [0, 0, 0, 0, 3, 3]).tolist()
     [0, -67]
@@ -184,10 +200,10 @@ def trice(us: ArrayLike, them: ArrayLike) -> Integers:
 
 
 def effective(us_rolls: ArrayLike, them_rolls: ArrayLike) -> Floats:
-    """Trice's rule on effective pips, from the mean rolls of both sides: theirs less the point of last take.
+    """Return Walter Trice's lead on effective pips, from the expected rolls of both sides.
 
-    Effective pips are mean rolls times 49/6. The rule is about positions that waste little, some `WASTE` pips; so
-    that much is taken off both counts, and nothing is rounded.
+    Effective pips are expected rolls times 49/6. The rule is meant for positions that waste some `WASTE` pips; so
+    that much is subtracted from both counts, and nothing is rounded.
 
     >>> float(effective(4.0, 4.5).round(4))
     1.131
@@ -201,9 +217,10 @@ WASTE = 7
 
 
 def kleinman(us: ArrayLike, them: ArrayLike) -> Floats:
-    """Danny Kleinman's K = (D + 4)^2 / (S - 4), D the lead in pips, S the sum; negative where D + 4 is.
+    """Return Danny Kleinman's K = (D + 4)^2 / (S - 4), negative if D + 4 is.
 
-    The chance to win is about 1/2 + erf(sqrt(K) / 2) / 2. Where S - 4 would be less than 1 it is taken as 1.
+    D is the lead in pips, S the sum of both counts; S - 4 is at least 1. The win probability is about
+    1/2 + erf(sqrt(K) / 2) / 2.
 
     >>> float(kleinman([0, 0, 0, 0, 0, 5], [0, 3, 0, 0, 0, 5]).round(4))
     1.6129

@@ -1,6 +1,6 @@
-"""Who says what is right: a table of equities, a table of a score, or the adviser's estimate.
+"""Judges of rules of thumb: a table of equities, a table of a match score, or the adviser's estimate.
 
-A judge tells what pairs are worth, as `Worths`. Equities of tables ignore gammons, and so does the estimate here.
+A judge returns the values of pairs as `Worths`. Its equities ignore gammons.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ OWN_LOSS = 0.0016
 
 
 class Worths(NamedTuple):
-    """What N positions are worth to the side on roll, for a cube now at 1, a double passed being worth 1.
+    """Values of N positions to the side on roll, for a cube now at 1; a double passed is worth 1.
 
-    centered, owned : rolling on with a centered, an own cube. taken, retaken : a double, a redouble
-    that is taken. owned and retaken are None where there is no redouble at the score.
+    centered, owned : no double with a centered, an own cube. taken, retaken : a double, a redouble that is taken.
+    owned and retaken are None if there is no redouble at the score.
     """
 
     centered: Floats
@@ -48,7 +48,7 @@ class Worths(NamedTuple):
 
     @property
     def gains(self) -> tuple[Floats, Floats | None, Floats]:
-        """What doubling gains over rolling on, redoubling (None as above), and passing a double over taking it."""
+        """Return the gains of doubling, of redoubling (or None), and of passing a double over taking it."""
         redoubled = None
         if self.owned is not None and self.retaken is not None:
             redoubled = np.minimum(self.retaken, 1.0) - self.owned
@@ -57,11 +57,15 @@ class Worths(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """A source of what positions are worth.
+    """A source of values of positions.
 
-    title : in words. source, table : as answers name their origin. points, chequers : what it covers. worths : of
-    pairs. ties : what a double, an answer to one may cost without being wrong. max_error, mean_error : of its numbers
-    by name, own_loss : of its decisions; the estimate's are measured for money over six points and six chequers.
+    title : in words.
+    source, table : as answers state their source.
+    points, chequers : of a side, what it covers.
+    worths : returns the values of pairs.
+    ties : losses of a double and of an answer up to which they are not wrong.
+    max_error, mean_error : of its numbers by name. own_loss : mean loss of its own decisions. Those of the estimate
+        are measured for money over six points and six chequers.
     """
 
     title: str
@@ -77,7 +81,10 @@ class Judge:
 
 
 def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
-    """The judge that a table makes, for money or at a score; NotCoveredError for a table that says nothing of it."""
+    """Return the judge that a table makes for money or at a score; NotCoveredError if it makes none.
+
+    name : of the file, for messages.
+    """
     if score is not None:
         for part in of_kind([table], MatchScore):
             return at_score(part, name, score)
@@ -91,11 +98,12 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
 
 
 def by_equities(table: TwoSided, name: str | None) -> Judge:
-    """A table of money equities; what lies within its error is not called wrong."""
+    """Return the judge of a table of money equities; losses within its error are not wrong."""
     if not table.cubeful:
         raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
 
     def worths(pairs: Pairs) -> Worths:
+        """Return the values of pairs."""
         entries = table.lookup_many(pairs.us[:, : table.points], pairs.them[:, : table.points])
         _, owned, centered, opponent = np.asarray(entries, np.float64).T
         return Worths(centered, owned, 2 * opponent, 2 * opponent)
@@ -107,7 +115,10 @@ def by_equities(table: TwoSided, name: str | None) -> Judge:
 
 
 def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
-    """A table of a score: match winning chances, as equities of a game at this score (winning it 1, losing it -1)."""
+    """Return the judge of a table of a match score.
+
+    Its match win probabilities become equities of a game at this score (winning it 1, losing it -1).
+    """
     roller = match_tables.roller_at(table, score)
     if roller is None:
         mine, other = table.score.away
@@ -119,12 +130,14 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     redoubles = owned in facts.cubes and facts.may_double(roller, owned)
 
     def worth(stored: Floats, cube: Cube, at: int) -> Floats:
+        """Return the equities with a cube whose game counts `at` points."""
         place = facts.locate(roller, cube)
         assert place is not None
         column, add, times = place
         return of_game(add + times * stored[:, column], facts.worth(roller, -at), facts.worth(roller, at))
 
     def worths(pairs: Pairs) -> Worths:
+        """Return the values of pairs."""
         ours, theirs = table.entry_numbers(pairs.us[:, : table.points], pairs.them[:, : table.points])
         stored = np.asarray(table.balance[ours, theirs], np.float64)
         centered, taken = (worth(stored, cube, 1) for cube in (middle, Cube(2, 1 - roller)))
@@ -141,7 +154,10 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
 
 
 def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
-    """The adviser's estimate from the distributions of both sides, approximate."""
+    """Return the judge of the adviser's estimate from the distributions of both sides, which is approximate.
+
+    score : None for money. points, chequers : of a side. name : of the one-sided table.
+    """
     if score is not None:
         may_double(score)
     worst = {"win": WORST_ERROR}
@@ -156,18 +172,23 @@ def estimating(score: Score | None, points: int, chequers: int, name: str | None
 
 
 def _by_money(pairs: Pairs) -> Worths:
+    """Return the values of pairs for money by Janowski's formula on W."""
     owned, centered, opponent = cubeful_of_chances(np.clip(pairs.win, 0, 1))
     return Worths(centered, owned, 2 * opponent, 2 * opponent)
 
 
 def _at_score(score: Score) -> Callable[[Pairs], Worths]:
-    """Worths by winning chance alone: taken on a grid of chances, between which they run straight but for corners."""
+    """Return a function for the values of pairs at a score by W alone.
+
+    Values are computed on a grid of probabilities and interpolated linearly.
+    """
     turned = Score(score.away, score.met, cube=2, owner="owned", player=score.player)
     curves: list[Floats] = []
     for one in (score, turned) if turned.may_double(0) else (score,):
         curves += [of_game(mwc, *one.ends) for mwc in chances(GRID, one)]
 
     def worths(pairs: Pairs) -> Worths:
+        """Return the values of pairs."""
         centered, taken, *more = (np.interp(pairs.win, GRID, curve) for curve in curves)
         owned, retaken = more or (None, None)
         return Worths(centered, owned, taken, retaken)
@@ -176,20 +197,21 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
 
 
 def of_game(chances: Floats, lose: float, win: float) -> Floats:
-    """Chances to win the match as equities of a game: losing it -1, winning it 1."""
+    """Return match win probabilities as equities of a game with the ends `lose` (-1) and `win` (1)."""
     return np.asarray((2 * chances - win - lose) / (win - lose))
 
 
 def may_double(score: Score) -> None:
-    """PositionError where the side on roll has no use for the cube."""
+    """Check that the side on roll can gain by doubling; PositionError if not."""
     if not score.may_double(0):
         raise PositionError(f"{score}: the side on roll has no use for the cube, there is nothing to study")
 
 
 def as_rule(judge: Judge) -> Rule:
-    """The estimate as one more rule, so that what it errs by stands beside the rules."""
+    """Return a judge as one more rule, so that its own errors can be compared with those of the rules."""
 
     def decide(pairs: Pairs) -> Decisions:
+        """Return the decisions of the judge."""
         double, redouble, passing = judge.worths(pairs).gains
         redoubles = np.zeros(len(double), np.bool_) if redouble is None else redouble >= 0
         return Decisions(double >= 0, redoubles, passing <= 0)
@@ -206,9 +228,9 @@ LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
 
 
 def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
-    """Match winning chances, (N,), of rolling on and of a double taken, with the cube centered or owned.
+    """Return (N,) match win probabilities of no double and of a double taken, with the cube centered or owned.
 
-    win : cubeless chances of the player on roll to win the game; gammons are not looked at.
+    win : (N,) cubeless probability of the player on roll to win the game; gammons are ignored.
     """
     passed = score.after(0, score.cube)
     lost = score.after(0, -score.cube)
@@ -226,7 +248,10 @@ def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
 
 
 def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
-    """A side's match chances with the cube at `cube` on the other side, not turned again before that pays."""
+    """Return a side's match win probabilities while the other side owns the cube at `cube`.
+
+    A mix of the value with a dead cube and that with a fully live one.
+    """
     won = score.after(side, cube)
     lost = score.after(side, -cube)
     dead = win * won + (1 - win) * lost
@@ -241,7 +266,7 @@ def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
 
 
 def _cash_point(score: Score, side: int) -> float:
-    """A side's winning chance from which its double is passed."""
+    """Return the win probability of a side from which on its double is passed."""
     grid = np.linspace(0, 1, 101)
     passed = score.after(side, score.cube)
     return float(np.interp(passed, _other_owns(grid, score, side, 2 * score.cube), grid))

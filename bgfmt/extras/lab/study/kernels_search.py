@@ -1,4 +1,4 @@
-"""The loops of the search for counts: losses by lead, and branch and bound over whole weights."""
+"""Compiled loops of the search for counts: losses by limit, and branch and bound over integer weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MOST = 6  # numbers to remember
 
 @njit()
 def _curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> None:
-    """Least losses by limit: out (3, WIDTH) of double, redouble and pass from a lead on.
+    """Compute a lower bound of the loss for each limit: out (3, WIDTH), for double, redouble and pass from a lead on.
 
-    low, high : (N,) place of the least and the greatest lead that a position may have, 0 to WIDTH - 1. wrong :
-    (N, 3, 2) what a no and a yes cost. base : (3,) what other positions cost, whatever the limits.
+    low, high : (N,) index (0 to WIDTH - 1) of the least and the greatest lead that a position may have.
+    wrong : (N, 3, 2) loss of a no and of a yes. base : (3,) loss of other positions, independent of the limits.
     """
     yes = np.zeros((3, WIDTH + 1))
     no = np.zeros((3, WIDTH + 1))
@@ -42,10 +42,16 @@ def _curves(out: Array, low: Array, high: Array, wrong: Array, base: Array) -> N
 
 @njit()
 def _limits(out: Array, places: Array, losses: Array) -> None:
-    """The least loss of limits that take 0, 1, 2, 3 numbers, out (4,), and the limits, places (4, 3).
+    """Find the best limits that take 0, 1, 2, 3 numbers to remember.
 
-    losses : (3, WIDTH), of `_curves`. A limit of 0 takes no number, and equal limits take one together; the limit of
-    takes is the greatest lead with which to take, one less than that of passes.
+    A limit of 0 takes no number, and equal limits take one together. The limit of takes is the greatest lead with
+    which to take, one less than that of passes.
+
+    Parameters
+    ----------
+    out : (4,), filled with the least losses.
+    places : (4, 3), filled with the limits.
+    losses : (3, WIDTH), from `_curves`.
     """
     out[:] = np.inf
     at = np.empty(3, np.int64)
@@ -82,11 +88,17 @@ def bounded(
     best: Array, found: Array, box: Array, constant: Array, terms: Array, part: int, wrong: Array, base: Array,
     numbers: int,
 ) -> None:  # fmt: skip
-    """Look for better weights in a box, by branch and bound.
+    """Find better weights in a box, by branch and bound.
 
-    best : (MOST + 1,) the least loss by numbers, improved here; found : (MOST + 1, terms + 3) weights and
-    limits of it. box : (terms, 2). constant, terms : (N,), (N, terms), lead times `part` without, and a weight's
-    share. numbers : that the rule takes beside its limits.
+    Parameters
+    ----------
+    best : (MOST + 1,) the least loss by numbers to remember, improved in place.
+    found : (MOST + 1, terms + 3) weights and limits of these rules.
+    box : (terms, 2) least and greatest weight of each term.
+    constant, terms : (N,), (N, terms) int64, the lead without terms and the change by each weight, in 1 / `part`.
+    part : unit of the lead.
+    wrong, base : see `_curves`.
+    numbers : how many the rule takes to remember, besides its limits.
     """
     many = box.shape[0]
     stack = np.empty((64 * (many + 1), many, 2), np.int64)

@@ -1,4 +1,4 @@
-"""How good rules of thumb are: every pair of a table, or a sample, judged by exact equities or by an estimate."""
+"""Measure rules of thumb: judge every pair of a table, or a sample, by exact equities or by an estimate."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Tally:
-    """The decisions of one kind that a rule took; for doubles "yes" is to double, for answers it is to take.
+    """Counts of the decisions of one kind by one rule; "yes" is to double or, for answers, to take.
 
-    pairs : positions asked about. yes : the rule's. should, against : positions in which yes, in which no is strictly
-    better. wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse. cost, squares : sums of
-    what they cost, in units of the cube before the double, and of its square. worst : the greatest of them, at row
-    `at` of what was asked.
+    pairs : positions asked about.
+    yes : positions in which the rule says yes.
+    should, against : positions in which yes, in which no is strictly better.
+    wrong_yes, wrong_no : positions in which the rule's yes, its no is strictly worse.
+    cost, squares : sums of the losses and of their squares, in units of the cube before the double.
+    worst, at : the greatest loss and the number of its position.
     """
 
     pairs: int = 0
@@ -60,9 +62,12 @@ class Tally:
     at: int | None = None
 
     def add(self, yes_rows: Any, gain: Floats, tie: float, rows: Any = None, first: int = 0) -> None:
-        """Count decisions where saying yes gains `gain` over no; within `tie` neither is wrong.
+        """Add decisions to the counts.
 
-        rows : bool, which of the positions are asked about, all where None. first : number of the first position.
+        yes_rows : (M,) bool, the rule's decisions.
+        gain : (M,) by how much yes is better than no; within `tie` neither is wrong.
+        rows : (M,) bool, which positions to use, all if None.
+        first : number of the first position.
         """
         if rows is not None:
             yes_rows = yes_rows[rows]
@@ -88,36 +93,39 @@ class Tally:
 
     @property
     def wrong(self) -> int:
-        """Wrong decisions."""
+        """Return the number of wrong decisions."""
         return self.wrong_yes + self.wrong_no
 
     @property
     def share(self) -> float:
-        """Wrong decisions, as a share of all."""
+        """Return the share of wrong decisions."""
         return self.wrong / self.pairs if self.pairs else 0.0
 
     @property
     def mean(self) -> float:
-        """What a decision costs on average, right ones included."""
+        """Return the mean loss of all decisions."""
         return self.cost / self.pairs if self.pairs else 0.0
 
     @property
     def error(self) -> float:
-        """Standard error of `mean`, where the pairs are a sample."""
+        """Return the standard error of `mean` if the pairs are a sample."""
         if self.pairs < 2:
             return inf
         return sqrt(max(0.0, self.squares / self.pairs - self.mean**2) / (self.pairs - 1))
 
     @property
     def mean_wrong(self) -> float:
-        """What a wrong decision costs on average."""
+        """Return the mean loss of the wrong decisions."""
         return self.cost / self.wrong if self.wrong else 0.0
 
 
 @dataclass
 class Tallies:
-    """A rule's tallies: doubles, redoubles (None where there are none), answers to every double, and answers where
-    doubling with a centered cube is strictly right."""
+    """The tallies of one rule.
+
+    double : doubles. redouble : redoubles, None if there are none. take : answers to a double in every position.
+    answer : answers where doubling with a centered cube is strictly right.
+    """
 
     double: Tally = field(default_factory=Tally)
     redouble: Tally | None = field(default_factory=Tally)
@@ -125,7 +133,10 @@ class Tallies:
     answer: Tally = field(default_factory=Tally)
 
     def add(self, decisions: Decisions, worths: Worths, tie: tuple[float, float], first: int) -> None:
-        """Count what a rule says of some positions; `tie` is that of doubles and that of answers."""
+        """Add the decisions of the rule on some positions.
+
+        tie : losses up to this are not wrong, for doubles and for answers. first : number of the first position.
+        """
         double, redouble, passing = worths.gains
         self.double.add(decisions.double, double, tie[0], first=first)
         if redouble is None or self.redouble is None:
@@ -137,13 +148,16 @@ class Tallies:
 
 
 def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> list[tuple[int, int]]:
-    """The first and the last place that each may have by its mean loss, 1 for the least.
+    """Return the first and the last place (1 for the least mean loss) that each tally may have.
 
-    Two change places where their losses differ by no more than twice the error of the difference and `blur`.
+    The order of two is uncertain if their mean losses differ by at most twice the standard error of the difference
+    plus `blur`.
+
+    errors : standard errors of the mean losses. blur : error of the judge.
     """
 
     def above(a: int, b: int) -> bool:
-        """Whether b surely loses more than a."""
+        """Return True if b certainly loses more than a."""
         return tallies[b].mean - tallies[a].mean > 2 * hypot(errors[a], errors[b]) + blur
 
     every = range(len(tallies))
@@ -157,10 +171,13 @@ def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> li
 
 @dataclass(frozen=True)
 class Section:
-    """A study of some pairs: who judged, which pairs, and what came out for each rule.
+    """The results of all rules on some pairs by one judge.
 
-    chequers : the fewest and the most a side has. pairs : how many were judged, of `among`. seed : of the sample,
-    None for every pair. score : None for money. sides : the position of a row of a tally.
+    score : None for money.
+    chequers : the fewest and the most of a side.
+    pairs, among : number of pairs judged, and of all.
+    seed : of the sample, None if every pair was judged.
+    sides : returns the position of a pair's number.
     """
 
     judge: Judge
@@ -173,20 +190,23 @@ class Section:
     sides: Callable[[int], Position]
 
     def error(self, tally: Tally) -> float:
-        """Standard error of a mean loss: 0 where every pair was judged."""
+        """Return the standard error of a mean loss, 0 if every pair was judged."""
         return 0.0 if self.seed is None else tally.error
 
     def worst_at(self, tally: Tally) -> str | None:
-        """The position of the greatest loss, None where nothing is wrong."""
+        """Return the position of the greatest loss, None if no decision is wrong."""
         return None if tally.at is None else str(self.sides(tally.at))
 
     def tallies(self, kind: str) -> dict[Rule, Tally]:
-        """By rule, of "double", "redouble", "take" or "answer"; empty where there are none at the score."""
+        """Return the tallies of one kind by rule; {} if there are no such decisions at the score.
+
+        kind : "double", "redouble", "take" or "answer".
+        """
         found = {rule: getattr(one, kind) for rule, one in self.results.items()}
         return {} if None in found.values() else found
 
     def places(self, kind: str) -> list[tuple[int, int]]:
-        """The places, from 1, that the rules may have by their mean loss."""
+        """Return the first and the last place (from 1) that each rule may have by its mean loss."""
         tallies = list(self.tallies(kind).values())
         return places(tallies, [self.error(tally) for tally in tallies], self.judge.own_loss)
 
@@ -205,19 +225,20 @@ def rule_quality(
 
     Parameters
     ----------
-    databases : a study for each: cubeful two-sided tables and, at a score, tables of that score; one-sided tables by
-        the adviser's estimate. Without any: exact equities of all pairs of six points and six chequers, solved here,
-        and the estimate for up to fifteen chequers.
-    score : the score, cube centered at 1; money where None.
-    chequers : the fewest and the most chequers a side has; all that the table covers where None.
-    sample, seed : pairs drawn, each side evenly among its positions, where there are more than `EVERY`.
-    names : the rules, all where empty.
+    databases : a section for each: cubeful two-sided tables and, at a score, tables of that score; one-sided tables
+        by the adviser's estimate. None: exact equities of all pairs of six points and six chequers, solved here, and
+        the estimate for up to fifteen chequers.
+    score : the score, cube centered at 1; None for money.
+    chequers : the fewest and the most chequers of a side; None for all that the table covers.
+    sample, seed : if there are more than `EVERY` pairs, this many are drawn, each side uniformly among its positions.
+    names : the rules, all if empty.
     progress : called as ``progress(done, total)`` with pairs.
 
     Raises
     ------
-    NotCoveredError for a table that judges no doubles and a rule there is not; PositionError for a score at which the
-    side on roll does not double.
+    NotCoveredError : for a table that cannot judge doubles, or with fewer chequers.
+    CapabilityError : for an unknown rule.
+    PositionError : for a score at which the side on roll does not double.
     """
     rules = chosen(names)
     if chequers is not None and not 1 <= chequers[0] <= chequers[1] <= MAX_CHEQUERS:
@@ -261,6 +282,7 @@ def rule_quality(
 def _judges(
     databases: Library | None, score: Score | None, chequers: tuple[int, int] | None
 ) -> Iterator[tuple[Judge, OneSided | None]]:
+    """Yield the judges of the databases, or of the tables solved here, with the one-sided table that rules use."""
     if databases is not None:
         for table in databases.tables:
             ones = of_kind([table], OneSided)
@@ -273,6 +295,7 @@ def _judges(
 
 
 def _exact(score: Score | None) -> Table:
+    """Solve the exact table of six points and six chequers, for money or a score."""
     if score is None:
         return two_sided(POINTS, CHEQUERS, recipe="exact")
     judges.may_double(score)  # before the work, not after it
@@ -281,15 +304,17 @@ def _exact(score: Score | None) -> Table:
 
 @cache
 def _distributions(chequers: int) -> OneSided:
+    """Solve the distributions of rolls of six points, cached."""
     table = one_sided(POINTS, chequers=chequers, gammon=False, recipe="exact")
     return of_kind([table], OneSided)[0]
 
 
 def _chances(table: OneSided, counts: NDArray[Any]) -> Floats:
-    """Chances to need exactly 1, 2, ... rolls of sides as counts."""
+    """Return (N, rolls) probabilities of sides to need exactly 1, 2, ... rolls."""
     stored = np.asarray(table.bearoff[table.numbers(counts)])[:, 1:]
     return stored if stored.dtype == np.float64 else stored / CHANCE_WHOLE
 
 
 def _position(points: int, us: NDArray[np.int64], them: NDArray[np.int64], row: int) -> Position:
+    """Return the position of a pair."""
     return Position(Side.from_number(int(us[row]), points), Side.from_number(int(them[row]), points))

@@ -1,7 +1,7 @@
-"""The rules of thumb under study: what each makes of a position, and where it comes from.
+"""The rules of thumb under study: what each decides for a position, and its source.
 
-A rule looks at `Pairs` and answers three questions for each: would the side on roll double a centered
-cube, would it redouble its own, and would the other side take. None of them knows the score.
+A rule takes `Pairs` and returns for each whether the side on roll doubles a centered cube, whether it redoubles its
+own, and whether the other side takes. No rule uses the score.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """N positions, what a rule may look at.
+    """N positions as rules see them.
 
-    us, them : counts (N, 6) of the side on roll and of the other. our_chances, their_chances : (N, rolls) chances of
-    each to need exactly 1, 2, ... rolls.
+    us, them : (N, 6) chequers by point of the side on roll and of the other.
+    our_chances, their_chances : (N, rolls) probabilities of each side to need exactly 1, 2, ... rolls.
     """
 
     us: NDArray[Any]
@@ -37,26 +37,27 @@ class Pairs:
 
     @cached_property
     def win(self) -> Floats:
-        """W, the chance of the side on roll where both play for the fewest rolls, (N,)."""
+        """Return (N,) W, the win probability of the side on roll if both sides play for the fewest rolls."""
         return racing.win_chance(self.our_chances, self.their_chances)
 
     @cached_property
     def our_rolls(self) -> Floats:
-        """Mean rolls of the side on roll, (N,)."""
+        """Return (N,) expected rolls of the side on roll."""
         return _mean(self.our_chances)
 
     @cached_property
     def their_rolls(self) -> Floats:
-        """Mean rolls of the other side, (N,)."""
+        """Return (N,) expected rolls of the other side."""
         return _mean(self.their_chances)
 
 
 def _mean(chances: Floats) -> Floats:
+    """Return the means of distributions of rolls."""
     return np.asarray(chances @ np.arange(1, chances.shape[1] + 1))
 
 
 class Decisions(NamedTuple):
-    """What a rule says of N positions, bool arrays: double, redouble, and whether a double is taken."""
+    """The decisions of a rule for N positions, (N,) bool: double, redouble, and whether a double is taken."""
 
     double: Bools
     redouble: Bools
@@ -65,7 +66,7 @@ class Decisions(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of thumb: its name, in words, who it is from, and what it decides."""
+    """A rule of thumb: its name, a title, its source, and the function that decides."""
 
     name: str
     title: str
@@ -75,7 +76,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Double and redouble from a number on, take up to one; `score` counts in parts, of which `part` make one."""
+    """A rule that compares a count with limits: double and redouble from a limit on, take up to one.
+
+    score : returns the counts of pairs as multiples of 1 / `part`, for exact comparisons.
+    """
 
     score: Callable[[Pairs], Any]
     double: float
@@ -84,7 +88,7 @@ class Thresholds:
     part: int = 1
 
     def __call__(self, pairs: Pairs) -> Decisions:
-        """What the rule decides."""
+        """Return the decisions for some pairs."""
         scores = self.score(pairs)
         double, redouble, take = (self.part * limit for limit in (self.double, self.redouble, self.take))
         return Decisions(scores >= double, scores >= redouble, scores <= take)
@@ -93,11 +97,13 @@ class Thresholds:
 def _count(
     score: Callable[[Any, Any], Any], double: float, redouble: float, take: float, part: int = 1
 ) -> Thresholds:
-    """Thresholds of the counts of two sides."""
+    """Return a rule with limits for a count of two sides."""
     return Thresholds(lambda p: score(p.us, p.them), double, redouble, take, part)
 
 
 def _by_win(zone: doubling.Zone) -> Any:
+    """Return a rule that decides by W, with the thresholds of a zone."""
+
     def decide(p: Pairs) -> Decisions:
         doubles = partial(doubling.doubles, p.win, p.our_rolls, zone=zone)
         return Decisions(doubles(), doubles(owned=True), doubling.takes(p.win))
@@ -140,7 +146,7 @@ RULES = {rule.name: rule for rule in _ALL}
 
 
 def chosen(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    """The rules of these names, all where none is named; CapabilityError for one that there is not."""
+    """Return the rules of these names, all if none is given; CapabilityError for an unknown name."""
     strange = [name for name in names if name not in RULES]
     if strange:
         raise CapabilityError(f"there is no rule {strange[0]!r}; there are {', '.join(RULES)}")

@@ -1,14 +1,14 @@
-"""State-classes (the paper, section VI): recognisers in a fixed order, a rest class, an expectation each.
+"""State-classes (the paper, section VI): recognisers in a fixed order, a rest class, an expectation for each.
 
-BKG of 1977 did not have them; the paper proposes them and works one example, whose board is lost. What is built is
-the frame: a list of classes, who belongs where, the combination over the 36 rolls of what the best play of each leads
-to, which classes follow on which, and the example with its constants.
+BKG of 1977 did not have them; the paper proposes them and works out one example, whose board is lost. Implemented
+are a list of classes, the class of a position, the expectation over the 36 rolls with the best play of each, the
+classes that can follow, and the example with its constants.
 
     W(state) = sum over rolls of 1/36 * W(class reached by the best play)
     W(class with a blot in danger) = P1/36 * W(hit) + (1 - P1/36) * W(missed)
 
-Expectations are points a game, between -1 and 1, or what the example has in their place; a side on roll that may
-double and expects 0.5 or more (a winning chance of 0.75) cashes.
+Expectations are points a game, between -1 and 1, or the unit of the example. A side on roll that may double and
+expects 0.5 or more (a winning chance of 0.75) cashes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CASH = Fraction(1, 2)
 
 
 class Category(IntEnum):
-    """What kind of prospects a class has, the better the greater; for even ones stable and unstable are alike."""
+    """The prospects of a class, the better the greater; for even classes stable and unstable are the same."""
 
     LOST_STABLE = 0
     LOST_UNSTABLE = 1
@@ -45,7 +45,10 @@ class Category(IntEnum):
 
 @dataclass(frozen=True)
 class StateClass:
-    """One class: `has` a position or not, `expects` so much of it; `position.us` has just moved."""
+    """A class of positions; `position.us` has just moved.
+
+    has : returns whether a position belongs to it. expects : returns the expectation of a position.
+    """
 
     name: str
     category: Category
@@ -54,7 +57,7 @@ class StateClass:
 
 
 class Classes:
-    """The classes in the order in which they are asked; the last takes what no other one has."""
+    """A system of classes, checked in order; the last one has all positions that no other has."""
 
     def __init__(self, classes: Sequence[StateClass], rest: StateClass) -> None:
         if len({c.name for c in (*classes, rest)}) != len(classes) + 1:
@@ -63,28 +66,31 @@ class Classes:
         self.rest = rest
 
     def of(self, position: Position) -> StateClass:
-        """The first class that has the position."""
+        """Return the first class that has the position."""
         return next((c for c in self.classes if c.has(position)), self.rest)
 
     def expectation(self, position: Position) -> Number:
-        """What the class of a position expects of it."""
+        """Return the expectation of a position by its class."""
         return self.of(position).expects(position)
 
     def before_roll(
         self, position: Position, best: Callable[[Position, tuple[int, int]], Position]
     ) -> Number:
-        """Expectation of the side on roll: over the 36 rolls, that of what `best` leads to."""
+        """Return the expectation of the side on roll, averaged over the 36 rolls.
+
+        best : returns the position after the best play of (position, dice).
+        """
         return combined((r.weight, self.expectation(best(position, (r.high, r.low)))) for r in ROLLS)
 
     def best_by_class(self, position: Position, dice: tuple[int, int]) -> Position:
-        """The result in the best category, and of those the one that expects most."""
+        """Return the result in the best category; of several the one with the greatest expectation."""
         results = [play.result for play in legal_plays(position, *dice)] or [position]
         return max(results, key=lambda p: (self.of(p).category, self.expectation(p)))
 
     def following(self, position: Position, engine: Engine) -> tuple[set[str], set[str]]:
-        """Names of the classes reached by one best play of each side: forward, without a hit, and backward, with one.
+        """Return the names of the classes reached after one play of each side, without a hit and with one.
 
-        position : with the side on roll first; `engine` plays for both.
+        position : the side on roll first. engine : plays for both sides.
         """
         forward: set[str] = set()
         backward: set[str] = set()
@@ -99,6 +105,7 @@ class Classes:
 
 
 def _played(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[Position, bool]:
+    """Return the position after the engine's play, and whether it hits."""
     if not legal_plays(position, *dice):
         return position, False
     play = engine.play(GameState.of(position, dice))
@@ -106,7 +113,9 @@ def _played(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[
 
 
 def combined(parts: Iterable[tuple[int, Number]]) -> Number:
-    """Rolls of 36 and what each leads to, added up; PositionError unless they are 36.
+    """Return the average of values weighted by rolls; PositionError unless the rolls add up to 36.
+
+    parts : (rolls, value) pairs.
 
     >>> combined([(20, Fraction(1)), (16, Fraction(0))])
     Fraction(5, 9)
@@ -118,16 +127,19 @@ def combined(parts: Iterable[tuple[int, Number]]) -> Number:
 
 
 def in_danger(hits: int, hit: Number, missed: Number, *, may_double: bool = False) -> Number:
-    """A blot that `hits` rolls of 36 hit: hits/36 * hit + (1 - hits/36) * missed.
+    """Return the expectation with a blot that `hits` of 36 rolls hit: hits/36 * hit + (1 - hits/36) * missed.
 
-    may_double : the side that would have been missed, on roll then, cashes where it expects 0.5 or more.
+    hit, missed : expectations after a hit and otherwise.
+    may_double : the side with the blot, then on roll, cashes (expectation 1) if it expects 0.5 or more.
     """
     after: Number = Fraction(1) if may_double and float(missed) >= float(CASH) else missed
     return Fraction(hits, 36) * hit + (1 - Fraction(hits, 36)) * after
 
 
 def expectation(win: Number, gammons: Number, lose: Number, gammons_lost: Number) -> Number:
-    """Points a game from four shares that add up to 1: single wins, gammons, single losses, gammons lost.
+    """Return the points a game from the shares of single wins, gammons won, single losses and gammons lost.
+
+    PositionError unless the shares add up to 1.
 
     >>> from fractions import Fraction as F
     >>> expectation(F(66, 100), F(2, 100), F(30, 100), F(2, 100))
@@ -140,7 +152,7 @@ def expectation(win: Number, gammons: Number, lose: Number, gammons_lost: Number
 
 @dataclass(frozen=True)
 class Example:
-    """The worked example (Figure 4): two plays of 6-1, as the paper adds them up.
+    """The worked example (Figure 4): expectations of two plays of 6-1, as the paper adds them up.
 
     run : one man runs. both : both men move up. The classes: I two enemy points still to cross and safe, II the same
     with a blot in danger, III one to cross and safe, IV the same with a blot in danger, V hit.
@@ -151,7 +163,7 @@ class Example:
 
 
 def worked_example(reading: Literal["display", "text"] = "display") -> Example:
-    """The example with the paper's constants.
+    """Compute the example with the paper's constants.
 
     display : 8 rolls are worth 0.85 when missed and 2 rolls 0.75, as the paper's display adds them up.
     text : the 8 rolls lead to class IV (0.92) and the 2 to class II (0.85), as its text says.

@@ -1,7 +1,7 @@
-"""What the paper leaves open, and how it is completed: C1 by default, its rivals as options.
+"""The gaps of the paper and how they are filled: C1 by default, alternatives as options.
 
-Each choice is named and told in docs/theory/bkg.md. C1 was chosen with 24 moves of the paper's sample game and its
-remarks on 15 opening rolls in view, of which it reproduces 22 and 13: that is a fit and no proof.
+docs/theory/bkg.md names and explains each choice. C1 was fitted to 24 moves of the paper's sample game and its
+remarks on 15 opening rolls, of which it reproduces 22 and 13: that proves nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,17 @@ Rounding = Literal["nearest", "none"]
 
 
 class Kernel(NamedTuple):
-    """What the kernels go by: the completion with numbers in place of words, and the table for the bear-off.
+    """A completion as the compiled functions take it, with numbers in place of words, and the bear-off table.
 
-    escapes : (4096,) int64, by code. scale, low : see `Completion`. moment, hold : the place of the word among those
-    there are. limits : (2, 5) float64 of the zone, see `thumb.doubling`. nearest : 1.1 times the count is rounded.
-    by_w : see `running.worth`. enr (54264,), infinite outside the table, and chances (54264, 8) of P(1)..P(8),
-    float64, by gnubg's position number; terms (6, 16) int64, the binomials of that number.
+    escapes : (4096,) int64, see `escapes_table`.
+    scale, low : see `Completion`; `low` is `contain_low`.
+    moment, hold : index of the word among the choices of `moment2` and `hold`.
+    limits : (2, 5) float64 thresholds of the zone, see `thumb.doubling`.
+    nearest : 1.1 times the count is rounded.
+    by_w : see `running.worth`.
+    enr, chances : (54264,) expected rolls, infinite outside the table, and (54264, 8) P(1)..P(8), float64, by gnubg's
+        position number.
+    terms : (6, 16) int64, the binomials of that number.
     """
 
     escapes: Array
@@ -52,11 +57,11 @@ class Kernel(NamedTuple):
 
 @dataclass(frozen=True)
 class Completion:
-    """One way to complete the paper.
+    """One way to fill the gaps of the paper.
 
-    scale : what counts of rolls are divided by in Piploss and BLOT DANGER: 36, or 1 as printed.
+    scale : divisor of counts of rolls in Piploss and BLOT DANGER: 36, or 1 as printed.
     moment2 : mean of the squares over ``all`` men, over those ``behind``, or their ``sum``.
-    escapes : which rolls get past a blockade, see `blockade`.
+    escapes : which rolls get past a blockade, see `escapes_table`.
     contain_low : the last point of the range of Contain, 9 or 16.
     hold : when the bonus for holding a man counts: ``always``, 10 percent ``behind``, in ``gammon`` danger.
     bearoff : plays from the table by least expected rolls with the two exceptions (``enr``), or by the least W of
@@ -84,7 +89,7 @@ class Completion:
 
     @classmethod
     def of(cls, words: dict[str, str]) -> Completion:
-        """The completion of such words as the command line has, ``{"scale": "1"}``; PositionError for others."""
+        """Parse options of the command line, such as ``{"scale": "1"}``; PositionError for unknown ones."""
         defaults = {field.name: field.default for field in fields(cls)}
         values: dict[str, Any] = {}
         for name, text in words.items():
@@ -95,12 +100,12 @@ class Completion:
         return cls(**values)
 
     def place(self, name: str) -> int:
-        """The place of the word chosen among those there are."""
+        """Return the index of the chosen word of a field among its choices."""
         return get_args(get_type_hints(type(self))[name]).index(getattr(self, name))
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The same as numbers, with Gillogly's table."""
+        """Return the completion as numbers, with Gillogly's table."""
         (ids, rows) = racing.gillogly()
         every = board.count(6, MAX_CHEQUERS)
         enr = np.full(every, np.inf)
@@ -122,7 +127,11 @@ CODES = 4096
 
 @cache
 def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
-    """(4096,) uint8, rolls of 36 for each code, by one of the four readings.
+    """Return how many rolls of 36 get past each blockade: (4096,) uint8.
+
+    Bit d - 1 of the index is set if the other side holds the point at distance d.
+
+    reading : what the paper may mean by getting past: "sum", "full", "any" or "past", see docs/theory/bkg.md.
 
     >>> int(escapes_table()[0b111111]), int(escapes_table()[0b100001010000])
     (0, 24)
@@ -134,7 +143,10 @@ def escapes_table(reading: Escape = "sum") -> NDArray[np.uint8]:
 
 
 def _plays(code: int, a: int, b: int, reading: Escape) -> bool:
+    """Return True if a roll gets past a blockade."""
+
     def open_(d: int) -> bool:
+        """Return True if the point at a distance is open."""
         return d > 12 or not code >> (d - 1) & 1
 
     if reading == "any":

@@ -1,4 +1,4 @@
-"""What BKG goes by: its measuring functions of a position, one by one (the paper, section V), and its race.
+"""BKG's measuring functions of a position, one by one (the paper, section V), and its numbers for the race.
 
 Resigning (section VI): a side gives up what its least number of rolls cannot save, once the sides have passed each
 other. It resigns when its Minturns exceeds the other's Maxturns; a gammon when Minloff does, the rolls to one man
@@ -25,15 +25,19 @@ OF_BOTH = ("pips", "escapes", "contain", "acontain", "contsq", "mobility", "most
 
 
 def array_of(position: Position) -> NDArray[Any]:
-    """(2, 26) int64, as the kernels have boards: the side on roll, then the other; 0 the chequers off, 25 the bar."""
+    """Return the board as the compiled functions take it: (2, 26) int64, the side on roll first.
+
+    Index 0 counts the chequers off, 1 to 24 the points, 25 the bar.
+    """
     sides = position.us, position.them
     return np.array([(MAX_CHEQUERS - one.chequers, *one.padded(25)[:24], one.bar) for one in sides], np.int64)
 
 
 def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
-    """What BKG measures of J, who has just moved (`position.us`), and of N, who is next; lists are of J and of N.
+    """Return BKG's measures of a position by name.
 
-    p1, p2, piploss : see `hits.Danger`, of J. edge, winfactor : of J. The others : see `kernels.measures.Measures`.
+    J (`position.us`) has just moved, N is next; lists hold the measures of J and of N. p1, p2 and piploss are of J,
+    see `hits.Danger`; edge and winfactor are of J; for the others see `kernels.measures.Measures`.
     """
     table = escapes_table(completion.escapes).astype(np.int64)
     moment = completion.place("moment2")
@@ -49,12 +53,16 @@ def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
 
 
 class Racing(NamedTuple):
-    """A race before the roll; pairs are of the side on roll and of the other.
+    """BKG's numbers for a race before the roll; pairs are of the side on roll and of the other.
 
-    enr : expected rolls, of the table or estimated. win : W / (W + V) of the eight columns, by which BKG goes, None
-    where a side is not in the table. win_full : W of the whole distributions, None unless all men are home. acount :
-    the adjusted counts, pips. by_count : what they alone say: double, redouble, take. takes : whether the other side
-    accepts. resigns : games given up.
+    enr : expected rolls, from the table or estimated.
+    win : W / (W + V) of the eight columns, which BKG uses, None if a side is not in the table.
+    win_full : W of the whole distributions, None unless all men are home.
+    acount : the adjusted counts, in pips.
+    by_count : decisions by these alone: double, redouble, take.
+    minturns, maxturns : least and greatest number of rolls.
+    takes : whether the other side takes.
+    resigns : games given up.
     """
 
     enr: tuple[float, float]
@@ -71,7 +79,7 @@ class Racing(NamedTuple):
 
 
 def racing(completion: Completion, state: GameState) -> Racing:
-    """Return what BKG decides by in a race."""
+    """Return the numbers and decisions of BKG in a race."""
     kernel = completion.kernel
     position = state.position
     board = array_of(position)
@@ -101,9 +109,10 @@ def racing(completion: Completion, state: GameState) -> Racing:
 
 
 class Turns(NamedTuple):
-    """Rolls that a side needs with 6-6 every time (least) and with 2-1 (most): to be off, and to one man off.
+    """Rolls that a side needs with 6-6 every time (least) and with 2-1 every time (most).
 
-    leave : least rolls until no man is in the enemy's home board.
+    least, most : until all men are off. least_off, most_off : until one man is off. leave : least rolls until no man
+    is in the enemy's home board.
     """
 
     least: int
@@ -114,10 +123,11 @@ class Turns(NamedTuple):
 
 
 def turns_of(side: Side) -> Turns:
-    """Minturns, Maxturns, Minloff, Maxloff of a side that nobody is in the way of; the last two 0 with a man off.
+    """Return Minturns, Maxturns, Minloff and Maxloff of a side that has passed the other.
 
-    Men at home need 2-1 as often as their pips and the ones and twos among them say; men outside come home first, the
-    farthest by each die, so that the number is never too small.
+    The last two are 0 if a man is off. For Maxturns men outside come home first, the farthest by each die; men at
+    home need at least as many rolls of 2-1 as their pips and the ones and twos in them require. The result is never
+    too small.
     """
     counts = array_of(Position(side, Side()))[0].tolist()
     men = [(point, many) for point, many in enumerate(counts) if point]
@@ -138,7 +148,10 @@ def turns_of(side: Side) -> Turns:
 
 
 def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int, list[int]]:
-    """Rolls of 2-1 until no man is outside, and the men then; which one moves where the last one leaves a 1."""
+    """Return the rolls of 2-1 until no man is outside, and the counts then.
+
+    spare : chooses the home point of the man that moves if the last man outside leaves a 1 to play.
+    """
     side = list(counts)
     rolls = 0
     while any(side[7:]):
@@ -152,7 +165,10 @@ def _home(counts: list[int], spare: Callable[[Iterable[int]], int]) -> tuple[int
 
 
 def games_lost(position: Position) -> int:
-    """Games that the side on roll has lost for certain: 0 to 3. It rolls first, so equal numbers are not lost yet."""
+    """Return how many games the side on roll has lost for certain, 0 to 3.
+
+    It rolls first, so with equal numbers of rolls nothing is lost.
+    """
     if position.contact or not position.us.chequers or not position.them.chequers:
         return 0
     us = turns_of(position.us)
@@ -161,10 +177,10 @@ def games_lost(position: Position) -> int:
 
 
 def most_to_win(position: Position) -> int:
-    """Games that the side *not* on roll, who has offered to resign, may still lose at most; `position` is theirs.
+    """Return the greatest number of games that the opponent of the side on roll can still lose.
 
-    The side on roll is the one that answers. A gammon is out of reach when a man of the loser's is off in time
-    even with 2-1, or is off already.
+    position : the side on roll, which answers the offer to resign, first. A gammon is impossible if the loser has a
+    man off, or will have one in time even with 2-1 every roll.
     """
     if position.contact:
         return 3

@@ -1,4 +1,4 @@
-"""BKG as an engine: one decision at a time, by the compiled program."""
+"""BKG as an engine, one decision at a time, by the compiled functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMS = ("GENERAL", "NEARDIS", "NOTNEARDIS", "DEFENSE", "hold", "BLOT DANGER", "
 
 
 class Bkg:
-    """BKG with a completion of the paper: `Bkg()` is C1, ``Bkg({"scale": "1"})`` one of its rivals."""
+    """BKG with a completion of the paper: `Bkg()` is C1, ``Bkg({"scale": "1"})`` an alternative."""
 
     name: ClassVar[str] = "bkg"
 
@@ -26,27 +26,28 @@ class Bkg:
         self.completion = completion or Completion.of(dict(options or {}))
 
     def play(self, state: GameState) -> Play:
+        """Return BKG's play."""
         return self.ranked(state)[0].play
 
     def double(self, state: GameState) -> bool:
-        """Whether BKG doubles: never while the sides are engaged."""
+        """Return True if BKG doubles; never while the sides are engaged."""
         owned = state.owner == "owned"
         return bool(choosing.doubles(self.completion.kernel, array_of(state.position), owned))
 
     def take(self, state: GameState) -> bool:
-        """Whether BKG takes: always while the sides are engaged."""
+        """Return True if BKG takes; always while the sides are engaged."""
         return bool(choosing.takes(self.completion.kernel, array_of(state.position)))
 
     def resign(self, state: GameState) -> int:
-        """Games that BKG gives up: what the sides' least and greatest numbers of rolls leave no hope for."""
+        """Return how many games BKG gives up because the least and greatest numbers of rolls leave no hope."""
         return games_lost(state.position)
 
     def accept(self, state: GameState) -> bool:
-        """Whether BKG accepts a resignation: when it could win no more."""
+        """Return True if BKG accepts a resignation, which it does if it could not win more."""
         return state.resigned >= most_to_win(state.position.swapped())
 
     def ranked(self, state: GameState) -> list[Rated]:
-        """All legal plays of the state's dice, best first; empty where no chequer can move."""
+        """Return all legal plays of the state's dice, best first; [] if no chequer can move."""
         assert state.dice is not None
         plays = legal_plays(state.position, *state.dice)
         if not plays:
@@ -62,10 +63,12 @@ class Bkg:
 
 
 class Rated(NamedTuple):
-    """A play and what BKG ranks it by.
+    """A play and the points by which BKG ranks it.
 
-    part : "engaged" (heuristic points), "running" (its points) or "bear-off" (less the expected rolls, or a chance).
-    terms : of engaged positions the parts of the points, by TERMS. points is -inf for plays out of the question.
+    part : "engaged" (heuristic points), "running" (its points) or "bear-off" (minus the expected rolls, or a
+        probability).
+    points : -inf for plays that are excluded.
+    terms : of engaged positions the parts of the points, by TERMS.
     """
 
     play: Play
@@ -74,5 +77,5 @@ class Rated(NamedTuple):
     terms: tuple[float, ...]
 
     def parts(self) -> dict[str, float]:
-        """The terms that count, by name."""
+        """Return the terms other than 0 by name."""
         return {name: value for name, value in zip(TERMS, self.terms, strict=True) if value}

@@ -1,4 +1,4 @@
-"""Which play BKG makes, and what it does with the cube; one roll at a time."""
+"""BKG's choice of a play and its cube decisions, one roll at a time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,24 @@ COMPLETION = (
 
 @njit()
 def engaged(board: Array) -> bool:
-    """Whether the sides have not yet passed each other."""
+    """Return True if the sides have not passed each other yet."""
     return measures.mostback(board[0]) + measures.mostback(board[1]) > 25  # type: ignore[no-any-return]
 
 
 @njit(f"{COMPLETION}, i8.2C, i8.3C, f8.1C")
 def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int, Array, Array]:
-    """Which part of the program ranks the results of a roll, by what (m, 2), and the terms (m, 7) of engaged ones.
+    """Evaluate the results of a roll and return (part, points, terms).
 
-    boards, gains : by `moves.plays`. Results that are out of the question have -inf.
+    Parameters
+    ----------
+    start : the board before the roll.
+    boards, gains : results and their points, from `moves.plays`.
+
+    Returns
+    -------
+    part : which part of the program rates them, ENGAGED, RUNNING or BEAROFF.
+    points : (m, 2) float64, the rating and a tie-breaker; -inf for results that are excluded.
+    terms : (m, 7) float64, the parts of the points of engaged positions.
     """
     many = len(boards)
     points = np.full((many, 2), -np.inf)
@@ -65,7 +74,10 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
 
 @njit(f"{COMPLETION}, i8, i8.3C, f8.2C")
 def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
-    """The first of the best by points, then by what breaks ties; in the bear-off the least position number."""
+    """Return the index of the best result: by points, then by the tie-breaker.
+
+    In the bear-off the lesser position number comes next; of results that are still equal the first is best.
+    """
     chosen = 0
     for k in range(1, len(boards)):
         gap = points[k, 0] - points[chosen, 0]
@@ -80,7 +92,7 @@ def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
 
 @njit()
 def adjusted_thirds(us: Array, them: Array) -> int:
-    """Acount in thirds of a pip; `bgfmt.extras.lab.study.counts` has the rule."""
+    """Return Acount in thirds of a pip; `bgfmt.extras.lab.study.counts` has the rule."""
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
     men = measures.men(us, 1) - measures.men(them, 1)
     gaps = measures.gaps(them) - measures.gaps(us)
@@ -89,7 +101,10 @@ def adjusted_thirds(us: Array, them: Array) -> int:
 
 @njit()
 def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
-    """How far the other side's count lies beyond 1.1 of ours and the margin."""
+    """Return by how much the other side's adjusted count exceeds 1.1 times ours plus `margin` pips.
+
+    With `nearest` 1.1 times ours is rounded and the unit is thirds of a pip, else thirtieths.
+    """
     count = adjusted_thirds(us, them)
     other = adjusted_thirds(them, us)
     if nearest:
@@ -99,7 +114,7 @@ def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
 
 @njit(f"{COMPLETION}, i8.2C, b1")
 def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
-    """Whether the side on roll doubles; never while engaged."""
+    """Return True if the side on roll doubles (redoubles if it owns the cube); never while engaged."""
     if engaged(board):
         return False
     us = running.row(kernel, board[0])
@@ -113,7 +128,7 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
 
 @njit(f"{COMPLETION}, i8.2C")
 def takes(kernel: Kernel, board: Array) -> bool:
-    """Whether the side that is doubled takes; the doubler stands first. While engaged always."""
+    """Return True if a double is taken, the doubler being first; always while engaged."""
     if engaged(board):
         return True
     us = running.row(kernel, board[0])

@@ -1,4 +1,4 @@
-"""The evaluation of engaged positions in heuristic points (the paper, section VI; docs/theory/bkg.md in words).
+"""The evaluation of engaged positions in heuristic points (the paper, section VI; docs/theory/bkg.md explains it).
 
 J has just moved and N moves next; Onmove is J before the play, measured once for a roll.
 """
@@ -23,10 +23,10 @@ TERMS = 7  # GENERAL, NEARDIS, NOTNEARDIS, DEFENSE, the holding bonus, BLOT DANG
 
 @njit()
 def passing(n: Array, edge: int) -> tuple[int, float]:
-    """N's men that have yet to pass J's point `edge`, and the chance that one roll brings all of them past.
+    """Return how many of N's men must still pass J's point `edge`, and the probability that one roll is enough.
 
-    The table's P(1) for those men, counted from the edge of the board laid at that point: a roll bears off all
-    of them when its dice, or the parts of a double, reach as far.
+    This is the table's P(1) of those men, with the board's edge moved to that point: a roll bears off all of them if
+    its dice, or the parts of a double, reach as far.
     """
     men = 0
     first = second = 0  # distances of the two farthest
@@ -51,7 +51,10 @@ def passing(n: Array, edge: int) -> tuple[int, float]:
 
 @njit()
 def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edge: int, hit: bool) -> float:
-    """J is nearly past the other side. one : rolls that hit J. hit : whether the play hit."""
+    """Return the points of NEARDIS: J is nearly past the other side.
+
+    one : rolls that hit J. hit : whether the play hit.
+    """
     back = j.mostback
     points = 0.0
     if edge >= 0 or n.acontain >= 16:
@@ -76,7 +79,11 @@ def _neardis(ours: Array, j: Measures, n: Measures, was: Measures, one: int, edg
 
 @njit()
 def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: Array) -> float:
-    """Heuristic points of a play: `start` before it, `board` after it, `terms` (7,) float64 for the parts."""
+    """Return the heuristic points of a play.
+
+    was : measures of J before the play. start, board : the boards before and after it.
+    terms : (7,) float64, filled with the parts of the points.
+    """
     ours = board[0]
     theirs = board[1]
     risk = hits.danger(board[0], board[1])

@@ -1,7 +1,7 @@
-"""Blots and who can hit them: P1, P2 and Piploss (the paper, section V; docs/theory/bkg.md has the rules in words).
+"""Blots and who can hit them: P1, P2 and Piploss (the paper, section V; docs/theory/bkg.md explains the rules).
 
-The side that has moved, J, owns the blots; N hits next. Everything here is seen by N: a hitter on its point q meets
-a blot on its point t, J's own point 25 - t, at the distance q - t.
+The side that has moved, J, owns the blots; N hits next. All points are N's: a hitter on its point q meets a blot on
+its point t, J's own point 25 - t, at the distance q - t.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from bgfmt.jit import njit
 
 
 class Danger(NamedTuple):
-    """p1 : rolls of 36 that hit. p2 : that hit twice or point on a blot. piploss : pips lost, summed over rolls."""
+    """The danger of being hit by the next roll.
+
+    p1 : rolls of 36 that hit. p2 : rolls that hit twice or point on a blot. piploss : pips lost, summed over rolls.
+    """
 
     p1: int
     p2: int
@@ -25,7 +28,7 @@ class Danger(NamedTuple):
 
 @njit()
 def _scene(j: Array, n: Array) -> tuple[Array, Array, Array]:
-    """By N's points: where it may land, where blots of J stand, and its hitters."""
+    """Return by N's points where it may land, where J has blots, and its hitters."""
     free = np.zeros(26, np.bool_)
     blot = np.zeros(26, np.bool_)
     men = n.copy()
@@ -40,7 +43,10 @@ def _scene(j: Array, n: Array) -> tuple[Array, Array, Array]:
 
 @njit()
 def _single(blot: Array, men: Array, die: int) -> tuple[int, int]:
-    """Pairs of a hitter's point and a blot one die apart, and the farthest blot (N's point, 0 for none)."""
+    """Return the number of pairs of a hitter and a blot one die apart, and the farthest such blot.
+
+    The blot is N's point, 0 if there is none.
+    """
     pairs = farthest = 0
     for t in range(1, 25 - die):
         if blot[t] and men[t + die]:
@@ -51,7 +57,10 @@ def _single(blot: Array, men: Array, die: int) -> tuple[int, int]:
 
 @njit()
 def _way(free: Array, blot: Array, q: int, a: int, b: int) -> tuple[int, bool]:
-    """A man on q hits with both dice: the blot's point or 0, and whether another blot stands on the way."""
+    """Return the point of the blot that a man on q hits with both dice, and whether another blot is on the way.
+
+    The point is 0 if it hits none.
+    """
     t = q - a - b
     if t < 1 or not blot[t]:
         return 0, False
@@ -62,7 +71,10 @@ def _way(free: Array, blot: Array, q: int, a: int, b: int) -> tuple[int, bool]:
 
 @njit()
 def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int, bool]:
-    """A man on q goes on by one die of a double, 2 to `most` times: the farthest blot it hits, one passed over."""
+    """Return the farthest blot that a man on q hits with 2 to `most` parts of a double (0 if none).
+
+    The second value is whether it passes another blot before one that it hits.
+    """
     farthest = 0
     over = False
     passed = False
@@ -81,7 +93,7 @@ def _ladder(free: Array, blot: Array, q: int, die: int, most: int) -> tuple[int,
 
 @njit()
 def _pointed(blot: Array, men: Array, a: int, b: int) -> bool:
-    """Each die has a hitter, and they are two men (rule R2)."""
+    """Return True if each die has a hitter and they are two men (rule R2)."""
     for t in range(1, 25):
         q = t + a
         if not (blot[t] and q < 25 and men[q]):
@@ -95,7 +107,10 @@ def _pointed(blot: Array, men: Array, a: int, b: int) -> bool:
 
 @njit()
 def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
-    """The farthest blot that a double hits (0: none), and whether it counts for P2; at most one man on the bar."""
+    """Return the farthest blot that a double hits (0: none), and whether it counts for P2.
+
+    At most one man is on the bar.
+    """
     bar = men[25] > 0
     if bar and not free[25 - die]:
         return 0, False
@@ -115,7 +130,10 @@ def _double(free: Array, blot: Array, men: Array, die: int) -> tuple[int, bool]:
 
 @njit()
 def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int, bool]:
-    """The same of two different dice; a man on the bar enters with one, and he or another goes on with the other."""
+    """Return the same for two different dice.
+
+    A man on the bar enters with one die, and he or another man moves on with the other.
+    """
     bar = men[25] > 0
     farthest = 0
     twice = not bar and _pointed(blot, men, a, b)
@@ -137,7 +155,7 @@ def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int
 
 @njit()
 def danger(j: Array, n: Array) -> Danger:
-    """What hangs over J's blots when N is to roll."""
+    """Return the danger of J's blots when N is to roll."""
     free, blot, men = _scene(j, n)
     if not blot.any():
         return Danger(0, 0, 0)

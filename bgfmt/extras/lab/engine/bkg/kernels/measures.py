@@ -21,16 +21,20 @@ VALUES = np.array([0, 0, 1, 2, 4, 8, 6, 5, 3, 2] + [0] * 16, np.int64)
 
 
 class Measures(NamedTuple):
-    """What BKG measures of a side.
+    """BKG's measures of a side.
 
-    escapes : rolls of 36, from Mostback. contain : 36 less the fewest escapes from any point of the range of Contain.
+    escapes : rolls of 36 that escape from Mostback.
+    contain : 36 less the fewest escapes from any point of the range of Contain.
     contsq, acontain : the point of that range up to Mostback with the fewest escapes, the farthest of equals, and 36
-    less them; 0 where Mostback is nearer. mobility : escapes of all chequers on board and bar. closeboard : home
-    points made, less those that the other side has made, less half the home blots. histack : three men on a point 1,
-    four 2, five 4, six 7, ... gap : empty points among the six in front of Mostback. expallin, exploff, expturns :
-    half-turns to bring all men home, until the first is off, to bear off all. next_point : of 2..9 the one best worth
-    making that is neither made nor held by the other side, 0 for none. builders : spare men on the six points behind
-    it, single ones and all but two of more. slotted : twice its value where one man stands on it.
+        less its escapes; 0 if Mostback is nearer.
+    mobility : escapes of all chequers on board and bar.
+    closeboard : home points made, less those that the other side has made, less half the home blots.
+    histack : 1 for a point with three men, 2 with four, 4 with five, 7 with six, ...
+    gap : empty points among the six in front of Mostback.
+    expallin, exploff, expturns : half-turns to bring all men home, until the first is off, to bear off all.
+    next_point : of 2..9 the best point to make that is neither made nor held by the other side, 0 for none.
+    builders : spare men on the six points behind it, single ones and all but two of more.
+    slotted : twice its value if one man stands on it.
     """
 
     pips: int
@@ -55,7 +59,7 @@ class Measures(NamedTuple):
 
 @njit()
 def mostback(x: Array) -> int:
-    """The farthest chequer, 25 on the bar, 0 when all are off."""
+    """Return the point of the farthest chequer, 25 on the bar, 0 when all are off."""
     point = 25
     while point > 0 and x[point] == 0:
         point -= 1
@@ -64,7 +68,7 @@ def mostback(x: Array) -> int:
 
 @njit()
 def weighed(x: Array, weights: Array) -> int:
-    """The sum over all men of the weights of their points, bar included."""
+    """Return the sum over all men of the weights of their points, bar included."""
     total = 0
     for point in range(1, 26):
         total += weights[point] * x[point]
@@ -73,7 +77,7 @@ def weighed(x: Array, weights: Array) -> int:
 
 @njit()
 def points(x: Array, first: int, last: int, least: int, most: int) -> int:
-    """How many of the points first to last - 1 have between `least` and `most` men."""
+    """Return how many of the points first to last - 1 have between `least` and `most` men."""
     many = 0
     for point in range(first, last):
         many += least <= x[point] <= most
@@ -82,7 +86,7 @@ def points(x: Array, first: int, last: int, least: int, most: int) -> int:
 
 @njit()
 def men(x: Array, lowest: int) -> int:
-    """Men on the points from `lowest` on and on the bar."""
+    """Return the number of men on the points from `lowest` on and on the bar."""
     total = 0
     for point in range(lowest, 26):
         total += x[point]
@@ -91,13 +95,16 @@ def men(x: Array, lowest: int) -> int:
 
 @njit()
 def pipcount(x: Array) -> int:
-    """Pips, 25 for each chequer on the bar."""
+    """Return the pip count, 25 for each chequer on the bar."""
     return weighed(x, PIPS)  # type: ignore[no-any-return]
 
 
 @njit()
 def escapes(table: Array, y: Array) -> Array:
-    """(26,) rolls of 36 that bring a man on each point past the points that `y` has made, by the 12-bit table."""
+    """Return (26,) rolls of 36 that bring a man on each point past the points that `y` has made.
+
+    table : of `escapes_table`.
+    """
     made = 0
     rolls = np.empty(26, np.int64)
     for point in range(1, 25):
@@ -109,7 +116,10 @@ def escapes(table: Array, y: Array) -> Array:
 
 @njit()
 def moment2(x: Array, form: int) -> float:
-    """Squares of the distances of the men behind the mean: form 0 over all men, 1 over those behind, 2 their sum."""
+    """Return the squares of the distances of the men behind the mean.
+
+    form : 0 averages over all men, 1 over those behind, 2 returns the sum.
+    """
     many = men(x, 1)
     if many == 0:
         return 0.0
@@ -127,37 +137,37 @@ def moment2(x: Array, form: int) -> float:
 
 @njit()
 def gaps(x: Array) -> int:
-    """Empty points at home."""
+    """Return the number of empty home points."""
     return points(x, 1, 7, 0, 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def expallin(x: Array) -> int:
-    """Half-turns to bring all men home."""
+    """Return the half-turns to bring all men home."""
     return weighed(x, COMING_HOME)  # type: ignore[no-any-return]
 
 
 @njit()
 def exploff(x: Array) -> int:
-    """Half-turns until the first man is off."""
+    """Return the half-turns until the first man is off."""
     return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def expturns(x: Array) -> int:
-    """Half-turns to bear off all men."""
+    """Return the half-turns to bear off all men."""
     return weighed(x, GOING_OFF)  # type: ignore[no-any-return]
 
 
 @njit()
 def gammon_danger(x: Array, y: Array) -> bool:
-    """`x` may not have a man off when `y` is done."""
+    """Return True if `x` may not have a man off when `y` has borne off."""
     return exploff(x) >= expturns(y)
 
 
 @njit()
 def getbackin(closed: int, men: int) -> float:
-    """Pips that `men` men on the bar are expected to lose against a number of closed points."""
+    """Return the pips that `men` men on the bar are expected to lose against a number of closed points."""
     c = min(max(closed, 0), 6)
     if c == 6:
         return men * 4 * ROLL
@@ -167,7 +177,10 @@ def getbackin(closed: int, men: int) -> float:
 
 @njit()
 def measured(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
-    """All measures of a side; table, low, form: as `Kernel` has them for escapes, Contain and Moment2."""
+    """Return all measures of a side.
+
+    table, low, form : escapes, low and moment of `Kernel`.
+    """
     rolls = escapes(table, y)
     back = mostback(x)
     contsq = acontain = 0

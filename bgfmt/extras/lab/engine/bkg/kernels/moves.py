@@ -1,7 +1,7 @@
-"""The legal plays of a roll, in the order of `bgfmt.game.moves.legal_plays`, the readable twin of this.
+"""The legal plays of a roll, in the order of `bgfmt.game.moves.legal_plays`, the readable version of this.
 
-Boards are reached die by die; of equal boards the first is kept, with the most that any way to it scores by the rule
-of the running game, whose points depend on the order in which chequers come in.
+Boards are reached die by die. Of equal boards the first is kept, with the greatest points that any way to it scores
+in the running game, whose points depend on the order in which chequers come home.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bgfmt.jit import njit
 
 @njit()
 def _key(board: Array) -> int:
-    """A number that differs for nearly all boards; equal ones are compared."""
+    """Return a hash of a board; boards of equal hashes are compared."""
     key: Any = np.int64(1469598103934665603)
     for side in range(2):
         for point in range(26):
@@ -27,7 +27,7 @@ def _key(board: Array) -> int:
 
 @njit()
 def _coming_in(board: Array, start: int, end: int) -> float:
-    """Points of the running game for a chequer that comes home (the paper, section VI)."""
+    """Return the points of the running game for a chequer that comes home (the paper, section VI)."""
     if start <= 6 or end > 6 or end < 1:
         return 0.0
     more = 10.0 if end == 6 else (-10.0 * (5 - end) if end < 5 else 0.0)
@@ -44,13 +44,14 @@ def copy_board(to: Array, of: Array) -> None:
 
 @njit()
 def swap_sides(board: Array) -> None:
-    """The other side is on roll."""
+    """Update a board in place so that the other side is on roll."""
     for point in range(26):
         board[0, point], board[1, point] = board[1, point], board[0, point]
 
 
 @njit()
 def _same(a: Array, b: Array) -> bool:
+    """Return True if two boards are equal."""
     for side in range(2):
         for point in range(26):
             if a[side, point] != b[side, point]:
@@ -60,7 +61,7 @@ def _same(a: Array, b: Array) -> bool:
 
 @njit()
 def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
-    """Each board once, in the order in which they are first seen, with the greatest gain of equal ones."""
+    """Return each board once, in the order of first occurrence, with the greatest gain of equal ones."""
     keys = np.empty(len(boards), np.int64)
     many = 0
     for k in range(len(boards)):
@@ -79,7 +80,7 @@ def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
 
 @njit()
 def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
-    """All boards one die further, and their gains."""
+    """Return all boards one die further, and their gains."""
     room = 15 * len(boards) + 1
     after = np.empty((room, 2, 26), np.int64)
     more = np.empty(room)
@@ -111,7 +112,7 @@ def _step(boards: Array, gains: Array, die: int) -> tuple[Array, Array]:
 
 @njit()
 def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array, Array]:
-    """Play `dice` dice, `first` and then `second`, as far as they go: how many, the boards and their gains."""
+    """Play `first` and then `second`, `dice` dice in all; return how many can be played, boards and gains."""
     boards = np.empty((1, 2, 26), np.int64)
     gains = np.zeros(1)
     copy_board(boards[0], board)
@@ -126,7 +127,7 @@ def _reach(board: Array, first: int, second: int, dice: int) -> tuple[int, Array
 
 @njit("i8.2C, i8, i8")
 def plays(board: Array, die: int, other: int) -> tuple[Array, Array]:
-    """All legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
+    """Return all legal results of a roll, (m, 2, 26) int64, and their points of the running game, (m,) float64."""
     high = max(die, other)
     low = min(die, other)
     depth, boards, gains = _reach(board, high, low, 4 if high == low else 2)

@@ -1,4 +1,4 @@
-"""Play past all contact: the running game by points, the bear-off by Gillogly's table (sections VI and VII)."""
+"""Play after all contact: the running game by points, the bear-off by Gillogly's table (sections VI and VII)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTSIDE = np.array([(3 - (p - 1) // 6) * ((p - 1) % 6 + 1) * (HOME < p < 25) for
 
 @njit()
 def number(kernel: Kernel, x: Array) -> int:
-    """Position number of a side on the six home points, -1 for one that is not all home."""
+    """Return the position number of a side on the six home points, -1 unless all men are home."""
     if measures.mostback(x) > HOME:
         return -1
     total = above = 0
@@ -30,14 +30,14 @@ def number(kernel: Kernel, x: Array) -> int:
 
 @njit()
 def row(kernel: Kernel, x: Array) -> int:
-    """The same, -1 as well for a side that the table does not hold."""
+    """Return the position number of a side, -1 if the table does not have it."""
     place = number(kernel, x)
     return place if place >= 0 and kernel.enr[place] < np.inf else -1
 
 
 @njit()
 def within(kernel: Kernel, place: int, rolls: int) -> float:
-    """P(off in at most a number of rolls)."""
+    """Return the probability of being off in at most `rolls` rolls."""
     if place == 0:
         return 1.0
     return kernel.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
@@ -45,7 +45,7 @@ def within(kernel: Kernel, place: int, rolls: int) -> float:
 
 @njit()
 def win_chance(kernel: Kernel, us: int, them: int) -> float:
-    """W / (W + V) of the side on roll, by table rows."""
+    """Return W / (W + V) of the side on roll, by rows of the table."""
     win = lose = 0.0
     ours = theirs = 1.0
     for n in range(COLUMNS):
@@ -58,7 +58,7 @@ def win_chance(kernel: Kernel, us: int, them: int) -> float:
 
 @njit()
 def expected_rolls(kernel: Kernel, x: Array) -> float:
-    """ENR by the table, outside of it by pips and men."""
+    """Return the expected rolls (ENR) by the table, outside of it estimated by pips and men."""
     place = row(kernel, x)
     if place >= 0:
         return kernel.enr[place]  # type: ignore[no-any-return]
@@ -67,9 +67,10 @@ def expected_rolls(kernel: Kernel, x: Array) -> float:
 
 @njit()
 def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tuple[float, float]:
-    """What a result in the table is ranked by, greater first, and what then.
+    """Return by what a result in the table is ranked (greater is better), and its tie-breaker.
 
-    mode 0: least ENR. 1: greatest P(off in at most `rolls`), then ENR. 2: least W of the opponent.
+    mode : 0 least ENR; 1 greatest probability of being off in at most `rolls` rolls, then least ENR; 2 least W of the
+    opponent.
     """
     if mode == 1:
         return within(kernel, place, rolls), -kernel.enr[place]
@@ -81,7 +82,7 @@ def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tu
 
 @njit()
 def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
-    """How the results of a roll are ranked, and the rolls that are looked at (section VII and its exceptions)."""
+    """Return the mode of `worth` for the results of a roll, and its `rolls` (section VII and its exceptions)."""
     us = row(kernel, start[0])
     them = row(kernel, start[1])
     if kernel.by_w and them >= 0:
@@ -95,7 +96,7 @@ def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
 
 @njit()
 def _quick_doubles(x: Array) -> int:
-    """Doubles among 2-2..6-6 that bring all men home and bear one off."""
+    """Return how many doubles among 2-2..6-6 bring all men home and bear one off."""
     good = 0
     for die in range(2, 7):
         side = x.copy()
@@ -124,7 +125,10 @@ def _quick_doubles(x: Array) -> int:
 
 @njit()
 def score(board: Array, gain: float) -> float:
-    """Points of a result in the running game; `gain`: of the men that came home, by `moves.plays`."""
+    """Return the points of a result in the running game.
+
+    gain : points of the men that came home, from `moves.plays`.
+    """
     j = board[0]
     points = gain + measures.weighed(board[0], OUTSIDE)
     if measures.mostback(j) <= HOME:
@@ -136,5 +140,5 @@ def score(board: Array, gain: float) -> float:
 
 @njit()
 def tidiness(x: Array) -> int:
-    """Of results with equal points the one with fewer men left, then fewer gaps at home, then fewer pips."""
+    """Return the tie-breaker of results: fewer men left, then fewer gaps at home, then fewer pips."""
     return -(measures.men(x, 1) * 100 + measures.gaps(x)) * 1000 - measures.pipcount(x)

@@ -1,6 +1,7 @@
 """Whole games of BKG against itself, compiled: the simulation facility (the paper, section VIII).
 
-Dice come from SplitMix64, one stream a game, so that a series does not depend on who plays which game.
+Dice come from SplitMix64 with one stream for each game, so that a series does not depend on how games are
+distributed over threads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COMPLETION = (
 
 @njit("u8")
 def mixed(state: Any) -> Any:
-    """The number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
+    """Return the number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
@@ -34,13 +35,13 @@ def mixed(state: Any) -> Any:
 
 @njit("u8.1C, u8, i8")
 def begin(state: Array, seed: Any, game: int) -> None:
-    """Set the dice, state (1,) uint64, to the beginning of a game of a series."""
+    """Set the dice to the beginning of a game of a series; `state` is (1,) uint64."""
     state[0] = mixed(np.uint64(seed) + mixed(np.uint64(game) + GOLDEN))
 
 
 @njit("u8.1C")
 def die_of(state: Array) -> int:
-    """The next die: the number's high 32 bits, as a part of 6."""
+    """Return the next die: the high 32 bits of the next number, scaled to 1..6."""
     state[0] += GOLDEN
     return int(((mixed(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
@@ -49,10 +50,10 @@ def die_of(state: Array) -> int:
 def play(
     kernel: Kernel, start: Array, opening: bool, with_cube: bool, seed: Any, first: int, out: Array
 ) -> None:
-    """Games first, first + 1, ... of a series into the rows of `out` (games, 5) int64.
+    """Play games first, first + 1, ... of a series and store the results in the rows of `out`, (games, 5) int64.
 
-    opening : the first roll is an opening roll, whose higher die says who begins; else the first side rolls. A row:
-    winner (0 the first side), games won (1..3), cube, turns, whether the game was passed.
+    opening : the first roll is an opening roll, whose higher die determines who begins; else the first side rolls.
+    A row has the winner (0 the first side), games won (1..3), the cube, turns, and whether a double was passed.
     """
     state = np.zeros(1, np.uint64)
     board = start.copy()
