@@ -43,7 +43,10 @@ end_lost: Callable[[str], None] | None = None
 
 
 def format_bytes(data: object, most: int = 16) -> str:
-    """A few bytes as a person reads them: text where it is text, else hexadecimal; anything else as it is."""
+    """Format a few bytes for a message: as text if printable, else hexadecimal; other objects by `str`.
+
+    most : number of bytes shown; the rest is "...".
+    """
     if not isinstance(data, bytes):
         return str(data)
     if not data:
@@ -72,7 +75,7 @@ class FormatError(BgfmtError, ValueError):
 
 
 class UnknownFormatError(FormatError):
-    """No format recognises the file, or one without header could be several tables, which `readings` spells."""
+    """No format recognises the file, or a file without header could be several tables, which `readings` lists."""
 
     def __init__(self, message: str, asked: tuple[str, ...] = (), readings: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -102,9 +105,9 @@ class HeaderError(FormatError):
 
 
 class TruncatedError(FormatError):
-    """The file is shorter than its header promises; `expected_size` is 0 where nothing says by how much.
+    """The file is shorter than its header promises; `expected_size` is 0 if the size is unknown.
 
-    `cause` is the likely cause in words, "" where nothing points at one.
+    `cause` is the likely cause as text, "" if unknown.
     """
 
     def __init__(self, name: str, expected_size: int, found_size: int, what: str = "file") -> None:
@@ -139,7 +142,7 @@ class CapabilityError(BgfmtError, ValueError):
 
 
 class FormatNeededError(CapabilityError):
-    """Which format to write has to be said: neither the file's name nor the table tells."""
+    """The format to write must be named: neither the file's name nor the table determines it."""
 
 
 class OptionError(CapabilityError):
@@ -154,7 +157,7 @@ class OptionError(CapabilityError):
 
 
 class LossError(CapabilityError):
-    """The conversion would lose what `lost` names, a line each, and that was not allowed."""
+    """The conversion would lose what `lost` lists, one line each, and that was not allowed."""
 
     def __init__(self, lost: list[str]) -> None:
         super().__init__(f"this would lose something ({'; '.join(lost)})")
@@ -171,7 +174,7 @@ WHO_ANSWERS_CONTACT = "bgfmt answers races; GNU Backgammon and eXtreme Gammon an
 
 
 class NotCoveredError(BgfmtError, LookupError):
-    """A legal position that lies outside the database asked."""
+    """A legal position that lies outside the database."""
 
 
 class BeyondMetError(NotCoveredError):
@@ -200,7 +203,7 @@ class TooMuchWorkError(NotCoveredError):
 
 
 class OutputExistsError(BgfmtError, ValueError):
-    """The output file exists and replacing it was not asked for; `replaceable` says whether that may be asked for."""
+    """The output file exists and was not to be replaced; `replaceable` says whether an option would allow that."""
 
     def __init__(self, message: str, *, replaceable: bool = True) -> None:
         super().__init__(message)
@@ -208,14 +211,15 @@ class OutputExistsError(BgfmtError, ValueError):
 
 
 class SolverError(BgfmtError, RuntimeError):
-    """A solve cannot start or go on: too little memory or disk, a size or recipe that there is no solver for."""
+    """A solve cannot start or continue: too little memory or disk space, or no solver for a size or recipe."""
 
 
 class ScratchError(SolverError):
-    """A solve's scratch file is not to be used.
+    """A solve's scratch file cannot be used.
 
-    `path` is the file. `state` is ``"busy"`` (another process is at it), ``"unfinished"`` (an ended run of this very
-    solve left it, and going on was not asked for), ``"foreign"`` (it is something else) or ``"damaged"``.
+    `path` is the file. `state` is ``"busy"`` (another process uses it), ``"unfinished"`` (an interrupted run of
+    this very solve left it, and resuming was not requested), ``"foreign"`` (it is something else) or
+    ``"damaged"``.
     """
 
     def __init__(self, path: str, state: str, message: str) -> None:
@@ -225,7 +229,7 @@ class ScratchError(SolverError):
 
 
 class VerificationError(BgfmtError):
-    """A verification found something; `report` holds all of it."""
+    """A verification found a problem; `report` holds everything."""
 
     def __init__(self, message: str, report: object = None) -> None:
         super().__init__(message)
@@ -237,7 +241,7 @@ class ClosedError(BgfmtError, ValueError):
 
 
 class EngineError(BgfmtError, RuntimeError):
-    """A guest engine, by name in `engine`, raised an error of its own, which is the cause of this one."""
+    """A plugin's engine, by name in `engine`, raised an error of its own, which is the cause of this one."""
 
     def __init__(self, engine: str, what: str, error: BaseException) -> None:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -254,7 +258,9 @@ class ClusterError(BgfmtError, RuntimeError):
 
 
 class NetworkError(BgfmtError, OSError):
-    """A server, or the way to it, failed; `status` is that of its answer, None where there was none."""
+    """A server, or the connection to it, failed; `status` is the HTTP status of its answer, None if there was
+    none.
+    """
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -287,7 +293,7 @@ def install_hint(*extras: str) -> str:
 
 
 def require(what: str, *needed: tuple[str, str]) -> None:
-    """Raise MissingExtraError, which names all that is missing at once, unless every module can be imported.
+    """Raise a MissingExtraError that names all missing modules at once, unless every module can be imported.
 
     needed : (module, extra of this package that has it).
     """
@@ -299,7 +305,7 @@ def require(what: str, *needed: tuple[str, str]) -> None:
 
 
 def extra(module: str, need: str, install: str) -> Any:
-    """A module that need not be installed; MissingExtraError, which says what needs it, where it is not."""
+    """Import a module that may not be installed; MissingExtraError, which says what needs it, if it is not."""
     try:
         return import_module(module)
     except ImportError:

@@ -1,6 +1,6 @@
-"""What every format and every kind of table must do, as tests: `pytest --pyargs bgfmt.laws -k NAME`.
+"""Conformance tests for every format and every kind of table: `pytest --pyargs bgfmt.laws -k NAME`.
 
-They are those of a checkout's `tests/laws`, which a wheel has too.
+They are those of a checkout's `tests/laws`, which a wheel contains too.
 """
 
 from __future__ import annotations

@@ -29,13 +29,15 @@ MAX_CHEQUERS = 15
 
 
 def count(points: int, chequers: int) -> int:
-    """Number of one-sided positions of up to `chequers` chequers on `points` points, all off included."""
+    """Return the number of one-sided positions of up to `chequers` chequers on `points` points, all borne off
+    included.
+    """
     return comb(points + chequers, points)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Side:
-    """One player's chequers: ``Side(0, 2, 2, 2, 0, 4)``, the ace point first; chequers off are not written.
+    """One player's chequers: ``Side(0, 2, 2, 2, 0, 4)``, the ace point first; chequers borne off are not written.
 
     Immutable and hashable; trailing empty points make no difference. `counts` has no trailing zeros.
     """
@@ -76,7 +78,7 @@ class Side:
 
     @classmethod
     def _trusted(cls, counts: tuple[int, ...], bar: int = 0) -> Side:
-        """A side of counts that are known to be right."""
+        """Make a side without checking the counts."""
         end = len(counts)
         while end and not counts[end - 1]:
             end -= 1
@@ -92,7 +94,7 @@ class Side:
 
     @property
     def highest(self) -> int:
-        """The highest occupied point, 25 for the bar, 0 when all are off."""
+        """The highest occupied point, 25 for the bar, 0 if all chequers are off."""
         return BAR if self.bar else len(self.counts)
 
     @property
@@ -102,12 +104,12 @@ class Side:
 
     @classmethod
     def parse(cls, text: str) -> Side:
-        """The side of a list of counts ("0 2 2 2 0 4") or, on roll, of any identifier; PositionError otherwise."""
+        """Parse a list of counts ("0 2 2 2 0 4"), or any identifier, of which it returns the side on roll."""
         value: Side = notation("parse_side")(text)
         return value
 
     def padded(self, points: int) -> tuple[int, ...]:
-        """The counts on points 1..`points`, the 25th being the bar; PositionError for a chequer beyond."""
+        """Return the counts on points 1..`points`, the 25th being the bar; PositionError if a chequer is beyond."""
         if not 1 <= points <= BAR:
             raise PositionError(f"a side has 1 to {MAX_POINTS} points and the bar, not {points}")
         if self.highest > points:
@@ -118,12 +120,14 @@ class Side:
         return self.counts + (0,) * (points - len(self.counts))
 
     def number(self, points: int) -> int:
-        """Position number in a database of `points` points; with 25 the bar is the last (hypergammon)."""
+        """Return the position number in a database of `points` points; with 25 the bar is the last (hypergammon)."""
         return rank(self.padded(points))
 
     @classmethod
     def from_number(cls, number: int, points: int) -> Side:
-        """The side with this position number in a database of `points` points, of which the 25th is the bar."""
+        """Return the side with this position number in a database of `points` points, of which the 25th is the
+        bar.
+        """
         counts = unrank(number, points)
         return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
 
@@ -149,7 +153,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> Position:
-        """The position of any identifier, or of the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""
+        """Parse any identifier, or the counts of two sides ("4 3 1 / 3 3 2"), the one on roll first."""
         value: Position = notation("parse_position")(text)
         return value
 
@@ -176,11 +180,11 @@ class Position:
         return MAX_CHEQUERS in (self.us.chequers, self.them.chequers)
 
     def swapped(self) -> Position:
-        """The same board with the other player on roll."""
+        """Return the same board with the other player on roll."""
         return Position(self.them, self.us)
 
     def check(self) -> Position:
-        """Return self; PositionError when both sides stand on one physical point."""
+        """Check that the sides do not stand on the same point: PositionError if they do, else return self."""
         pairs = zip(self.us.padded(BAR)[:MAX_POINTS], self.them.padded(BAR)[-2::-1], strict=True)
         for point, (mine, theirs) in enumerate(pairs, 1):
             if mine and theirs:
@@ -192,7 +196,7 @@ class Position:
 
 
 def rank(counts: tuple[int, ...] | list[int]) -> int:
-    """Position number of counts on points 1..len(counts)."""
+    """Compute the position number of counts on points 1..len(counts)."""
     number = above = 0
     for k, chequers in enumerate(reversed(counts), 1):
         above += chequers
@@ -201,7 +205,7 @@ def rank(counts: tuple[int, ...] | list[int]) -> int:
 
 
 def unrank(number: int, points: int) -> tuple[int, ...]:
-    """Counts on points 1..`points` of a position number; the inverse of `rank`."""
+    """Compute the counts on points 1..`points` of a position number; the inverse of `rank`."""
     if number < 0 or points < 1:
         raise PositionError(f"no position has number {number} on {points} points")
     left = number
@@ -220,7 +224,9 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def number_terms(points: int) -> NDArray[np.int64]:
-    """Read-only (points, 16) int64: row k-1, column s holds C(s + k - 1, k), the term of s chequers."""
+    """Return a read-only int64 table of shape (points, 16): row k-1, column s holds C(s + k - 1, k), the term of s
+    chequers.
+    """
     table = np.array(
         [[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8"
     )
@@ -229,10 +235,9 @@ def number_terms(points: int) -> NDArray[np.int64]:
 
 
 def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
-    """Position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
+    """Compute the position numbers, int64 of shape (...), of counts of shape (..., points); the 25th is the bar.
 
-    Raises PositionError, which counts rows from `first`, when an entry is negative or a row holds more than 15
-    chequers.
+    PositionError if a count is negative or a row has more than 15 chequers; it counts rows from `first`.
     """
     rows = np.asarray(counts)
     if rows.ndim == 0 or rows.dtype.kind not in "iub" or not 1 <= rows.shape[-1] <= BAR:
@@ -257,7 +262,7 @@ def rank_array(counts: ArrayLike, first: int = 0) -> NDArray[np.int64]:
 
 
 def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
-    """Counts, int8 of shape (..., points), of position numbers of shape (...)."""
+    """Compute the counts, int8 of shape (..., points), of position numbers of shape (...)."""
     left = np.array(numbers, np.int64)
     if left.size and (left.min() < 0 or left.max() >= count(points, MAX_CHEQUERS)):
         raise PositionError(
@@ -278,12 +283,14 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
 
 
 def order_by_pips(points: int, chequers: int) -> NDArray[np.int64]:
-    """Position numbers in order of pips, equal ones by number."""
+    """Return the position numbers of a table of `points` x `chequers` sorted by pip count, then by number."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")
 
 
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
-    """Numbers, in a table of `wider` points, of all positions of a table of `points` x `chequers`, in its order."""
+    """Map a table of `points` x `chequers` into one of `wider` points: the number there of each position, in
+    order.
+    """
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return rank_array(np.pad(counts, ((0, 0), (0, wider - points))))

@@ -1,4 +1,4 @@
-"""What notebooks show: positions as SVG, answers and tables as HTML."""
+"""Notebook display: positions as SVG, answers and tables as HTML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState, as_state
 
-MOST = 12  # rows of a list that are shown
+MAX_ROWS = 12  # rows of a list that are shown
 #: of a board that stands by itself, on light and on dark
 STYLE = "".join(
     f".bgfmt-board .{kind}{{{rule}}}"
@@ -29,7 +29,7 @@ STYLE = "".join(
 )
 POINT = 28
 RADIUS = 12
-SHOWN = 5
+MAX_STACK = 5  # chequers drawn on a point
 # where the halves begin
 LEFT = 10
 RIGHT = 206
@@ -44,7 +44,7 @@ TRAY_AT = 382
 
 
 def _x(point: int) -> float:
-    """Middle of a point of the side on roll."""
+    """Return the x coordinate of the middle of a point of the side on roll."""
     place = 12 - point if point <= 12 else point - 13
     return (LEFT if place < 6 else RIGHT) + (place % 6 + 0.5) * POINT
 
@@ -75,7 +75,7 @@ DEFINITIONS = (
 
 
 def board(state: GameState) -> str:
-    """The board of a state, with its cube and dice."""
+    """Draw the board of a state as SVG, with its cube and dice; it uses the shared definition `#empty` of a page."""
     position = state.position
     label = f"On roll: {_points(position.us)}. Other side: {_points(position.them)}."
     out = [f'<svg class="board" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
@@ -98,20 +98,22 @@ def _points(side: Side) -> str:
 
 
 def _stack(kind: str, x: float, count: int, *, up: bool, middle: bool = False) -> str:
-    """Chequers one upon another from the edge, or on the bar from its middle; more than five are counted."""
+    """Draw a stack of chequers from the edge, or on the bar from its middle; more than five are drawn as five and
+    a count.
+    """
     if not count:
         return ""
     first = MIDDLE + (-30 if up else 30) if middle else BOTTOM - RADIUS - 1 if up else TOP + RADIUS + 1
     step = -2 * RADIUS if up else 2 * RADIUS
-    places = [first + k * step for k in range(min(count, SHOWN))]
+    places = [first + k * step for k in range(min(count, MAX_STACK))]
     out = [f'<circle class="{kind}" cx="{x:g}" cy="{y}" r="{RADIUS - 0.75:g}"/>' for y in places]
-    if count > SHOWN:
+    if count > MAX_STACK:
         out.append(f'<text class="n{kind}" x="{x:g}" y="{places[-1] + 3.5:g}">{count}</text>')
     return "".join(out)
 
 
 def _draw_borne_off(kind: str, count: int) -> str:
-    """Chequers borne off, on their edges."""
+    """Draw chequers borne off, edge-on in the tray."""
     if not count:
         return ""
     places = [BOTTOM - 7 * (k + 1) - 1 if kind == "x" else TOP + 7 * k + 2 for k in range(count)]
@@ -137,7 +139,7 @@ def _square(x: float, y: float, number: int) -> str:
 
 
 def picture(position: GameState | Position) -> str:
-    """The board as one SVG that needs nothing around it."""
+    """Draw the board as one self-contained SVG."""
     drawn = board(as_state(position))
     drawn = drawn.replace('<svg class="board"', '<svg xmlns="http://www.w3.org/2000/svg" class="bgfmt-board"')
     return drawn.replace('<use href="#empty"/>', f"<style>{STYLE}</style>{_definitions()}")
@@ -147,22 +149,24 @@ def picture(position: GameState | Position) -> str:
 
 
 def html_table(rows: Iterable[Sequence[Any]], names: Iterable[str]) -> str:
-    """Rows of plain values under names."""
+    """Format rows of plain values as an HTML table, with column names."""
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td>{html(one)}</td>' for one in row)}</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
 
 
 def html(value: Any) -> str:
-    """A plain value: an object as a table of its fields, a list of objects as one with their fields across."""
+    """Format a plain value as HTML: an object as a table of its fields, a list of objects as a table with fields
+    as columns.
+    """
     if isinstance(value, Mapping):
         fields = (f"<tr><th>{escape(str(name))}</th><td>{html(one)}</td></tr>" for name, one in value.items())
         return f"<table>{''.join(fields)}</table>"
     if isinstance(value, (list, tuple)):
-        more = f" ... {len(value)} in all" * (len(value) > MOST)
+        more = f" ... {len(value)} in all" * (len(value) > MAX_ROWS)
         if value and isinstance(value[0], Mapping):
-            return html_table([[*one.values()] for one in value[:MOST]], value[0]) + more
-        return escape(", ".join(map(_text, value[:MOST]))) + more
+            return html_table([[*one.values()] for one in value[:MAX_ROWS]], value[0]) + more
+        return escape(", ".join(map(_text, value[:MAX_ROWS]))) + more
     return escape(_text(value))
 
 

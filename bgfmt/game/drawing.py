@@ -1,4 +1,4 @@
-"""Positions as boards in plain text, in the manner of gnubg, and text of unknown origin made fit for a terminal.
+"""Draw positions in plain text, in the manner of gnubg, and sanitise text of unknown origin for a terminal.
 
 X is on roll and bears off at the lower right.
 """
@@ -16,7 +16,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
     """Draw a whole board; X is the side on roll, points are numbered from its ace point.
 
-    chequers : how many a side began with, from which those borne off are counted.
+    chequers : how many a side began with, from which those borne off are computed.
 
     >>> from bgfmt import Side
     >>> print(draw(Position(Side(4, 3, 1), Side(3, 3, 2))))
@@ -57,7 +57,7 @@ def draw(position: Position, chequers: int = MAX_CHEQUERS) -> str:
 
 
 def draw_side(side: Side) -> str:
-    """One side's points from its highest quarter down, and what it has off.
+    """Draw one side's points from its highest quarter down, and the number of chequers borne off.
 
     >>> print(draw_side(Side(0, 2, 2, 2, 0, 4)))
      6  5  4  3  2  1
@@ -78,7 +78,7 @@ def draw_side(side: Side) -> str:
 
 
 def pluralize(count: int, what: str) -> str:
-    """A count and what is counted: "1 pip", "2 pips"."""
+    """Format a count and its noun: "1 pip", "2 pips"."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -87,14 +87,14 @@ def _facts(side: Side) -> str:
 
 
 def _column(position: Position, point: int) -> tuple[str, int]:
-    """Whose chequers stand on a point of the side on roll, and how many."""
+    """Return whose chequers ("X" or "O") stand on a point of the side on roll, and how many."""
     us = position.us.padded(25)[point - 1]
     them = position.them.padded(25)[24 - point]
     return ("X", us) if us else ("O", them)
 
 
 def _cell(column: tuple[str, int], row: int) -> str:
-    """Three characters of a stack; more than it can show are counted in its last row."""
+    """Return three characters of a stack; if it has more than fit, its last row shows their number."""
     who, count = column
     if row == HEIGHT - 1 and count > HEIGHT:
         return f"{count:2d} "
@@ -102,10 +102,10 @@ def _cell(column: tuple[str, int], row: int) -> str:
 
 
 def printable(text: object, limit: int = 200) -> str:
-    """The text with every character that a terminal could obey (controls, escapes, direction marks) shown as ``?``.
+    """Return the text with ``?`` for characters that could control a terminal (escapes, direction marks).
 
-    At most `limit` characters, the rest as ``...``. Names of players and files, and lines of network clients, go
-    through this before they are shown.
+    The result has at most `limit` characters, the rest is shown as ``...``. Use it for names of players and
+    files, and for lines of network clients, before they are shown.
 
     >>> printable("\\x1b]0;owned\\x07Ann\\u202e")
     '?]0;owned?Ann?'
@@ -122,7 +122,7 @@ def _harmless(letter: str) -> str:
 
 
 def decode_text(data: bytes) -> str:
-    """UTF-8 with or without a mark, else the Western code page of Windows."""
+    """Decode UTF-8 with or without a byte-order mark, else Windows code page 1252."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

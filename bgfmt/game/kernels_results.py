@@ -1,4 +1,4 @@
-"""Compiled: every position's results of every roll, in a race, as sets of positions in any order of them."""
+"""Compiled: the results of every roll for every position of a race, as sets of places in any order of positions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from bgfmt.jit import njit
 
 HOME = 6
-MOST = 1024  # more results than one order of two dice can have: points squared
+MAX_ORDER_RESULTS = 1024  # upper bound for one order of two dice: points squared
 
 
 @njit("i1.1C, i8.2C", "i8.1C, i8.2C")
 def rank_counts(counts: Any, terms: Any) -> int:
-    """Position number of counts (points,); terms as `board.number_terms`."""
+    """Return the position number of counts (points,); terms as `board.number_terms`."""
     above = 0
     number = 0
     for k in range(counts.size):
@@ -25,7 +25,9 @@ def rank_counts(counts: Any, terms: Any) -> int:
 
 @njit()
 def may_move(counts: Any, i: int, die: int) -> bool:
-    """Whether the chequer on index i may move: off only when none is outside, with a larger die none higher."""
+    """Return whether the chequer on index i may move: off only if none is outside, with a larger die only if none
+    is higher.
+    """
     if counts[i] == 0:
         return False
     if i >= die:
@@ -46,11 +48,11 @@ def shift_chequers(counts: Any, i: int, die: int, by: int) -> None:
 
 @njit("i1.2C, i8.2C, i8.1C, i8.2C, i4.2C")
 def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any) -> None:
-    """Results of moving one chequer with each die, for all positions in their order.
+    """Fill in the results of moving one chequer with each die, for all positions in their order.
 
     counts (n, points) int8 in that order, such as by pips; terms as `board.number_terms`; place maps position
-    numbers to it; starts (6, n + 1) int64 and results (6, n * points) int32 are filled, a CSR for each die, the moves
-    of a position from the highest point down.
+    numbers to it; starts (6, n + 1) int64 and results (6, n * points) int32 are filled, a CSR for each die, the
+    moves of a position from the highest point down.
     """
     n, points = counts.shape
     after = np.zeros(points, np.int64)
@@ -73,7 +75,10 @@ def single_moves(counts: Any, terms: Any, place: Any, starts: Any, results: Any)
 
 @njit()
 def _apply_die(starts: Any, results: Any, die: int, have: Any, out: Any, marks: Any, mark: int) -> int:
-    """One more move with a die from each of `have`, without repeats; a side without moves is off and stays."""
+    """Write the results of one more move with a die from each of `have`, without repeats; return how many.
+
+    A side without moves is off and stays. marks[x] == mark marks what is in `out` already.
+    """
     size = 0
     for x in have:
         first = starts[die, x]
@@ -93,10 +98,10 @@ def _apply_die(starts: Any, results: Any, die: int, have: Any, out: Any, marks: 
 
 @njit()
 def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
-    """Four moves with a die from x into a (n, 2), and how many there are; b : room.
+    """Write the results of four moves with a die from x into a (n, 2), and return how many; b is working space.
 
-    Beside each result stands the place of its last move among those of the board before. The points never rise, so
-    that no result repeats: what is higher has not changed, and its moves are as many as before.
+    Beside each result stands the place of its last move among those of the board before. The points never rise,
+    so that no result repeats: what is higher has not changed, and its moves are as many as before.
     """
     a[0, 0] = x
     a[0, 1] = 0
@@ -120,11 +125,12 @@ def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
 
 @njit("i8.2C, i4.2C, i8.1C, i8.1C, i4.1C, i8.1C")
 def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, marks: Any) -> int:
-    """Results of the 21 rolls (dice 1..6, second up to the first) for positions at some places (m,) int64.
+    """Write the results of the 21 rolls (dice 1..6, second up to the first) for positions at some places (m,)
+    int64.
 
-    starts, results : moves as `single_moves` gives them, of each position from the highest point down. ends (21 m,)
-    int64 takes where each set ends in `out`, int32; returns how many were written, or -1 when `out` is too short.
-    `marks` is int64 of size n + 1, zeroed before the first call.
+    starts, results : moves as `single_moves` gives them, of each position from the highest point down. ends (21
+    m,) int64 receives the end of each set in `out`, int32; returns how many were written, or -1 if `out` is too
+    short. `marks` is int64 of size n + 1, zeroed before the first call.
     """
     a = np.empty((marks.shape[0], 2), np.int32)
     b = np.empty((marks.shape[0], 2), np.int32)
@@ -134,7 +140,7 @@ def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, ma
     for x in places:
         for d0 in range(6):
             for d1 in range(d0 + 1):
-                if written + 2 * MOST > out.shape[0]:
+                if written + 2 * MAX_ORDER_RESULTS > out.shape[0]:
                     return -1
                 if d0 == d1:
                     size = _four(starts, results, d0, x, a, b)

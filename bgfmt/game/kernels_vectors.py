@@ -1,6 +1,7 @@
 """Compiled: records of a two-sided table, a block of sides at a time.
 
-Lanes are the numbers of a block of sides t as they lie in their records: lane x * columns + k is number k of side x.
+Lanes are the numbers of a block of sides t in the order of their records: lane x * columns + k is number k of
+side x.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ ROLL_RESULTS = "bgfmt.game.kernels_vectors:RollResults(i8.1C, i4.1C, i4.1C)"
 
 @njit("i8, i8")
 def cube(nd: Any, dt: Any) -> Any:
-    """Value to its roller of doubling or not, whichever is better: nd rolling on, dt the doubled cube's half."""
+    """Return the better of not doubling and doubling, to the side on roll, in units of 1/32767.5 of an equity.
+
+    nd : value of not doubling. dt : value after the double is taken, at half scale (per unit of the doubled
+    cube).
+    """
     half = (nd + np.int32(nd < 0)) >> 1
     twice = np.int32(32767) if dt >= 16383 else dt + dt
     return twice if dt >= half else nd
@@ -37,16 +42,17 @@ def cube(nd: Any, dt: Any) -> Any:
 
 @njit("i8, i8")
 def cube_of_gammons(nd: Any, dt: Any) -> Any:
-    """The same where an equity of 1 is 16383."""
+    """Return the same as `cube` for values with an equity of 1 = 16383."""
     doubled = np.int32(16383) if dt >= 8192 else dt + dt
     return max(nd, doubled)
 
 
 @njit("u2.1C, i8, b1, i2.1C")
 def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> None:
-    """out = turned values of stored records, both (places * columns,), uint16 and int16.
+    """Set out to the negated values of stored records, both (places * columns,), uint16 and int16.
 
-    gammons : they are 16383ths, of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
+    They are the values for the opponent before it rolls, cube action included. gammons : values are in 1/16383,
+    of which the negative is exact; see `bgfmt.tables.GammonTwoSided`.
     """
     if gammons:
         for j in range(stored.size // columns):
@@ -79,12 +85,13 @@ def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> N
 def record(
     stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int, gammons: bool
 ) -> None:  # fmt: skip
-    """Records of u against a block of sides t: stored (lanes,) uint16, and turned, `out` (lanes,) int16.
+    """Compute the records of u against a block of sides t: stored (lanes,) uint16, and negated, `out` (lanes,)
+    int16.
 
     There are 64 or 128 lanes.
 
-    lines (m, lanes) int16, at int32 : line at[j - window] holds the turned values of all t against u's result j.
-    rolls : `RollResults`. gammons : as of `negate_for_opponent`.
+    lines (m, lanes) int16, at int32 : line at[j - window] holds the negated values of all t against u's result
+    j. rolls : `RollResults`. gammons : as of `negate_for_opponent`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size

@@ -1,4 +1,4 @@
-"""The 21 rolls and the legal plays, in plain Python written to be read: the slow twin of every kernel.
+"""The 21 rolls and the legal plays, in plain Python written for readability: the reference for every kernel.
 
 Points are numbered 1 (the ace point) to 24 as their owner counts them; 25 is the bar and 0 is off.
 
@@ -34,7 +34,9 @@ ROLLS = tuple(Roll(high, low, 1 if high == low else 2) for high in range(1, 7) f
 
 
 def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
-    """The dice, the larger first, of "61", "6-1", "6 1", "6,1" or a pair; PositionError for anything else."""
+    """Parse two dice, given as "61", "6-1", "6 1", "6,1" or a pair: the larger first. PositionError for anything
+    else.
+    """
     dice = [d for d in text if d not in "-, /"] if isinstance(text, str) else [str(d) for d in text]
     if len(dice) != 2 or any(d not in {"1", "2", "3", "4", "5", "6"} for d in dice):
         raise PositionError(f"a roll is two dice such as 61 or 6-1, not {text!r}")
@@ -46,10 +48,11 @@ def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
 
 
 def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, ...]]:
-    """Sides that a roll can lead to with no opponent in the way, each once, in gnubg's order of first appearance.
+    """List the sides that a roll can lead to without contact, each once, in gnubg's order of first appearance.
 
-    counts : chequers on points 1, 2, ... The order decides bytes, since the first of equally good plays is taken: the
-    larger die first and then the smaller, then the other way round; each time from the highest point down.
+    counts : chequers on points 1, 2, ... The order decides bytes, since the first of equally good plays is
+    chosen: the larger die first and then the smaller, then the other way round; each time from the highest
+    point down.
     """
     sides: dict[tuple[int, ...], None] = {}
     for dice in [(high,) * 4] if high == low else [(high, low), (low, high)]:
@@ -61,7 +64,7 @@ def race_plays(counts: tuple[int, ...], high: int, low: int) -> list[tuple[int, 
 
 
 def _one_die(counts: tuple[int, ...], die: int) -> list[tuple[int, ...]]:
-    """Sides that one chequer moved can lead to, from the highest point down."""
+    """List the sides that one move can lead to, from the highest point down."""
     sides: list[tuple[int, ...]] = []
     points = [point for point in range(len(counts), 0, -1) if counts[point - 1]]
     for point in points:
@@ -79,7 +82,7 @@ def _one_die(counts: tuple[int, ...], die: int) -> list[tuple[int, ...]]:
 
 
 class Move(NamedTuple):
-    """One chequer's move by one die: from a point or the bar (25), to a point or off (0)."""
+    """The move of one chequer by one die: from a point or the bar (25), to a point or off (0)."""
 
     start: int
     end: int
@@ -88,7 +91,7 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True)
 class Play:
-    """What a player does with a roll, and the board after it: `result.us` is the player who has moved."""
+    """A play of a roll, and the board after it: `result.us` is the player who has moved."""
 
     moves: tuple[Move, ...]
     result: Position
@@ -98,11 +101,12 @@ class Play:
 
 
 def legal_plays(position: Position, die: int, other: int) -> list[Play]:
-    """All legal plays of a roll, one for each different board after it; empty when no chequer can move.
+    """List all legal plays of a roll, one for each different board after it; empty if no chequer can move.
 
-    The whole game: points held by two opposing chequers are closed, single ones are hit, the bar comes first, a
-    chequer is borne off only when all are at home. Both dice must be played where that is possible (as many of four
-    as possible for a double); where only one of the two can be, the larger if possible.
+    Rules of the whole game: points with two or more opposing chequers are blocked, single ones are hit,
+    chequers on the bar enter first, a chequer is borne off only if all are at home. Both dice must be played if
+    possible (as many of four as possible for a double); if only one of the two can be played, the larger if
+    possible.
 
     PositionError for dice outside 1..6 or a point held by both sides.
     """
@@ -129,12 +133,16 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
 
 
 def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]]:
-    """Every different result of playing a roll with a side that is past all contact, and the first way to it."""
+    """List the different results of playing a roll with a side without contact, each with the first way to reach
+    it.
+    """
     return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
 
 
 def _reach(board: Counts, dice: tuple[int, ...]) -> tuple[int, dict[Counts, tuple[Move, ...]]]:
-    """How many of these dice, in this order, can be played, and the boards then, each with the first way to it."""
+    """Find how many of these dice can be played in this order, and the boards after them, each with the first way
+    to it.
+    """
     reached: dict[Counts, tuple[Move, ...]] = {board: ()}
     for played, die in enumerate(dice):
         further: dict[Counts, tuple[Move, ...]] = {}
@@ -148,22 +156,26 @@ def _reach(board: Counts, dice: tuple[int, ...]) -> tuple[int, dict[Counts, tupl
 
 
 class Counts(NamedTuple):
-    """Chequers on points 0 (unused) to 25 (the bar), of who moves and of the other, each as its owner counts."""
+    """Chequers on points 0 (unused) to 25 (the bar), of the player who moves and of the other, each from its own
+    view.
+    """
 
     mine: tuple[int, ...]
     theirs: tuple[int, ...]
 
     @classmethod
     def of(cls, position: Position) -> Counts:
-        """Those of a position whose first side moves."""
+        """Make the counts of a position whose first side moves."""
         return cls((0, *position.us.padded(BAR)), (0, *position.them.padded(BAR)))
 
     def position(self) -> Position:
-        """The same as a position."""
+        """Convert to a position."""
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
     def move_chequer(self, start: int, end: int) -> tuple[Move, Counts]:
-        """A chequer's move and the board after it; a single chequer of the other side where it ends is hit."""
+        """Move a chequer, hitting a single chequer of the other side where it ends; return the move and the board
+        after it.
+        """
         mine = list(self.mine)
         theirs = list(self.theirs)
         mine[start] -= 1
@@ -174,7 +186,7 @@ class Counts(NamedTuple):
         return Move(start, end, hit), Counts(tuple(mine), tuple(theirs))
 
     def steps(self, die: int) -> Iterator[tuple[Move, Counts]]:
-        """Every move by one die, highest start first, with the board after it."""
+        """Yield every move by one die, highest start first, with the board after it."""
         starts = [BAR] if self.mine[BAR] else [p for p in range(24, 0, -1) if self.mine[p]]
         for start in starts:
             end = max(OFF, start - die)
@@ -186,9 +198,10 @@ class Counts(NamedTuple):
 
 
 def notation(moves: tuple[Move, ...]) -> str:
-    """Moves as players write them: ``24/18*/13``, ``8/5(2) 6/3(2)``, ``bar/20``, ``6/off``; ``no play`` for none.
+    """Format moves as players write them: ``24/18*/13``, ``8/5(2) 6/3(2)``, ``bar/20``, ``6/off``; ``no play`` if
+    none.
 
-    One chequer's moves are joined, stops in between shown only where they hit; highest start first.
+    Moves of one chequer are joined, intermediate points shown only if they hit; highest start first.
     """
     chains: list[list[Move]] = []
     for move in sorted(moves, key=lambda m: -m.start):

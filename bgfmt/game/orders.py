@@ -23,7 +23,7 @@ MAX_DIGITS = 15  # base-16 digits that fit in a signed 64-bit number
 
 
 def multichoose(kinds: int, things: int) -> int:
-    """Ways to choose `things` of `kinds` with repetition, C(kinds + things - 1, things).
+    """Compute the ways to choose `things` of `kinds` with repetition, C(kinds + things - 1, things).
 
     >>> multichoose(6, 4)
     126
@@ -35,7 +35,7 @@ def multichoose(kinds: int, things: int) -> int:
 
 
 def ross_list(side: Side, chequers: int = 15) -> tuple[int, ...]:
-    """The chequers' points in nondecreasing order, 0 for those that are off."""
+    """Return the points of the chequers in nondecreasing order, 0 for those borne off."""
     if side.chequers > chequers:
         raise PositionError(f"{side} has more than {chequers} chequers")
     on = [point for point, count in enumerate(side.counts, 1) for _ in range(count)]
@@ -43,7 +43,8 @@ def ross_list(side: Side, chequers: int = 15) -> tuple[int, ...]:
 
 
 def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base: int = 0) -> int:
-    """Rank of a nondecreasing list over points 0..`points` among all of its length, counted from `base`.
+    """Compute the rank of a nondecreasing list over points 0..`points` among all of its length, counted from
+    `base`.
 
     Any number of chequers and points. Raises PositionError when the list is not sorted or out of range.
     """
@@ -56,7 +57,7 @@ def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base
 
 
 def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0) -> tuple[int, ...]:
-    """The list of a rank; the inverse of `ross_rank`."""
+    """Compute the list of a rank; the inverse of `ross_rank`."""
     left = rank - base
     n = chequers
     m = points
@@ -76,7 +77,7 @@ def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0
 
 
 def ncode(side: Side, points: int = 6) -> int:
-    """Peelle's code: the counts as digits of a base-16 number, the ace point most significant."""
+    """Encode a side as Peelle's code: the counts as digits of a base-16 number, the ace point most significant."""
     code = 0
     for count in side.padded(points):
         code = code * 16 + count
@@ -84,14 +85,14 @@ def ncode(side: Side, points: int = 6) -> int:
 
 
 def from_ncode(code: int, points: int = 6) -> Side:
-    """The side of a code."""
+    """Decode Peelle's code to a side."""
     if not 0 <= code < 16**points:
         raise PositionError(f"code {code} has more than {points} base-16 digits")
     return Side(*(code >> 4 * (points - 1 - k) & 15 for k in range(points)))
 
 
 def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
-    """Codes, int64 of shape (...), of counts of shape (..., points), up to 15 points."""
+    """Encode counts of shape (..., points), up to 15 points, as Peelle's codes, int64 of shape (...)."""
     rows = np.asarray(counts)
     if not 1 <= rows.shape[-1] <= MAX_DIGITS:
         raise PositionError(f"codes have 1 to {MAX_DIGITS} base-16 digits, not {rows.shape[-1]}")
@@ -100,18 +101,18 @@ def ncodes(counts: ArrayLike) -> NDArray[np.int64]:
 
 
 def counts_of_ncodes(codes: ArrayLike, points: int = 6) -> NDArray[np.int8]:
-    """Counts, int8 of shape (..., points), of codes of shape (...)."""
+    """Decode Peelle's codes of shape (...) to counts, int8 of shape (..., points)."""
     numbers = np.asarray(codes, np.int64)
     shifts = 4 * np.arange(points - 1, -1, -1, dtype=np.int64)
     return (numbers[..., None] >> shifts & 15).astype(np.int8)
 
 
 class Peelle:
-    """The rows of all positions of up to `chequers` chequers on `points` points in his order, from 0.
+    """The row numbers, from 0, of all positions of up to `chequers` chequers on `points` points in Peelle's order.
 
     With r the chequers not yet seen, a point that holds b of them is preceded by C(r + m, m) - C(r - b + m, m)
-    positions, m the points from there on. Summed up, the rows counted from the end are the position numbers of the
-    counts on points 2..P and off, so that `board` does the work.
+    positions, m the number of points from there on. Summed up, the rows counted from the end are the position
+    numbers of the counts on points 2..P and off, so `board` can compute them.
     """
 
     def __init__(self, points: int, chequers: int) -> None:
@@ -120,30 +121,30 @@ class Peelle:
         self.count = board.count(points, chequers)
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of position numbers."""
+        """Convert position numbers to rows."""
         counts = board.unrank_array(numbers, self.points)
         off = self.chequers - counts.sum(axis=-1, dtype=np.int8)
         shifted = np.concatenate([counts[..., 1:], off[..., None]], axis=-1)
         return self.count - 1 - board.rank_array(shifted)
 
     def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Counts of shape (..., points) of rows."""
+        """Return the counts, of shape (..., points), of rows."""
         shifted = board.unrank_array(self.count - 1 - rows, self.points)
         first = self.chequers - shifted.sum(axis=-1, dtype=np.int8)
         return np.concatenate([first[..., None], shifted[..., :-1]], axis=-1)
 
     def numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Position numbers of rows."""
+        """Convert rows to position numbers."""
         return board.rank_array(self.counts(rows))
 
     def codes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Codes of rows."""
+        """Return Peelle's codes of rows."""
         return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))
 
 
 @lru_cache(maxsize=8)
 def peelle_to_number(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
-    """(n,) int64, read-only: position number of each row of Peelle's table."""
+    """Return the position number of each row of Peelle's table: (n,) int64, read-only."""
     order = Peelle(points, chequers)
     numbers = order.numbers(np.arange(order.count))
     numbers.setflags(write=False)
@@ -152,7 +153,7 @@ def peelle_to_number(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=8)
 def number_to_peelle(points: int = 6, chequers: int = 15) -> NDArray[np.int64]:
-    """(n,) int64, read-only: row of Peelle's table of each position number."""
+    """Return the row of Peelle's table of each position number: (n,) int64, read-only."""
     order = Peelle(points, chequers)
     rows = order.rows(np.arange(order.count))
     rows.setflags(write=False)

@@ -1,6 +1,6 @@
-"""What dice make of every position of a race: the results of one chequer moved, and of the 21 rolls.
+"""Results of rolls for every position of a race: after one move, and after each of the 21 rolls.
 
-Positions go by their place, in any order of them.
+Positions are identified by their place in any order of them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,17 @@ WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)],
 
 
 class Singles(NamedTuple):
-    """Results of one chequer moved: of die d and place x, results[starts[d - 1, x] : starts[d - 1, x + 1]]."""
+    """Results of one move: for die d and place x, results[starts[d - 1, x] : starts[d - 1, x + 1]]."""
 
     starts: Array
     results: Array
 
 
 def build_single_moves(points: int, order: Array, places: Array) -> Singles:
-    """What one die makes of every position: `order` are the position numbers, `places` the reverse."""
+    """Compute the results of one move with each die for every position.
+
+    order : position numbers in order of place. places : the inverse, the place of each position number.
+    """
     n = len(order)
     results = Singles(np.zeros((6, n + 1), np.int64), np.zeros((6, n * points), np.int32))
     counts = board.unrank_array(order, points)
@@ -38,9 +41,23 @@ def build_single_moves(points: int, order: Array, places: Array) -> Singles:
 def build_roll_results(
     moved: Singles, places: Array | None = None, most: int = 1 << 62
 ) -> tuple[Array, Array]:
-    """(ends (21 n + 1,) int64, results int32): results[ends[21 x + r] : ends[21 x + r + 1]] of roll r of place x.
+    """Compute the results of each of the 21 rolls for some places.
 
-    places : those that are asked about, all when None; x counts them. Looks no farther after `most` results.
+    Parameters
+    ----------
+    moved
+        Results of single moves.
+    places
+        The places to compute, all if None; x below counts them.
+    most
+        Stop after about this many results.
+
+    Returns
+    -------
+    ends
+        Array of shape (21 n + 1,), int64.
+    results
+        Array of int32; those of roll r of place x are results[ends[21 x + r] : ends[21 x + r + 1]].
     """
     asked = np.arange(moved.starts.shape[1] - 1) if places is None else places
     n = len(asked)

@@ -1,7 +1,7 @@
-"""The state of a game: everything a question about it may depend on. Identifiers are read into it and written.
+"""The state of a game: everything that an answer may depend on. Identifiers are converted from and to it.
 
-Players are 0 and 1 (top and bottom in gnubg's drawings), so that an identifier can be written back unchanged; what
-a question is about is relative, the player on roll first: `position`, `owner`, `away`.
+Players are 0 and 1 (top and bottom in gnubg's drawings), so that an identifier can be written back unchanged;
+queries use relative views, the player on roll first: `position`, `owner`, `away`.
 """
 
 from __future__ import annotations
@@ -94,10 +94,11 @@ class GameState:
         crawford: bool = False,
         **fields: Any,
     ) -> GameState:
-        """The state in which the side on roll (player 1) stands first in `position`.
+        """Make the state in which the side on roll (player 1) is the first of `position`.
 
-        cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and the
-        other still need; None for money. fields : further fields of a state, such as `doubled` and `jacoby`.
+        cube : "centered", "owned" (by the side on roll) or "opponent". away : points that the side on roll and
+        the other still need; None for money. fields : further fields of a state, such as `doubled` and
+        `jacoby`.
         """
         length = 0
         scores = (0, 0)
@@ -115,7 +116,7 @@ class GameState:
 
     @classmethod
     def parse(cls, text: str) -> GameState:
-        """The state that any identifier, or the counts of two sides, stand for; see `bgfmt.identifiers.parse`."""
+        """Parse any identifier, or the counts of two sides; see `bgfmt.identifiers.parse`."""
         value: GameState = notation("parse")(text)
         return value
 
@@ -138,7 +139,7 @@ class GameState:
 
     @property
     def money(self) -> bool:
-        """Whether this is no match."""
+        """Whether this is money play, not a match."""
         return not self.length
 
     @property
@@ -165,7 +166,7 @@ class GameState:
 
     @property
     def kind(self) -> Kind:
-        """What is to be decided: a play, roll or double, take or pass, whether to accept a resignation."""
+        """The pending decision: a play, roll or double, take or pass, or whether to accept a resignation."""
         if self.resigned:
             return "resignation"
         if self.doubled:
@@ -180,8 +181,8 @@ class GameState:
     def after(self, play: Any) -> GameState:
         """Return the state after a play: the other side on roll, no dice.
 
-        play : what has a `result`, the position after it with the side that has played first. PositionError for a
-        play of one side alone.
+        play : an object with a `result`, the position after it with the side that has played first.
+        PositionError for a play of one side alone.
         """
         result = play.result
         if not isinstance(result, Position):
@@ -195,7 +196,7 @@ class GameState:
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def before_roll(self) -> GameState:
-        """The same state before the roll and before any offer, as a cube decision is asked."""
+        """Return the same state before the roll and before any offer, as for a cube decision."""
         return replace(self, dice=None, doubled=False, resigned=0, beavered=0)
 
     def rolled(self, dice: Dice) -> GameState:
@@ -203,7 +204,7 @@ class GameState:
         return replace(self, dice=pair_of_dice(dice), doubled=False, resigned=0, beavered=0)
 
     def as_money(self) -> GameState:
-        """The same state without a score, as if played for money."""
+        """Return the same state without a score, as if played for money."""
         return replace(self, length=0, scores=(0, 0), crawford=False)
 
     def _repr_svg_(self) -> str:
@@ -224,7 +225,7 @@ class GameState:
 
 
 def as_state(position: GameState | Position | str) -> GameState:
-    """A state as it is; a position as money play with a centered cube and player 1 on roll; text as it is read."""
+    """Convert to a state: a position becomes money play with a centered cube and player 1 on roll; text is parsed."""
     if isinstance(position, str):
         return GameState.parse(position)
     if isinstance(position, Position):
@@ -248,7 +249,7 @@ def pair_of_dice(dice: Dice) -> tuple[int, int]:
 
 
 def cube_owner(name: str) -> Owner:
-    """One of "centered", "owned", "opponent"; PositionError for anything else."""
+    """Return the canonical name of a cube owner, "centered", "owned" or "opponent"; PositionError for other words."""
     owner = _WORDS.get(name)
     if owner is None:
         raise PositionError(f"the cube is centered, owned or opponent, not {name!r}")
@@ -256,23 +257,27 @@ def cube_owner(name: str) -> Owner:
 
 
 def counts_with_bar(side: Side) -> tuple[int, ...]:
-    """25 counts: points 1 to 24 and the bar."""
+    """Return 25 counts: points 1 to 24 and the bar."""
     return side.padded(25)
 
 
 def side_from_counts(counts: list[int] | tuple[int, ...]) -> Side:
-    """A side of 25 counts, points 1 to 24 and the bar."""
+    """Make a side from 25 counts, points 1 to 24 and the bar."""
     return Side(*counts[:24], bar=counts[24])
 
 
 def signed_counts(state: GameState) -> list[int]:
-    """26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar; player 0's are negative."""
+    """Return 26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar; player 0's are
+    negative.
+    """
     zero, one = (counts_with_bar(side) for side in state.sides)
     return [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
 
 
 def sides_from_signed(signed: list[int], name: str) -> tuple[Side, Side]:
-    """Player 0's and player 1's chequers of such counts; PositionError for those that `name` cannot have."""
+    """Convert counts as of `signed_counts` to player 0's and player 1's sides; PositionError, with `name`, if
+    impossible.
+    """
     if signed[0] > 0 or signed[25] < 0:
         raise PositionError(f"{name}: a chequer on the other player's bar")
     zero = side_from_counts([max(0, -count) for count in signed[24::-1]])

@@ -1,20 +1,20 @@
-"""How kernels are compiled, decided once for the whole package: with the wheel, or by numba's own `njit` and cache.
+"""Compile kernels, in one way for the whole package: with the wheel, or by numba's own `njit` and cache.
 
-Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. A kernel declares the
-types that Python calls it with, and takes no others: a wheel has code for exactly these (`bgfmt.jit.compiled`), and a
-checkout refuses other calls too. A kernel without signatures is compiled into those that call it; Python runs it as
-it stands.
+Only kernel modules use `njit`, and only functions that need a kernel import a kernel module. A kernel declares
+the types that Python calls it with, and accepts no others: a wheel has code for exactly these
+(`bgfmt.jit.compiled`), and a checkout refuses other calls too. A kernel without signatures is compiled into
+those that call it; called from Python it runs uncompiled.
 
-Where there is no compiled code numba is imported, and its dispatcher made, when a kernel is first called; without
-numba that call says what to install.
+Without compiled code, numba is imported and its dispatcher made when a kernel is first called; without numba
+that call says what to install.
 
-Numba keeps compiled code in a folder of its own for each declared signature, beside the kernel's module or, where
-that is not writable, in the user's cache folder; NUMBA_CACHE_DIR names another. Two processes that compile at the
-same time therefore write the same code: numba numbers the files of one folder, and gives one number to two signatures
-where two processes count at once. Kernels that are only called by others are part of those and not kept. The folder's
-name changes with the sources of the kernel and of all kernels it may call, which numba itself does not look at. Where
-numba cannot read or write what it keeps, the process compiles for itself, and the folders of all kernels that it
-imported are removed.
+Numba keeps compiled code in a folder of its own for each declared signature, beside the kernel's module or, if
+that is not writable, in the user's cache folder; NUMBA_CACHE_DIR names another. Two processes that compile at
+the same time therefore write the same code: numba numbers the files of one folder, and gives one number to two
+signatures if two processes count at once. Kernels that are only called by others are part of those and not
+cached. The folder's name changes with the sources of the kernel and of all kernels it may call, which numba
+itself does not check. If numba cannot read or write its cache, the process compiles for itself, and the folders
+of all kernels that it imported are removed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ kernels: list[Kernel] = []  # of all modules that were imported
 
 
 def njit(*signatures: str) -> Callable[[F], F]:
-    """Compile a kernel: kept on disk, without fast-math (bytes depend on rounding), without the interpreter lock.
+    """Return a decorator that compiles a kernel: cached on disk, without fast-math (bytes depend on rounding),
+    without GIL.
 
-    signatures : the types of arguments that Python may call it with, each as "i8, f8.2C, (b1.1C, u2.3C)": numbers;
-        arrays with their dimensions and order; tuples in brackets, after module and class of those with names. See
-        `bgfmt.jit.compiled.form`. Without any, calls from Python are not compiled.
+    signatures : the types of arguments that Python may call it with, each as "i8, f8.2C, (b1.1C, u2.3C)":
+    numbers; arrays with their dimensions and order; tuples in brackets, preceded by module and class of named
+    tuples. See `bgfmt.jit.compiled.form`. Without any, calls from Python are not compiled.
     """
 
     def decorate(function: F) -> F:
@@ -61,7 +62,7 @@ def njit(*signatures: str) -> Callable[[F], F]:
 class Kernel:
     """A compiled function: that of the wheel's library, or numba's dispatcher, which is made at the first call.
 
-    signatures : what Python may call it with, without blanks.
+    signatures : argument types that Python may call it with, without blanks.
     """
 
     keeping = True  # False from the first file on that numba cannot read or write
@@ -95,7 +96,7 @@ class Kernel:
         return self.py_func.__qualname__
 
     def function_for(self, *args: Any) -> Callable[..., Any]:
-        """Return the function for arguments of these types, for callers that count microseconds.
+        """Return the compiled function for arguments of these types, for callers that count microseconds.
 
         TypeError for types that no signature declares.
         """
@@ -119,7 +120,7 @@ class Kernel:
         return Calls(self.name)
 
     def _folder(self, signature: str) -> Path | None:
-        """The folder for the code of a signature; None where none can be written."""
+        """Return the cache folder for the code of a signature; None if none is writable."""
         kernel = f"{self._file.stem}.{self.py_func.__qualname__}-{_digest((self._file, signature))}-"
         for parent in _cache_parents(self._file):
             with contextlib.suppress(OSError):
@@ -133,7 +134,7 @@ class Kernel:
         return None
 
     def kept_dispatcher(self, signature: str) -> Any:
-        """Return a dispatcher of numba's that keeps on disk the code that it compiles for one declared signature."""
+        """Return a dispatcher of numba's that caches on disk the code that it compiles for one declared signature."""
         with _lock:
             numba = import_numba()
             folder = self._folder(signature) if Kernel.keeping else None
@@ -149,18 +150,18 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """Numba's dispatcher of the function, for kernels that call it: it keeps nothing on disk."""
+        """Numba's dispatcher of the function, for kernels that call it: it caches nothing on disk."""
         return import_numba().njit(nogil=True)(self.py_func)
 
 
 def modules() -> tuple[tuple[str, str], ...]:
-    """Return what kernels need here, as `bgfmt.errors.require` takes it: nothing where they are compiled."""
+    """Return the modules that kernels need here, as `bgfmt.errors.require` takes them: none if they are compiled."""
     return () if compiled.exists() else (("numba", "numba"),)
 
 
 @cache
 def import_numba() -> Any:
-    """Numba; MissingExtraError, in one line what to install, where it is missing."""
+    """Import numba; MissingExtraError if it is not installed."""
     require("this computation", ("numba", "numba"))
     import numba
     from numba.extending import typeof_impl
@@ -184,8 +185,10 @@ def _cache_parents(file: Path) -> list[Path]:
 
 
 def _sources(file: str) -> list[tuple[str, int, int]]:
-    """Name, time and size of a kernel module and of the kernel modules it has names from, all the way down: their
-    code becomes part of its own."""
+    """Return name, time and size of a kernel module and, recursively, of the kernel modules that it uses.
+
+    Their code becomes part of its own.
+    """
     reached = [file, str(Path(__file__).with_name("vectors.py"))]
     for name in reached:  # grows on the way
         for value in list(_modules.get(name, {}).values()):
@@ -208,8 +211,11 @@ def _digest(value: object) -> str:
 
 @contextlib.contextmanager
 def watching(compiling: Callable[[], None]) -> Iterator[None]:
-    """Inside, `compiling()` is called before a kernel of which no code is kept is compiled, from the thread that
-    compiles it. Of several watchers, one inside another, only the innermost is called."""
+    """Call `compiling()` before a kernel without cached code is compiled inside the block, from the thread that
+    compiles it.
+
+    Of several nested watchers only the innermost is called.
+    """
     _watchers.append(compiling)
     try:
         yield

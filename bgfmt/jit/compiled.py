@@ -1,10 +1,10 @@
 """The kernels of a wheel: compiled when it was built, and called without numba.
 
-Beside this module a wheel has one library and its list: for each kernel, for each form of its arguments, a function
-for each level of processor. A function takes one block of memory: what it returns and the address of an error are in
-front, then 8 bytes for each number, and for an array what numba takes for it (0, 0, items, bytes of an item, address,
-shape, strides). `hatch_build.py` makes the library from what numba compiles. Where there is none, as in a checkout,
-numba compiles when a kernel is called.
+Beside this module a wheel has one library and its list: for each kernel, for each form of its arguments, a
+function for each level of processor. A function takes one block of memory: the return value and the address of
+an error come first, then 8 bytes for each number, and for an array numba's structure (0, 0, items, bytes of an
+item, address, shape, strides). `hatch_build.py` makes the library from what numba compiles. Without it, as in a
+checkout, numba compiles when a kernel is called.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ def exists() -> bool:
 
 
 def form(value: Any) -> str:
-    """The form of an argument: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`), of tuples in
-    brackets, after module and class of those with names. TypeError for what no kernel takes."""
+    """Return the form of an argument: `i8`, `f8`, `b1`, ..., of arrays with dimensions and order (`u2.2C`).
+
+    Tuples are in brackets, preceded by module and class of named tuples. TypeError for values that no kernel
+    takes.
+    """
     if isinstance(value, np.ndarray):
         flags = value.flags
         order = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
@@ -65,9 +68,11 @@ def _number(dtype: np.dtype[Any]) -> str:
 
 @cache
 def library() -> tuple[Any, str, dict[str, dict[str, list[str]]]] | None:
-    """The library, the level of this processor, and the list: kernel -> forms -> symbol and form of what it returns.
+    """Load the library; return it, the level of this processor, and the list of kernels.
 
-    None where there is none, or none for this processor."""
+    The list maps kernel -> forms of arguments -> symbol and form of the return value. None if there is no
+    library, or none for this processor.
+    """
     try:
         listed = json.loads((FOLDER / LIST).read_bytes())
         loaded: Any = ctypes.CDLL(str(FOLDER / listed["library"]))
@@ -86,7 +91,7 @@ class Calls:
         self.forms = found[2].get(kernel, {}) if found else {}
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The function for these arguments; None for forms that were not compiled."""
+        """Return the function for these arguments; None for forms that were not compiled."""
         found = library()
         entry = self.forms.get(",".join(map(form, args)))
         if found is None or entry is None:
@@ -96,7 +101,7 @@ class Calls:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key that is the same for arguments of the same form, and quicker to make."""
+    """Return a key that is equal for arguments of the same form, and quicker to compute than the form."""
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype, value.ndim, value.flags.num & LAYOUT
@@ -106,7 +111,7 @@ def key_of(value: Any) -> Any:
 
 
 def _layout(value: Any) -> str:
-    """How `struct` packs an argument, in pieces of eight bytes."""
+    """Return the `struct` format of an argument, in pieces of eight bytes."""
     if isinstance(value, np.ndarray):
         return "q" * (5 + 2 * value.ndim)
     if isinstance(value, tuple):
@@ -125,7 +130,7 @@ def _flatten(values: tuple[Any, ...], out: list[Any]) -> None:
 
 
 def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[..., Any]:
-    """Calls a function of the library with arguments of its forms."""
+    """Return a function that calls a symbol of the library with arguments of its forms."""
     function = getattr(library, symbol)
     function.argtypes = [ctypes.c_void_p]
     function.restype = ctypes.c_int32
@@ -151,12 +156,12 @@ def _caller(library: Any, symbol: str, layout: str, returned: str) -> Callable[.
 
 
 def _words(array: str) -> int:
-    """Of eight bytes, what numba has of an array of this form: two for each dimension beside five."""
+    """Return the number of 8-byte words that numba uses for an array of this form: five, and two per dimension."""
     return 5 + 2 * int(array.partition(".")[2][0])
 
 
 def _with_arrays(library: Any, forms: list[str], numbers: Iterator[Any]) -> tuple[Any, ...]:
-    """What a kernel returned; arrays, in order of C, are copied, and their memory given back."""
+    """Decode what a kernel returned; arrays, in C order, are copied and their memory freed."""
     values = []
     for one in forms:
         if "." in one:

@@ -1,8 +1,9 @@
-"""The loops that are written in LLVM's vector types, for kernels; arrays are given by their addresses.
+"""Loops written in LLVM's vector types, for kernels; arrays are given by their addresses.
 
-Adding up the greatest of several rows makes two-sided tables and checks them; products of rows and columns predict
-the records of compressed tables. Numba compiles plain loops to code that keeps maxima and sums in memory, and takes
-five and two and a half times as long. `bgfmt.jit.vectors` writes the vector code when numba asks for it.
+Sums of the maxima of several rows make two-sided tables and check them; products of rows and columns predict
+the records of compressed tables. Numba compiles plain loops to code that keeps maxima and sums in memory, and
+takes five and two and a half times as long. `bgfmt.jit.vectors` generates the vector code when numba asks for
+it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ PANEL = 32
 def add_best(
     rows: int, stride: int, at: int, results: int, first: int, last: int, total: int, double: Any
 ) -> None:
-    """total[k] += the greatest rows[at[results[q]], k] over q = first..last-1, shifted left by `double`.
+    """Add the maximum of rows[at[results[q]], k] over q = first..last-1, shifted left by `double`, to total[k].
 
-    rows : (n, LANES) int16, with its stride in bytes; at, results : int32; total : (LANES,) int32. The greatest of
-    nothing is LEAST.
+    rows : (n, LANES) int16, with its stride in bytes; at, results : int32; total : (LANES,) int32. The maximum
+    of no rows is LEAST.
     """
     raise NotImplementedError
 
@@ -39,17 +40,22 @@ def add_best_wide(
 
 
 def multiply(left: int, stride: int, right: int, steps: int, out: int) -> None:
-    """out[r, i] = the sum of left[r, k] * right[k, i] over `steps` k: left (ROWS, K), with its stride in bytes, right
-    (K, PANEL / 2), float64."""
+    """Compute out[r, i] = the sum of left[r, k] * right[k, i] over `steps` k.
+
+    left (ROWS, K), with its stride in bytes, right (K, PANEL / 2), float64.
+    """
     raise NotImplementedError
 
 
 def multiply_pairs(left: int, stride: int, right: int, steps: int, out: int) -> None:
-    """out[r, i] = the sum of the products of the pairs left[r, k] and right[k, i] over `steps` k, in int32: left
-    (ROWS, K, 2), with its stride in bytes, right (K, PANEL, 2), int16."""
+    """Compute out[r, i] = the sum of the products of the pairs left[r, k] and right[k, i] over `steps` k, in
+    int32.
+
+    left (ROWS, K, 2), with its stride in bytes, right (K, PANEL, 2), int16.
+    """
     raise NotImplementedError
 
 
 def fetch_line(at: int) -> None:
-    """Have the memory bring the cache line of an address, which will soon be needed."""
+    """Fetch the cache line of an address that will soon be needed (prefetch)."""
     raise NotImplementedError

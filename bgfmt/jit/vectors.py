@@ -1,4 +1,4 @@
-"""LLVM's vector code of the loops in `bgfmt.jit.lanes`. Imported by what imports numba alone."""
+"""Generate LLVM's vector code of the loops in `bgfmt.jit.lanes`. Imported only by what imports numba."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ I16, I32, I64, F64 = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.DoubleTy
 
 
 def _splat(builder: Any, value: Any, kind: Any) -> Any:
-    """A vector of one number."""
+    """Return a vector with all elements equal to one number."""
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(I32, 0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
 
@@ -88,7 +88,7 @@ def _double_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
 
 
 def _pairs_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
-    """total + products of 16-bit integers, added two by two, which x86 does in one instruction."""
+    """Return total + products of 16-bit integers, added in pairs, which x86 does in one instruction."""
     small = ir.VectorType(I16, 2 * total.type.count)
     wide = ir.VectorType(I32, small.count)
     product = builder.mul(*(builder.sext(builder.bitcast(value, small), wide) for value in (a, b)))
@@ -100,7 +100,7 @@ def _pairs_step(builder: Any, total: Any, a: Any, b: Any) -> Any:
 
 
 def _multiply(number: Any, lanes: int, panel: int, step: Callable[..., Any]) -> Any:
-    """The loop over products of `number`s, by vectors of `lanes`, for panels of so wide a row."""
+    """Return the loop over products of `number`s, by vectors of `lanes`, for panels of this width."""
     kind = ir.VectorType(number, lanes)
     align = 8 if number is F64 else 4
     many = panel // lanes
@@ -159,7 +159,7 @@ def _fetch_line(typing: Any, at: Any) -> Any:
 
 
 def _answer(function: Callable[..., None], code: Any) -> None:
-    """Have numba compile calls of the function to this code."""
+    """Register `code` with numba as the implementation of calls of the function."""
 
     @overload(function)
     def _(*args: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Identifiers that users paste: each form read and written, and `parse`, which knows them apart.
+"""Identifiers that users paste: each form is read and written, and `parse` tells them apart.
 
-Which end is which: counts run from the ace point up, and of two sides the one on roll comes first.
+Counts run from the ace point up, and of two sides the one on roll comes first.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ _QUOTES = "\"'`()<>\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb \r\n\t"
 
 
 def parse(text: str) -> GameState:
-    """The state that a text stands for: an identifier, the counts of two sides, or text with an identifier in it.
+    """Parse an identifier, the counts of two sides, or text that contains an identifier.
 
-    Text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an XGID, an
-    OGID, a GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
+    The text may be what a program puts on the clipboard (eXtreme Gammon, gnubg, BGBlitz) or a message around an
+    XGID, an OGID, a GNUbg ID, a Position ID or Match ID with its name, or a FIBS board line.
 
     PositionError for text without a position or with several, for a damaged identifier, which it names, and for
     text of more than `MAX_TEXT_CHARACTERS`.
@@ -134,7 +134,7 @@ def parse(text: str) -> GameState:
 
 
 def _clean_text(text: str) -> str:
-    """A text with plain signs, without what stands around it or has got into it on its way."""
+    """Replace typographic signs by plain ones, and remove quotes, tags and escapes around an identifier."""
     text = re.sub(
         "%(?:25)*(3[ad]|2[bf])", lambda code: chr(int(code[1], 16)), text.translate(_SIGNS), flags=re.I
     )
@@ -159,12 +159,12 @@ def _standard(found: re.Match[str]) -> str:
 
 
 def _joined(text: str) -> str:
-    """The text with its lines joined, as before a mail program broke it."""
+    """Join the lines of a text, which a mail program may have broken."""
     return "".join(line.strip("> \t=") for line in text.splitlines())
 
 
 def _part(read: Callable[[str], GameState], name: str, whole: str, joined: str) -> bool:
-    """Whether an identifier that could be read is what a line has left of the whole one."""
+    """Return whether an identifier that could be parsed is only the part on one line of a whole one."""
     colons: dict[object, int] = {from_xgid: 9, from_ogid: 9, from_fibs: 52}
     ended = name.count(":") >= colons.get(read, 0)
     begins = re.search(rf"(?:^|ogid{_IS}){re.escape(whole)}", joined, re.I)
@@ -172,7 +172,7 @@ def _part(read: Callable[[str], GameState], name: str, whole: str, joined: str) 
 
 
 def _agreed(names: list[tuple[Callable[[str], GameState], str]]) -> GameState:
-    """The state of the first identifier in a text, with which the others agree as far as they say the same things."""
+    """Return the state of the first identifier in a text; PositionError if others give another position or state."""
     kinds = [(read, ":" in name) for read, name in names]
     states = [read(name) for read, name in names]
     alike = {state for kind, state in zip(kinds, states, strict=True) if kind == kinds[0]}
@@ -183,7 +183,7 @@ def _agreed(names: list[tuple[Callable[[str], GameState], str]]) -> GameState:
 
 
 def _nothing(text: str) -> PositionError:
-    """What is wrong with a text in which no identifier stands."""
+    """Return the error for a text without identifier, with the likely mistake."""
     start = " ".join(text[:30].split())
     named = re.search(r"\bposition\W+(?=\S*[\d+/])([A-Za-z0-9+/]{10,18})(?![\w+/])", text, re.I)
     text = named[1] if named else text
@@ -203,7 +203,7 @@ def _nothing(text: str) -> PositionError:
 
 
 def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
-    """Every identifier in a text, and what reads it; a Position ID and the Match ID after it are one."""
+    """Yield (reader, identifier) for every identifier in a text; a Position ID and the Match ID after it are one."""
     for match in re.finditer(_FIBS_LINE, text):
         yield from_fibs, match[1].rstrip()
     for match in re.finditer(_XGID, text):
@@ -228,7 +228,9 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
 
 
 def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
-    """Every Position ID in a text that calls it something else, as `Position : ...`, or nothing."""
+    """Yield (reader, identifier) for Position IDs in a text that names them otherwise, as `Position : ...`, or not
+    at all.
+    """
     for match in re.finditer(_UNNAMED, text):
         with suppress(PositionError):
             from_position_id(match[1])
@@ -236,7 +238,7 @@ def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str
 
 
 def holds_identifier(text: str) -> bool:
-    """Return whether an identifier stands in a text, even a damaged one or one too long; counts alone are none."""
+    """Return whether a text contains an identifier, even a damaged one or one too long; counts alone are none."""
     if len(text) > MAX_TEXT_CHARACTERS:
         return True
     text = _clean_text(text)
@@ -244,7 +246,7 @@ def holds_identifier(text: str) -> bool:
 
 
 def says_cube(text: str) -> bool:
-    """Whether a text that `parse` reads says where the cube lies: counts and a Position ID alone do not."""
+    """Return whether a text that `parse` reads tells the cube's owner: counts and a Position ID alone do not."""
     text = _clean_text(text)
     if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
         return False
@@ -253,12 +255,14 @@ def says_cube(text: str) -> bool:
 
 
 def parse_position(text: str) -> Position:
-    """The position, side on roll first, that any identifier or the counts of two sides stand for."""
+    """Parse a position, side on roll first, from any identifier or the counts of two sides."""
     return parse(text).position
 
 
 def parse_side(text: str) -> Side:
-    """One side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or the side on roll of any identifier."""
+    """Parse one side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or the side on roll of any
+    identifier.
+    """
     counts = text.strip(_QUOTES)
     if re.fullmatch(SIDE, counts) and re.search(r"\d", counts):
         return _counts(counts)

@@ -29,14 +29,14 @@ from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
 from bgfmt.game.state import LARGEST_CUBE, GameState, as_state, sides_from_signed, signed_counts
 
-ENOUGH = 37  # fields up to the dice; what follows has defaults
-MOST = 64
-LONGEST = 1024  # characters of a line; gnubg's own are below 255
+MIN_FIELDS = 37  # up to the dice; what follows has defaults
+MAX_FIELDS = 64
+MAX_LINE_CHARACTERS = 1024  # gnubg's own lines are below 255
 UNLIMITED = 9999
 
 
 def fibs(position: GameState | Position) -> str:
-    """The board line of a state."""
+    """Format a state as a board line."""
     state = as_state(position)
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice
@@ -52,15 +52,15 @@ def fibs(position: GameState | Position) -> str:
 
 
 def from_fibs(text: str) -> GameState:
-    """The state of a board line; PositionError names the field that is wrong."""
+    """Parse a board line; PositionError names the field that is wrong."""
     line = text.replace("\0", "").strip()
-    if len(line) > LONGEST:
-        raise PositionError(f"the board line has {len(line)} characters, more than {LONGEST}")
+    if len(line) > MAX_LINE_CHARACTERS:
+        raise PositionError(f"the board line has {len(line)} characters, more than {MAX_LINE_CHARACTERS}")
     fields = line.split(":")
     if fields[0] != "board":
         raise PositionError("expected a line that starts with board:")
     fields[-1], _, tail = fields[-1].strip().partition(" ")
-    if not ENOUGH <= len(fields) <= MOST:
+    if not MIN_FIELDS <= len(fields) <= MAX_FIELDS:
         raise PositionError(f"a board line has 52 fields after the word board, not {len(fields) - 1}")
     numbers = _numbers(fields)
     if (fields[1] == "You" and numbers.get(52) != 1) or (numbers.get(41, 1), numbers.get(42, -1)) != (1, -1):
@@ -110,7 +110,7 @@ def from_fibs(text: str) -> GameState:
 
 
 def _notes(numbers: dict[int, int], state: GameState, rules: dict[str, int]) -> list[str]:
-    """Return what the line says and the state does not hold."""
+    """Return what the line says beyond the fields of a state."""
     notes = []
     for player, side in enumerate(state.sides):
         off = state.chequers - side.chequers
@@ -123,7 +123,9 @@ def _notes(numbers: dict[int, int], state: GameState, rules: dict[str, int]) -> 
 
 
 def _turn_to_gnubg(fields: list[str], numbers: dict[int, int]) -> None:
-    """Turn a line of FIBS itself into gnubg's: you are player 1, whose chequers are positive and move down."""
+    """Convert a line of FIBS itself to gnubg's dialect: you are player 1, whose chequers are positive and move
+    down.
+    """
     sign = -1 if numbers.get(41) == -1 else 1
     step = -1 if numbers.get(42) == 1 else 1
     numbers |= zip(range(6, 32), [sign * numbers[k] for k in range(6, 32)][::step], strict=True)

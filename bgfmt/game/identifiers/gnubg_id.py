@@ -25,7 +25,7 @@ ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 
 
 def _decode(text: str, size: int, what: str) -> int:
-    """The bits of unpadded base64 as one number, first bit least significant."""
+    """Decode unpadded base64 to one number, first bit least significant; `what` names the identifier in errors."""
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
@@ -36,7 +36,7 @@ def _decode(text: str, size: int, what: str) -> int:
 
 
 def position_key(position: Position) -> bytes:
-    """The ten bytes of a Position ID, gnubg's `positionkey`."""
+    """Return the ten bytes of a Position ID, gnubg's `positionkey`."""
     bits = "".join(
         "1" * count + "0" for count in (*counts_with_bar(position.them), *counts_with_bar(position.us))
     )
@@ -44,7 +44,7 @@ def position_key(position: Position) -> bytes:
 
 
 def from_position_key(key: bytes) -> Position:
-    """The position of a ten-byte key; PositionError for bits that no legal position has."""
+    """Decode a ten-byte key to a position; PositionError for bits that no legal position has."""
     bits = f"{int.from_bytes(key, 'little'):080b}"[::-1]
     counts = [len(ones) for ones in bits.split("0")]
     them = counts[:25]
@@ -59,12 +59,12 @@ def from_position_key(key: bytes) -> Position:
 
 
 def key_letters(position: Position) -> str:
-    """The key as twenty letters A to P, two a byte, as gnubg-nn writes it."""
+    """Format the key as twenty letters A to P, two per byte, as gnubg-nn writes it."""
     return "".join(chr(65 + nibble) for byte in position_key(position) for nibble in (byte >> 4, byte & 15))
 
 
 def from_key_letters(text: str) -> Position:
-    """The position of a twenty-letter key."""
+    """Parse a twenty-letter key."""
     if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
         raise PositionError(f"{text[:40]!r}: a position key has twenty letters from A to P")
     nibbles = [ord(letter) - 65 for letter in text]
@@ -72,19 +72,19 @@ def from_key_letters(text: str) -> Position:
 
 
 def position_id(position: Position) -> str:
-    """gnubg's Position ID."""
+    """Return gnubg's Position ID."""
     return base64.b64encode(position_key(position)).decode()[:14]
 
 
 def from_position_id(text: str) -> Position:
-    """The position of a Position ID, the side on roll first."""
+    """Parse a Position ID, the side on roll first."""
     if len(text) != 14:
         raise PositionError(f"{text[:40]!r}: the Position ID has {len(text)} of 14 characters")
     return from_position_key(_decode(text, 10, "Position ID").to_bytes(10, "little"))
 
 
 def match_id(position: GameState | Position) -> str:
-    """gnubg's Match ID. Beavers and the limit of the cube are not in it."""
+    """Return gnubg's Match ID. It does not hold beavers and the limit of the cube."""
     state = as_state(position)
     decision = _decides(state)
     game = next((number for number, ended in _ENDED.items() if ended == state.ended), _PLAYING)
@@ -108,20 +108,22 @@ def _decides(state: GameState) -> int:
 
 
 def gnubg_id(position: GameState | Position) -> str:
-    """Position ID and Match ID joined by a colon."""
+    """Return Position ID and Match ID joined by a colon."""
     state = as_state(position)
     return f"{position_id(state.position)}:{match_id(state)}"
 
 
 def from_gnubg_id(text: str) -> GameState:
-    """The state of a GNUbg ID, or of a Position ID alone (player 1 on roll, money)."""
+    """Parse a GNUbg ID, or a Position ID alone (player 1 on roll, money)."""
     first, colon, second = text.partition(":")
     position = from_position_id(first)
     return from_match_id(second, position) if colon else GameState.of(position)
 
 
 def from_match_id(text: str, position: Position | None = None) -> GameState:
-    """The state of a Match ID; alone it says nothing of the chequers, so they stand as at the start of a game."""
+    """Parse a Match ID; without `position` the chequers are those of the start of a game, since it does not hold
+    them.
+    """
     if len(text) != 12:
         raise PositionError(f"{text[:40]!r}: the Match ID has {len(text)} of 12 characters")
     bits = _decode(text, 9, "Match ID")
@@ -162,7 +164,9 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
 
 
 def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
-    """Position IDs, (N,) of 14 bytes, of counts (N, 2, 25): side on roll, then the other; points 1..24, bar."""
+    """Format many Position IDs, (N,) of 14 bytes, of counts (N, 2, 25): side on roll, then the other; points
+    1..24, bar.
+    """
     rows = np.asarray(counts)
     if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
         raise PositionError(f"counts need shape (N, 2, 25) of integers, not {rows.shape}")
@@ -173,7 +177,8 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
 
 
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
-    """Position IDs of all pairs of sides, counts (a, points) and (b, points), into the last 14 of `out` (a * b, w).
+    """Write the Position IDs of all pairs of sides, counts (a, points) and (b, points), into the last 14 of `out`
+    (a * b, w).
 
     Rows in order us * b + them.
     """
@@ -182,7 +187,7 @@ def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8])
 
 
 def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
-    """The letters (..., 14) of Position IDs, from the bits of both sides."""
+    """Return the letters (..., 14) of Position IDs, from the bits of both sides."""
     (ours, _) = us
     (theirs, sizes) = them
     words = np.stack([theirs | ours << sizes, ours >> 64 - sizes], axis=-1).astype("<u8", copy=False)
@@ -191,7 +196,7 @@ def _texts(us: _Bits, them: _Bits) -> NDArray[np.uint8]:
 
 
 def _side_bits(counts: NDArray[Any]) -> _Bits:
-    """The bits that sides of counts (n, up to 25) take in a Position ID, 25 to 40 each, and how many they are."""
+    """Return the bits of sides in a Position ID, 25 to 40 each, and their number; counts have shape (n, up to 25)."""
     rows = np.asarray(counts, np.uint64)
     bits = np.zeros(len(rows), np.uint64)
     at = np.zeros(len(rows), np.uint64)
@@ -202,7 +207,9 @@ def _side_bits(counts: NDArray[Any]) -> _Bits:
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
-    """Counts (N, 2, 25) int8, side on roll first, of many Position IDs; PositionError names the first bad one."""
+    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first; PositionError names the first invalid
+    one.
+    """
     names = np.asarray(texts)
     if names.dtype.kind == "U":
         names = np.char.encode(names, "ascii", "replace")

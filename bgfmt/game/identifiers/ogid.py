@@ -25,7 +25,7 @@ OFF = "q"
 PATTERN = re.compile(r"(?<![\w:])[0-9a-q]+:[0-9a-q]+:[BWND?]\d{1,2}[OTPN](?!\w)(?::[\w:]*)?")
 #: what begins like an OGID and is none, so that the field can be named
 DAMAGED = re.compile(r"(?<![\w:])(?=[0-9a-q]*[a-q])[0-9a-q]{2,30}:[0-9a-q]{2,30}:\w\d{1,2}[A-Z](?::[\w:]*)?")
-MOST_FIELDS = 11
+MAX_FIELDS = 11
 #: game states of an ended game
 _ENDED: dict[str, Ended] = {
     "P": "passed", "G": "over", "M": "over", "F": "over", "RG": "resigned", "RM": "resigned", "FF": "resigned",
@@ -40,7 +40,7 @@ class _Length(NamedTuple):
 
 
 def ogid(position: GameState | Position) -> str:
-    """Return the OGID of a state. Jacoby, beavers and a resignation are not in it."""
+    """Return the OGID of a state. It does not hold Jacoby, beavers and a resignation."""
     state = as_state(position)
     counts = list(zip(PLACES, reversed(signed_counts(state)), strict=True))
     white = "".join(place * count for place, count in counts)
@@ -63,12 +63,12 @@ def ogid(position: GameState | Position) -> str:
 
 
 def from_ogid(text: str) -> GameState:
-    """Return the state of an OGID; PositionError names the field that is wrong."""
+    """Parse an OGID; PositionError names the field that is wrong."""
     fields = text.removeprefix("OGID=").split(":")
-    if len(fields) > MOST_FIELDS:
-        raise PositionError(f"an OGID has at most {MOST_FIELDS} fields, not {len(fields)}")
+    if len(fields) > MAX_FIELDS:
+        raise PositionError(f"an OGID has at most {MAX_FIELDS} fields, not {len(fields)}")
     given = len(fields)
-    fields += [""] * (MOST_FIELDS - given)
+    fields += [""] * (MAX_FIELDS - given)
     sides = _sides(fields[0], fields[1])
     cube = re.fullmatch(r"([BWND?])(\d{1,2})([OTPN])", fields[2])
     if cube is None or 1 << int(cube[2]) > LARGEST_CUBE:
@@ -147,7 +147,7 @@ def _chequers(field: str, sides: tuple[Side, Side]) -> int:
 
 
 def _notes(fields: list[str], state: GameState, length: _Length, dice: tuple[int, int] | None) -> list[str]:
-    """Return what the fields say and the state does not hold."""
+    """Return what the fields say beyond the fields of a state."""
     word = fields[5]
     notes = []
     if not fields[4]:

@@ -12,7 +12,7 @@ LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of p
 
 
 def xgid(position: GameState | Position) -> str:
-    """The XGID of a state."""
+    """Return the XGID of a state."""
     state = as_state(position)
     letters = "".join(LETTERS[count + 15] for count in signed_counts(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
@@ -41,7 +41,7 @@ FIELDS = {
 
 
 def from_xgid(text: str) -> GameState:
-    """The state of an XGID, with or without `XGID=`; the players are never swapped."""
+    """Parse an XGID, with or without `XGID=`; the players are never swapped."""
     fields = text.removeprefix("XGID=").split(":")
     board = fields[0]
     if len(board) != 26:
