@@ -258,8 +258,9 @@ class ClusterError(BgfmtError, RuntimeError):
 
 
 class NetworkError(BgfmtError, OSError):
-    """A server, or the connection to it, failed; `status` is the HTTP status of its answer, None if there was
-    none.
+    """A server, or the connection to it, failed.
+
+    `status` is the HTTP status of its answer, None if there was none.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:

@@ -261,11 +261,10 @@ def describe_foreign(head: Any) -> str | None:
 
 
 def lost_carriage_returns(source: Source, missing: int) -> bool:
-    """Return whether a truncated file has lost its carriage returns: hardly any is left, or none before a line
-    feed.
+    """Return whether a truncated file lacks the bytes of its carriage returns, as after a transfer as text.
 
-    missing : number of bytes that it lacks; may exceed the size if it was read from an index that was itself
-    shifted.
+    Hardly any carriage return is left then, or none before a line feed. missing : number of bytes that the file
+    lacks; may exceed its size if it was read from an index that was itself shifted.
     """
     some = bytes(source.buffer[: min(source.size, SCANNED_BYTES)])
     # those that are left had two carriage returns

@@ -104,11 +104,10 @@ def diff_tables(a: Table, b: Table, name_a: str = "a", name_b: str = "b") -> Dif
 
 
 def _same_kind(a: Table, b: Table, notes: list[str]) -> tuple[Table, Table]:
-    """Return both tables unchanged if they have the same columns, else converted to the coarsest kind common to
-    both.
+    """Return both tables unchanged if they have the same columns, else both converted to a common kind.
 
-    The coarsest, because normal distributions of two programs mean different things, while their mean rolls
-    mean the same.
+    It is the coarsest one, because normal distributions of two programs mean different things, while their mean
+    rolls mean the same.
     """
     if type(a) is type(b) and _alike(a, b):
         return a, b

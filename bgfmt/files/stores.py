@@ -55,8 +55,10 @@ MERGE_BYTES = 128 << 20  # of rows that a thread writes at a time
 
 @dataclass
 class StoreReport:
-    """Statistics of a solve through a store: tiles made and found, bytes read and written, seconds of work and of
-    the kernels in it, and the SHA-256 `sum` of the checksums of all chunks.
+    """Statistics of a solve through a store.
+
+    made, found : tiles computed, and found from an earlier run. read, written : bytes. seconds, kernels : time
+    of all work, and of the compiled kernels in it. sum : SHA-256 of the checksums of all chunks.
     """
 
     grid: TileGrid
@@ -218,8 +220,9 @@ def _read_description(solver: Solver, path: str, resume: bool, force: bool) -> S
 
 @dataclass
 class Filling:
-    """A store being filled, and the file written from it; calls `rows_ready` with ranges of rows as they become
-    complete.
+    """A store being filled, and the file written from it.
+
+    Calls `rows_ready` with ranges of rows as they become complete.
     """
 
     path: str
@@ -271,7 +274,11 @@ class Filling:
         store.places.write(ROOT, [self.facts.group_json()])
 
     def _tiles(self, making: TileSolve, workers: Workers) -> Iterator[tuple[int, int]]:
-        """Solve the table tile by tile; yields like `solve_layers`."""
+        """Solve the table tile by tile.
+
+        Yields, as `solve_layers`, (pairs solved so far, number of rows that are complete from the first one
+        on).
+        """
         pairs = past = 0
         for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.predecessors):
             self.report.count(tile)
@@ -335,8 +342,9 @@ class OutputFile:
 
     @contextlib.contextmanager
     def write_meanwhile(self, filling: Filling, threads: int) -> Iterator[None]:
-        """Write complete rows of the store while the block fills it. The file appears when the block ends without
-        error.
+        """Write complete rows of the store while the block fills it.
+
+        The file appears when the block ends without error.
         """
         if not self.takes_body:
             yield

@@ -29,9 +29,7 @@ MAX_CHEQUERS = 15
 
 
 def count(points: int, chequers: int) -> int:
-    """Return the number of one-sided positions of up to `chequers` chequers on `points` points, all borne off
-    included.
-    """
+    """Return the number of positions of one side with up to `chequers` chequers on `points` points, the rest off."""
     return comb(points + chequers, points)
 
 
@@ -125,9 +123,7 @@ class Side:
 
     @classmethod
     def from_number(cls, number: int, points: int) -> Side:
-        """Return the side with this position number in a database of `points` points, of which the 25th is the
-        bar.
-        """
+        """Return the side with this position number in a database of `points` points (the 25th is the bar)."""
         counts = unrank(number, points)
         return cls(*counts[:MAX_POINTS], bar=sum(counts[MAX_POINTS:]))
 
@@ -224,8 +220,9 @@ def unrank(number: int, points: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def number_terms(points: int) -> NDArray[np.int64]:
-    """Return a read-only int64 table of shape (points, 16): row k-1, column s holds C(s + k - 1, k), the term of s
-    chequers.
+    """Return the terms of position numbers: read-only int64 of shape (points, 16).
+
+    Row k-1, column s holds C(s + k - 1, k), the term of s chequers on the k highest points.
     """
     table = np.array(
         [[comb(s + k - 1, k) for s in range(MAX_CHEQUERS + 1)] for k in range(1, points + 1)], "i8"
@@ -283,14 +280,16 @@ def unrank_array(numbers: ArrayLike, points: int) -> NDArray[np.int8]:
 
 
 def order_by_pips(points: int, chequers: int) -> NDArray[np.int64]:
-    """Return the position numbers of a table of `points` x `chequers` sorted by pip count, then by number."""
+    """Return the position numbers of a table of `points` x `chequers`, sorted by pip count, then by number."""
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return np.argsort(counts.astype(np.int64) @ np.arange(1, points + 1), kind="stable")
 
 
 def corner_numbers(points: int, chequers: int, wider: int) -> NDArray[np.int64]:
-    """Map a table of `points` x `chequers` into one of `wider` points: the number there of each position, in
-    order.
+    """Compute where the positions of a small table are in a table of more points.
+
+    Returns, for each position of the table of `points` x `chequers` in order, its position number in a table of
+    `wider` points.
     """
     counts = unrank_array(np.arange(count(points, chequers)), points)
     return rank_array(np.pad(counts, ((0, 0), (0, wider - points))))

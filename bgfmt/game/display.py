@@ -98,8 +98,9 @@ def _points(side: Side) -> str:
 
 
 def _stack(kind: str, x: float, count: int, *, up: bool, middle: bool = False) -> str:
-    """Draw a stack of chequers from the edge, or on the bar from its middle; more than five are drawn as five and
-    a count.
+    """Draw a stack of chequers from the edge, or on the bar from its middle.
+
+    More than five are drawn as five and a count.
     """
     if not count:
         return ""
@@ -156,8 +157,9 @@ def html_table(rows: Iterable[Sequence[Any]], names: Iterable[str]) -> str:
 
 
 def html(value: Any) -> str:
-    """Format a plain value as HTML: an object as a table of its fields, a list of objects as a table with fields
-    as columns.
+    """Format a plain value as HTML.
+
+    An object is a table of its fields, a list of objects a table with fields as columns.
     """
     if isinstance(value, Mapping):
         fields = (f"<tr><th>{escape(str(name))}</th><td>{html(one)}</td></tr>" for name, one in value.items())

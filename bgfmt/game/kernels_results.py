@@ -25,8 +25,10 @@ def rank_counts(counts: Any, terms: Any) -> int:
 
 @njit()
 def may_move(counts: Any, i: int, die: int) -> bool:
-    """Return whether the chequer on index i may move: off only if none is outside, with a larger die only if none
-    is higher.
+    """Return whether the chequer on index i may move by a die.
+
+    It is borne off only if none is outside the home board, and with a larger die only if none is on a higher
+    point.
     """
     if counts[i] == 0:
         return False
@@ -125,12 +127,12 @@ def _four(starts: Any, results: Any, die: int, x: Any, a: Any, b: Any) -> int:
 
 @njit("i8.2C, i4.2C, i8.1C, i8.1C, i4.1C, i8.1C")
 def roll_results(starts: Any, results: Any, places: Any, ends: Any, out: Any, marks: Any) -> int:
-    """Write the results of the 21 rolls (dice 1..6, second up to the first) for positions at some places (m,)
-    int64.
+    """Write the results of the 21 rolls for positions at some places, (m,) int64.
 
-    starts, results : moves as `single_moves` gives them, of each position from the highest point down. ends (21
-    m,) int64 receives the end of each set in `out`, int32; returns how many were written, or -1 if `out` is too
-    short. `marks` is int64 of size n + 1, zeroed before the first call.
+    Rolls are in the order of dice 1..6, the second up to the first. starts, results : moves as `single_moves`
+    gives them, of each position from the highest point down. ends (21 m,) int64 receives the end of each set in
+    `out`, int32; returns how many were written, or -1 if `out` is too short. `marks` is int64 of size n + 1,
+    zeroed before the first call.
     """
     a = np.empty((marks.shape[0], 2), np.int32)
     b = np.empty((marks.shape[0], 2), np.int32)

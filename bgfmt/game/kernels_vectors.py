@@ -85,13 +85,11 @@ def negate_for_opponent(stored: Any, columns: int, gammons: bool, out: Any) -> N
 def record(
     stored: Any, out: Any, lines: Any, at: Any, window: int, rolls: Any, u: int, columns: int, gammons: bool
 ) -> None:  # fmt: skip
-    """Compute the records of u against a block of sides t: stored (lanes,) uint16, and negated, `out` (lanes,)
-    int16.
+    """Compute the records of side u against a block of sides t, from the values after each result of a roll.
 
-    There are 64 or 128 lanes.
-
-    lines (m, lanes) int16, at int32 : line at[j - window] holds the negated values of all t against u's result
-    j. rolls : `RollResults`. gammons : as of `negate_for_opponent`.
+    stored : (lanes,) uint16, receives the records; lanes is 64 or 128. out : (lanes,) int16, receives their
+    negated values. lines (m, lanes) int16, at int32 : line at[j - window] holds the negated values of all t
+    against u's result j. rolls : `RollResults`. gammons : as of `negate_for_opponent`.
     """
     sums = np.zeros(stored.size, np.int32)
     wide = 2 * stored.size

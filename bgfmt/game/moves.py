@@ -34,8 +34,9 @@ ROLLS = tuple(Roll(high, low, 1 if high == low else 2) for high in range(1, 7) f
 
 
 def parse_roll(text: str | tuple[int, int]) -> tuple[int, int]:
-    """Parse two dice, given as "61", "6-1", "6 1", "6,1" or a pair: the larger first. PositionError for anything
-    else.
+    """Parse two dice, given as "61", "6-1", "6 1", "6,1" or a pair; return the larger first.
+
+    PositionError for anything else.
     """
     dice = [d for d in text if d not in "-, /"] if isinstance(text, str) else [str(d) for d in text]
     if len(dice) != 2 or any(d not in {"1", "2", "3", "4", "5", "6"} for d in dice):
@@ -133,15 +134,14 @@ def legal_plays(position: Position, die: int, other: int) -> list[Play]:
 
 
 def side_plays(side: Side, roll: tuple[int, int]) -> dict[Side, tuple[Move, ...]]:
-    """List the different results of playing a roll with a side without contact, each with the first way to reach
-    it.
-    """
+    """List the sides that a roll can lead to without contact, with the moves of the first way to reach each."""
     return {play.result.us: play.moves for play in legal_plays(Position(side, Side()), *roll)}
 
 
 def _reach(board: Counts, dice: tuple[int, ...]) -> tuple[int, dict[Counts, tuple[Move, ...]]]:
-    """Find how many of these dice can be played in this order, and the boards after them, each with the first way
-    to it.
+    """Find how many of these dice can be played in this order, and the boards after that.
+
+    Each board has the moves of the first way to reach it.
     """
     reached: dict[Counts, tuple[Move, ...]] = {board: ()}
     for played, die in enumerate(dice):
@@ -156,9 +156,7 @@ def _reach(board: Counts, dice: tuple[int, ...]) -> tuple[int, dict[Counts, tupl
 
 
 class Counts(NamedTuple):
-    """Chequers on points 0 (unused) to 25 (the bar), of the player who moves and of the other, each from its own
-    view.
-    """
+    """Chequers of the player who moves and of the other, each from its own view, on points 0 (unused) to 25 (bar)."""
 
     mine: tuple[int, ...]
     theirs: tuple[int, ...]
@@ -173,8 +171,9 @@ class Counts(NamedTuple):
         return Position(*(Side._trusted(side[1:BAR], side[BAR]) for side in self))
 
     def move_chequer(self, start: int, end: int) -> tuple[Move, Counts]:
-        """Move a chequer, hitting a single chequer of the other side where it ends; return the move and the board
-        after it.
+        """Move a chequer, hitting a single chequer of the other side where it ends.
+
+        Return the move and the board after it.
         """
         mine = list(self.mine)
         theirs = list(self.theirs)
@@ -198,10 +197,10 @@ class Counts(NamedTuple):
 
 
 def notation(moves: tuple[Move, ...]) -> str:
-    """Format moves as players write them: ``24/18*/13``, ``8/5(2) 6/3(2)``, ``bar/20``, ``6/off``; ``no play`` if
-    none.
+    """Format moves as players write them: ``24/18*/13``, ``8/5(2) 6/3(2)``, ``bar/20``, ``6/off``.
 
-    Moves of one chequer are joined, intermediate points shown only if they hit; highest start first.
+    An empty play is ``no play``. Moves of one chequer are joined, intermediate points shown only if they hit;
+    highest start first.
     """
     chains: list[list[Move]] = []
     for move in sorted(moves, key=lambda m: -m.start):

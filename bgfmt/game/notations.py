@@ -18,6 +18,5 @@ def register(**functions: Callable[..., Any]) -> None:
 
 
 def notation(name: str) -> Callable[..., Any]:
-    """Return a registered function: `parse`, `parse_position`, `parse_side`, `position_id`, `gnubg_id`, `xgid` or
-    `picture`."""
+    """Return a registered function by name: `parse`, `position_id`, `gnubg_id`, `xgid`, `picture` and so on."""
     return _FUNCTIONS[name]

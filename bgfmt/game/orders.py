@@ -43,10 +43,10 @@ def ross_list(side: Side, chequers: int = 15) -> tuple[int, ...]:
 
 
 def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base: int = 0) -> int:
-    """Compute the rank of a nondecreasing list over points 0..`points` among all of its length, counted from
-    `base`.
+    """Compute the rank of a nondecreasing list of points among all lists of its length, counted from `base`.
 
-    Any number of chequers and points. Raises PositionError when the list is not sorted or out of range.
+    points : the highest point, so that items are 0..`points`. Any number of chequers and points. Raises
+    PositionError if the list is not sorted or out of range.
     """
     n = len(points_list)
     m = points

@@ -267,16 +267,18 @@ def side_from_counts(counts: list[int] | tuple[int, ...]) -> Side:
 
 
 def signed_counts(state: GameState) -> list[int]:
-    """Return 26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar; player 0's are
-    negative.
+    """Return 26 counts as player 1 sees them: player 0's bar, points 1 to 24, player 1's bar.
+
+    Chequers of player 0 are negative numbers.
     """
     zero, one = (counts_with_bar(side) for side in state.sides)
     return [-zero[24], *(one[p] - zero[23 - p] for p in range(24)), one[24]]
 
 
 def sides_from_signed(signed: list[int], name: str) -> tuple[Side, Side]:
-    """Convert counts as of `signed_counts` to player 0's and player 1's sides; PositionError, with `name`, if
-    impossible.
+    """Convert counts as of `signed_counts` to player 0's and player 1's sides.
+
+    PositionError, whose message begins with `name`, if no position has such counts.
     """
     if signed[0] > 0 or signed[25] < 0:
         raise PositionError(f"{name}: a chequer on the other player's bar")

@@ -45,8 +45,9 @@ kernels: list[Kernel] = []  # of all modules that were imported
 
 
 def njit(*signatures: str) -> Callable[[F], F]:
-    """Return a decorator that compiles a kernel: cached on disk, without fast-math (bytes depend on rounding),
-    without GIL.
+    """Return a decorator that compiles a kernel with numba, cached on disk.
+
+    Without fast-math, since bytes depend on rounding, and without the GIL.
 
     signatures : the types of arguments that Python may call it with, each as "i8, f8.2C, (b1.1C, u2.3C)":
     numbers; arrays with their dimensions and order; tuples in brackets, preceded by module and class of named
@@ -211,10 +212,9 @@ def _digest(value: object) -> str:
 
 @contextlib.contextmanager
 def watching(compiling: Callable[[], None]) -> Iterator[None]:
-    """Call `compiling()` before a kernel without cached code is compiled inside the block, from the thread that
-    compiles it.
+    """Call `compiling()` whenever a kernel without cached code is compiled while the block runs.
 
-    Of several nested watchers only the innermost is called.
+    It is called before, from the thread that compiles. Of several nested watchers only the innermost is called.
     """
     _watchers.append(compiling)
     try:

@@ -48,8 +48,7 @@ def multiply(left: int, stride: int, right: int, steps: int, out: int) -> None:
 
 
 def multiply_pairs(left: int, stride: int, right: int, steps: int, out: int) -> None:
-    """Compute out[r, i] = the sum of the products of the pairs left[r, k] and right[k, i] over `steps` k, in
-    int32.
+    """Compute out[r, i] = the sum of the dot products of pairs left[r, k] and right[k, i] over `steps` k, int32.
 
     left (ROWS, K, 2), with its stride in bytes, right (K, PANEL, 2), int16.
     """

@@ -32,8 +32,9 @@ UNFINISHED_NAME = re.compile(r".+\.\d+-[0-9a-f]{8}\.part")  # a piece while it i
 
 
 class Folder:
-    """Objects as files of a folder, by key, whose parts are joined with ``/``. FileNotFoundError for a missing
-    one.
+    """Objects as files of a folder, by key, whose parts are joined with ``/``.
+
+    FileNotFoundError for a missing one.
     """
 
     def __init__(self, path: PathLike) -> None:
@@ -83,8 +84,9 @@ class Folder:
         return {p.relative_to(self.path).as_posix(): p.stat().st_size for p in files}
 
     def list_foreign(self) -> list[tuple[str, str]]:
-        """Return (key, description) of files that no writer of objects leaves: links, pipes, devices, other
-        `.part` files.
+        """Return (key, description) of files that no writer of objects leaves.
+
+        These are links, pipes, devices and other `.part` files.
         """
         found = []
         for path in sorted(Path(self.path).rglob("*")):

@@ -88,8 +88,9 @@ def _keep_mode(made: int | Path, replaced: Path) -> None:
 
 
 class Draft:
-    """A locked new file in its target's folder, without a name if the system supports that; `publish` gives it its
-    name.
+    """A locked new file in its target's folder, without a name if the system supports that.
+
+    `publish` gives it its name.
     """
 
     def __init__(self, target: Path) -> None:
@@ -110,8 +111,9 @@ class Draft:
         system.lock(self.fd)
 
     def publish(self, *, force: bool, name: str) -> None:
-        """Write the file to the disk and give it its target's name; OutputExistsError if that exists by now,
-        unless `force`.
+        """Write the file to the disk and give it its target's name.
+
+        OutputExistsError if that exists by now, unless `force`.
         """
         os.fsync(self.fd)
         if force:
@@ -206,8 +208,7 @@ _HERE = -100
 
 @contextlib.contextmanager
 def new_folder(path: PathLike, *, force: bool) -> Iterator[Path]:
-    """Make an empty hidden folder beside `path`, which gets this name when the block ends without error, else
-    never.
+    """Make an empty hidden folder, which is renamed to `path` when the block ends without error.
 
     With `force` it replaces an existing folder. Call `recover_folder` before looking at what exists.
     """

@@ -120,11 +120,10 @@ def open_url(
 
 
 class RemoteSource(RangeSource):
-    """A file on a web server, read in pages: cached (least recently used), neighbouring ones fetched in one
-    request.
+    """A file on a web server, read in pages.
 
-    Arrays of more than a page become rows on demand. first : the first page, or nothing. kept : pages cached on
-    disk.
+    Pages are cached (least recently used), neighbouring ones fetched in one request. Arrays of more than a page
+    become rows on demand. first : the first page, or nothing. kept : pages cached on disk.
     """
 
     far = True
@@ -245,8 +244,9 @@ class RemoteSource(RangeSource):
 
 
 class KeptPages:
-    """The pages of one address cached on disk for later processes; what cannot be read or written counts as
-    absent.
+    """The pages of one address cached on disk for later processes.
+
+    What cannot be read or written counts as absent.
 
     Each address has its own folder with `facts.json`, which holds the file's size and version mark, and a file
     for each page. Anything in it may be removed at any time.
@@ -303,9 +303,7 @@ class KeptPages:
             self._files.write(str(page), [data])
 
     def _evict_oldest(self) -> None:
-        """Remove the oldest pages of all addresses if they exceed `MAX_DISK_CACHE_BYTES`, until 3/4 of that are
-        left.
-        """
+        """Remove the oldest pages of all addresses if they exceed `MAX_DISK_CACHE_BYTES`, down to 3/4 of that."""
         found: list[tuple[float, int, Path]] = []
         with suppress(OSError):
             for file in self.root.glob("*/[0-9]*"):

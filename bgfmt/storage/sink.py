@@ -51,8 +51,9 @@ class Sink(Protocol):
         ...
 
     def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """Copy `values` into `part`, a slice of a reserved array of the same size; return whether it now holds
-        them.
+        """Copy `values` into `part`, a slice of a reserved array of the same size.
+
+        Return whether it now holds them.
         """
         part[...] = values
         return True
@@ -108,8 +109,9 @@ class FileSink(Sink):
             self._unsynced = 0
 
     def reserve(self, size: int) -> NDArray[np.uint8]:
-        """Add `size` bytes and return them as a mapped array; disk space is allocated now, so a full disk is an
-        OSError here.
+        """Add `size` bytes and return them as a mapped array.
+
+        Disk space is allocated now, so a full disk is an OSError here.
         """
         start = self.written
         with system.report_errors_as(self.name):
@@ -119,8 +121,9 @@ class FileSink(Sink):
         return self._map[start:]
 
     def write_reserved(self, part: NDArray[Any], values: NDArray[Any]) -> bool:
-        """Write `values` to the file and read them back; faster than page by page through the map, and takes no
-        mapped memory.
+        """Write `values` to the file and read them back.
+
+        Returns whether they are equal. Faster than page by page through the map, and takes no mapped memory.
         """
         at = int(part.ctypes.data - self._map.ctypes.data)
         found = np.empty_like(part)
@@ -227,8 +230,9 @@ class ComparingSink(_Held):
             self._found[offset + len(there)] = (mine[len(there) : len(there) + 64].tobytes(), b"")
 
     def runs(self) -> Iterator[tuple[int, bytes, bytes]]:
-        """Iterate over the differences in order of offset: (offset, expected, found); a longer or shorter end
-        comes last.
+        """Iterate over the differences in order of offset: (offset, expected, found).
+
+        If the existing bytes are longer or shorter than what was written, that comes last.
         """
         self.flush()
         found = dict(self._found)

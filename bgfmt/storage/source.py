@@ -60,8 +60,9 @@ def require_regular(status: os.stat_result, name: str) -> None:
 
 
 def open_regular(path: PathLike, flags: int = os.O_RDONLY) -> int:
-    """Open an existing regular file; return its descriptor. Anything else is refused at once: a FIFO does not
-    block.
+    """Open an existing regular file; return its descriptor.
+
+    Anything else is refused at once: a FIFO does not block.
     """
     name = os.fspath(path)
     require_regular(os.stat(name), name)
@@ -130,14 +131,16 @@ class Source(Protocol):
         return {}
 
     def read_whole(self) -> Source:
-        """Return a source of the same bytes in memory, for formats not read by range; CapabilityError if there are
-        too many.
+        """Return a source of the same bytes in memory, for formats not read by range.
+
+        CapabilityError if there are too many.
         """
         return self
 
     def local(self, progress: Progress | None = None) -> Source:
-        """Return a source of the same bytes for random access; those of a web server are downloaded to a temporary
-        file.
+        """Return a source of the same bytes for random access.
+
+        Those of a web server are downloaded to a temporary file.
 
         progress : called with (bytes copied, bytes in all).
         """
@@ -149,8 +152,9 @@ class Source(Protocol):
             raise TruncatedError(self.name, size, self.size, what)
 
     def header(self, layout: Construct, size: int, offset: int = 0) -> Container[Any]:
-        """Parse `size` header bytes at `offset` by a construct layout; HeaderError names the field that is
-        invalid.
+        """Parse `size` header bytes at `offset` by a construct layout.
+
+        HeaderError names the field that is invalid.
         """
         from construct import ConstructError  # here, for the most common formats have no such layout
 
@@ -206,8 +210,9 @@ class MemorySource(Source):
 
 
 class MappedSource(MemorySource):
-    """A mapped regular file: nothing is read until it is used. If `fd` is given it is mapped, and `path` only
-    names it.
+    """A mapped regular file: nothing is read until it is used.
+
+    If `fd` is given it is mapped, and `path` only names it.
     """
 
     def __init__(self, path: PathLike, fd: int | None = None) -> None:
@@ -414,8 +419,9 @@ class RangeSource(Source):
         return np.asarray(rows) if whole <= self.max_eager_bytes else cast(NDArray[Any], rows)
 
     def pick(self, offset: int, width: int, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return records of `width` bytes, stored from `offset` on, by number: uint8 of shape (N, width), in the
-        order given.
+        """Read records by number, in the order given: uint8 of shape (N, width).
+
+        Record k has the `width` bytes from offset + k * width on. Records close together are read at once.
         """
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
@@ -433,8 +439,10 @@ class RangeSource(Source):
 
 
 class GuardedSource(RangeSource):
-    """A regular file read with `pread`: if another process truncates it, a TruncatedError is raised instead of
-    SIGBUS.
+    """A regular file read with `pread`, not mapped.
+
+    If another process truncates it, a TruncatedError is raised, while access to a map would kill the process
+    (SIGBUS).
     """
 
     def __init__(self, path: PathLike) -> None:

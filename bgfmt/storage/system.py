@@ -39,8 +39,9 @@ def read_at(fd: int, size: int, offset: int) -> bytes:
 
 
 def read_into(fd: int, out: memoryview, offset: int) -> int:
-    """Fill `out` from an offset, without a copy if the system can; return the bytes read, fewer only at the end of
-    file.
+    """Fill `out` from an offset, without a copy if the system can.
+
+    Returns the number of bytes read, fewer than asked only at the end of the file.
     """
     done = 0
     while done < len(out):

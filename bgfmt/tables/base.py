@@ -189,8 +189,9 @@ class Table:
         """Return the arrays that a table of this size needs; each is a field of the class of the same name."""
 
     def arrays(self) -> dict[str, Rows]:
-        """Return the arrays by name, one row per position of the side on roll; missing optional arrays are
-        omitted.
+        """Return the arrays by name, one row per position of the side on roll.
+
+        Missing optional arrays are omitted.
         """
         found = {rule.name: getattr(self, rule.name) for rule in self.rules(self.points, self.chequers)}
         return {name: rows for name, rows in found.items() if rows is not None}
@@ -384,8 +385,9 @@ class Table:
         return tuple(c.name for c in self.columns)
 
     def answers(self, column: str | None = None) -> list[str]:
-        """Return the names of the numbers that `lookup_many` returns per entry; CapabilityError for an unknown
-        column.
+        """Return the names of the numbers that `lookup_many` returns per entry.
+
+        CapabilityError for an unknown column.
         """
         offered = dict.fromkeys((*self.names, *(c.name for c in self.columns)))
         if column is not None and column not in offered:
@@ -394,10 +396,10 @@ class Table:
 
     @abstractmethod
     def entry_numbers(self, us: Any, them: Any) -> tuple[NDArray[np.int64], ...]:
-        """Return position numbers of many sides, one (N,) array, or of many pairs, two arrays: on roll, and
-        opponents.
+        """Convert many entries to position numbers, each an int64 array of shape (N,).
 
-        us, them : as `numbers` takes them; `them` is None in a table of one side.
+        us, them : sides as `numbers` takes them; `them` is None in a table of one side. Returns one array, or
+        two for pairs: sides on roll, and their opponents.
         """
 
     def decode(self, stored: Array) -> Array:
@@ -448,17 +450,21 @@ class Table:
 
     @abstractmethod
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute all `columns` of entries given by ascending position number: float64 of shape (m, len(columns))."""
+        """Compute all `columns` of entries, float64 of shape (m, len(columns)).
+
+        numbers : their position numbers, ascending.
+        """
 
     def flat_values(self, numbers: NDArray[np.int64], block: dict[str, Array]) -> Iterator[Array]:
-        """Yield each of `columns`, one (m,) array after the other, for all entries of a block of rows."""
+        """Yield each of `columns`, one (m,) array after the other, for all entries of a block of rows.
+
+        numbers : position numbers of the entries. block : the stored arrays by name.
+        """
         yield from np.ascontiguousarray(self.values(numbers).T)
 
     @property
     def few_values(self) -> bool:
-        """Whether each of `columns` is a function of one stored 16-bit number, so that it has at most 65,536
-        values.
-        """
+        """Whether each of `columns` depends on one stored 16-bit number only: then it has at most 65,536 values."""
         return False
 
     @property
@@ -478,7 +484,7 @@ class Table:
         return rows
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        """Convert numbers of array `name` (as `unpack` returns them) to the table's own scale, in float64.
+        """Convert numbers of array `name`, as `unpack` returns them, to the table's own scale in float64.
 
         Used to compare with numbers that are stored in another way.
         """
@@ -487,8 +493,11 @@ class Table:
     # -- rules of theory --------------------------------------------------------------------------------
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the rules (sums, bounds, order) that rows of a block break whatever the rounding; it begins at row
-        `start`.
+        """Yield the rules (sums, bounds, order) that rows of a block break whatever the rounding.
+
+        Each `Breach` marks the rows that break one rule.
+
+        block : arrays by name, as `blocks` yields them, from row `start` on.
         """
         yield from ()
 
@@ -578,8 +587,9 @@ class OfBothSides(Table):
         return ours, theirs
 
     def at(self, rows: Rows, numbers: NDArray[np.int64]) -> Array:
-        """Return the records of entries given by ascending position number, read row by row if rows are made on
-        demand.
+        """Return the records of entries given by ascending position number.
+
+        rows : an array indexed [us, them], read row by row if its rows are made on demand.
         """
         n = self.positions
         first = int(numbers[0])

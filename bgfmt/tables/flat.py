@@ -121,8 +121,9 @@ class Piece:
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def arrays(self, columns: list[Flat]) -> Iterator[Array]:
-        """Yield some of the columns in order, (size,) each in its own dtype; Position IDs as (size, 14) uint8
-        letters.
+        """Yield some of the columns in order, (size,) each in its own dtype.
+
+        A Position ID is a row of 14 uint8 letters, shape (size, 14).
         """
         values = enumerate(self.table.flat_values(self.numbers, self.block))
         for column in columns:

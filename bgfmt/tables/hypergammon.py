@@ -62,9 +62,7 @@ class HyperOutcome:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HyperSides(OfBothSides):
-    """Base class of hypergammon tables: up to three chequers a side on 24 points and the bar, with or without
-    contact.
-    """
+    """Base class of hypergammon tables: up to three chequers a side on 24 points and the bar, in contact or not."""
 
     money: ClassVar[tuple[str, ...]]  # names of the equities, in order, behind the five chances
     printed: ClassVar[tuple[str, str]]  # chances and equities

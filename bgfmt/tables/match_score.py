@@ -99,9 +99,7 @@ class ScoreFacts(CubeRules):
         return 0, (win + lose) / 2, (win - lose) / 2
 
     def name_of(self, state: State) -> str:
-        """Return the name of a column: `cubeless`, or who is on roll, who owns the cube and its value, as
-        `a.owned.2`.
-        """
+        """Return the name of a column: `cubeless`, or player on roll, cube owner and cube value as in `a.owned.2`."""
         if state.cube is None:
             return "cubeless"
         owner = {NOBODY: "centered", state.roller: "owned"}.get(state.cube.owner, "opponent")
@@ -150,10 +148,10 @@ class MatchEntry:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchScore(OfRaces):
-    """Values of the side on roll at a match score: (n, n, columns) float32 (or float64), indexed [us, them,
-    column].
+    """Values of the side on roll at a match score.
 
-    balance : v = 2 * MWC - 1 in each column (in a cubeless one 2 * P(win the game) - 1).
+    balance : (n, n, columns) float32 (or float64), indexed [us, them, column]: v = 2 * MWC - 1 in each column
+    (in a cubeless one 2 * P(win the game) - 1).
     """
 
     kind: ClassVar[str] = "match-score"

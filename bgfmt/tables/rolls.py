@@ -58,8 +58,7 @@ def means_of(distributions: Array) -> NDArray[np.float64]:
 
 
 class Rolls(NamedTuple):
-    """Rolls that sides need: mean and standard deviation (...,), and probabilities (..., rolls) of needing exactly
-    i.
+    """Number of rolls that sides need: mean and deviation (...,), and probabilities (..., rolls) of exactly i rolls.
 
     None for what a table does not hold.
     """
@@ -204,8 +203,9 @@ class OfMeans(OfRolls):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeanRolls(OfMeans):
-    """Expected rolls when every play minimises the mean, as Peelle's table: `means`, (n,) float64 by position
-    number.
+    """Expected rolls to bear off if every play minimises that mean, as in Peelle's table.
+
+    means : (n,) float64, in order of position number.
     """
 
     kind: ClassVar[str] = "mean-rolls"
@@ -234,8 +234,9 @@ class MeanRolls(OfMeans):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NormalOneSided(OfMeans):
-    """The tables of makebearoff -n: (n, 4) float32, mean and deviation of rolls to bear off all, and the first
-    chequer.
+    """The tables of makebearoff -n: (n, 4) float32.
+
+    Mean and standard deviation of the rolls to bear off all chequers, then of those to bear off the first one.
     """
 
     kind: ClassVar[str] = "normal-distribution"
@@ -296,9 +297,7 @@ class Race(OneSideAnswer):
 
     @property
     def bearoff(self) -> Array:
-        """(rolls,) probabilities of bearing the last chequer off in exactly i rolls, in the host program's float
-        width.
-        """
+        """Probabilities (rolls,) of bearing the last chequer off in exactly i rolls, in the host's float width."""
         return chances(self.stored)
 
     @property

@@ -35,8 +35,9 @@ class Rows(Protocol):
 
 
 class LazyRows:
-    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray. `rows[:, 3:5]` is lazy
-    too.
+    """Rows made on demand: `fetch(start, stop)` returns rows start..stop-1 as an ndarray.
+
+    `rows[:, 3:5]` is lazy too.
 
     pick(numbers), if given, returns the rows of an int64 array of row numbers; without it each is fetched by
     itself. pairs(us, them), if given, returns the records of pairs [us, them], two int64 arrays; without it
@@ -148,7 +149,10 @@ def random_access(rows: Rows) -> Iterator[None]:
 
 
 def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """Return the first `n` rows or, if `numbers` is given, the rows with these numbers, made on demand."""
+    """Return the first `n` rows of an array or, if `numbers` is given, the `n` rows with these numbers.
+
+    Rows other than those of an ndarray are made on demand.
+    """
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n]
     chosen = np.arange(n) if numbers is None else numbers
@@ -161,9 +165,7 @@ def corner_of_rows(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Row
 
 
 def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Rows:
-    """Return the first `n` rows and columns of records indexed [us, them] or, if `numbers` is given, those
-    numbered so.
-    """
+    """Return the same corner of records indexed [us, them], along both axes; see `corner_of_rows`."""
     if numbers is None and isinstance(rows, np.ndarray):
         return rows[:n, :n]
     shape = (n, n, *rows.shape[2:])
@@ -182,12 +184,11 @@ def corner_of_pairs(rows: Rows, n: int, numbers: NDArray[np.int64] | None) -> Ro
 
 
 class PlacedPairs(LazyRows):
-    """(n, n, k) records indexed by position numbers, stored in another order: place p is that of position
-    `order[p]`.
+    """Records of pairs, (n, n, k), that are indexed by position numbers and stored in another order.
 
-    Square (a, b) has the records of places a * chunk to (a + 1) * chunk against those of b, (chunk, chunk, k),
-    padded at the edges. lines(a, b, rows) returns some of its rows, (m, chunk, k). records(a, b, rows, columns)
-    returns some of its records, (m, k).
+    Place p of that order is position number `order[p]`. Square (a, b) has the records of places a * chunk to (a
+    + 1) * chunk against those of b, (chunk, chunk, k), padded at the edges. lines(a, b, rows) returns some of
+    its rows, (m, chunk, k). records(a, b, rows, columns) returns some of its records, (m, k).
     """
 
     def __init__(
@@ -213,8 +214,9 @@ class PlacedPairs(LazyRows):
         return -(-self.shape[0] // self.chunk)
 
     def piece(self, rows: Array, first: int, last: int) -> Array:
-        """Return the records of consecutive places `rows` against places first..last-1, of shape (rows, places,
-        k).
+        """Return the records of places `rows` against places first..last-1, of shape (rows, places, k).
+
+        rows : consecutive places.
         """
         start = int(rows[0])
         c = self.chunk

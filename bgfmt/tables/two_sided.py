@@ -27,8 +27,9 @@ ZERO = 32768
 
 
 def equities(rows: Any) -> Array:
-    """Convert stored equities as gnubg does: uint16 times the float32 nearest 1/32767.5, minus 1; float64
-    unchanged.
+    """Convert stored equities as gnubg does: uint16 times the float32 nearest 1/32767.5, minus 1.
+
+    Numbers that are float64 already are returned unchanged.
     """
     values = np.asarray(rows)
     if values.dtype == np.float64:
@@ -305,10 +306,9 @@ class GammonTwoSided(StoredEquities):
         return np.asarray(stored if stored.dtype == np.float64 else (stored - float(ZERO)) / ONE, np.float64)
 
     def win_equities(self) -> NDArray[np.float64]:
-        """Return the equities that the side on roll has won once it is off, by its opponent's side: (n, columns)
-        float64.
+        """Return the equities of a side that has borne off, by its opponent's position: (n, columns) float64.
 
-        1, or 2 against a side that still has fifteen chequers.
+        They are 1, or 2 against a side that still has fifteen chequers (a gammon).
         """
         counts = board.unrank_array(np.arange(self.positions), self.points)
         gained = 1.0 + (counts.sum(axis=1) == board.MAX_CHEQUERS)

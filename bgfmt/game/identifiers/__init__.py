@@ -228,9 +228,7 @@ def _named_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]
 
 
 def _unnamed_inside(text: str) -> Iterator[tuple[Callable[[str], GameState], str]]:
-    """Yield (reader, identifier) for Position IDs in a text that names them otherwise, as `Position : ...`, or not
-    at all.
-    """
+    """Yield (reader, identifier) for Position IDs in a text without their usual name, as `Position : ...`."""
     for match in re.finditer(_UNNAMED, text):
         with suppress(PositionError):
             from_position_id(match[1])
@@ -246,7 +244,10 @@ def holds_identifier(text: str) -> bool:
 
 
 def says_cube(text: str) -> bool:
-    """Return whether a text that `parse` reads tells the cube's owner: counts and a Position ID alone do not."""
+    """Return whether a text that `parse` reads tells where the cube is.
+
+    Counts and a Position ID alone do not.
+    """
     text = _clean_text(text)
     if re.fullmatch(rf"{SIDE}/{SIDE}|[A-Za-z0-9+/]{{14}}|[A-P]{{20}}", text):
         return False
@@ -260,9 +261,7 @@ def parse_position(text: str) -> Position:
 
 
 def parse_side(text: str) -> Side:
-    """Parse one side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or the side on roll of any
-    identifier.
-    """
+    """Parse one side: counts from the ace point up ("0 0 0 2 3 4", "0 1 bar 2"), or any identifier's side on roll."""
     counts = text.strip(_QUOTES)
     if re.fullmatch(SIDE, counts) and re.search(r"\d", counts):
         return _counts(counts)

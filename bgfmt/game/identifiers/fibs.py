@@ -123,8 +123,9 @@ def _notes(numbers: dict[int, int], state: GameState, rules: dict[str, int]) -> 
 
 
 def _turn_to_gnubg(fields: list[str], numbers: dict[int, int]) -> None:
-    """Convert a line of FIBS itself to gnubg's dialect: you are player 1, whose chequers are positive and move
-    down.
+    """Convert a line of FIBS itself to gnubg's dialect.
+
+    There you are player 1, whose chequers are positive and move down.
     """
     sign = -1 if numbers.get(41) == -1 else 1
     step = -1 if numbers.get(42) == 1 else 1

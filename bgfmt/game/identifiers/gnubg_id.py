@@ -121,8 +121,9 @@ def from_gnubg_id(text: str) -> GameState:
 
 
 def from_match_id(text: str, position: Position | None = None) -> GameState:
-    """Parse a Match ID; without `position` the chequers are those of the start of a game, since it does not hold
-    them.
+    """Parse a Match ID.
+
+    position : the chequers, which a Match ID does not hold; by default those of the start of a game.
     """
     if len(text) != 12:
         raise PositionError(f"{text[:40]!r}: the Match ID has {len(text)} of 12 characters")
@@ -164,8 +165,10 @@ def from_match_id(text: str, position: Position | None = None) -> GameState:
 
 
 def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
-    """Format many Position IDs, (N,) of 14 bytes, of counts (N, 2, 25): side on roll, then the other; points
-    1..24, bar.
+    """Format many Position IDs.
+
+    counts : integers of shape (N, 2, 25): side on roll, then the other; points 1..24 and the bar. Returns bytes
+    of shape (N,), 14 each.
     """
     rows = np.asarray(counts)
     if rows.ndim != 3 or rows.shape[1:] != (2, 25) or rows.dtype.kind not in "iu":
@@ -177,10 +180,10 @@ def position_ids(counts: ArrayLike) -> NDArray[np.bytes_]:
 
 
 def write_pair_ids(us: NDArray[Any], them: NDArray[Any], out: NDArray[np.uint8]) -> None:
-    """Write the Position IDs of all pairs of sides, counts (a, points) and (b, points), into the last 14 of `out`
-    (a * b, w).
+    """Write the Position IDs of all pairs of sides into the last 14 columns of `out`.
 
-    Rows in order us * b + them.
+    us, them : counts of shape (a, points) and (b, points). out : uint8 of shape (a * b, at least 14), rows in
+    order us * b + them.
     """
     ours, sizes = _side_bits(us)
     out[:, -14:] = _texts((ours[:, None], sizes), _side_bits(them)).reshape(-1, 14)
@@ -207,8 +210,9 @@ def _side_bits(counts: NDArray[Any]) -> _Bits:
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
-    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first; PositionError names the first invalid
-    one.
+    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first.
+
+    PositionError names the first invalid one.
     """
     names = np.asarray(texts)
     if names.dtype.kind == "U":
