@@ -38,7 +38,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-#: How a command ends when mapped pages of the file of this name are gone; None leaves the process to SIGBUS.
+#: Called with the name of a mapped file whose pages are lost, to end a command; if None, SIGBUS kills the process.
 end_lost: Callable[[str], None] | None = None
 
 
@@ -168,7 +168,7 @@ class PositionError(BgfmtError, ValueError):
     """Not a legal side, position or identifier."""
 
 
-#: why a position in which a chequer may still be hit has no answer, and who has one
+#: message for positions in which a chequer may still be hit, and which programs can answer them
 CONTACT = "contact: the sides have not passed each other"
 WHO_ANSWERS_CONTACT = "bgfmt answers races; GNU Backgammon and eXtreme Gammon answer contact"
 

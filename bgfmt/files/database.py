@@ -105,7 +105,7 @@ class Database:
         return self._again, ()
 
     def lookup(self, asked: Side | Position) -> Answer:
-        """Look up a side or a position; NotCoveredError if it lies outside the database."""
+        """Look up a side (one-sided tables) or a position (two-sided ones); NotCoveredError if it is not covered."""
         if isinstance(asked, str):
             raise PositionError(f"{asked[:40]!r} is text, which Side.parse and Position.parse read")
         return self.table.lookup(asked)
@@ -254,7 +254,7 @@ def describe_foreign(head: Any) -> str | None:
     lines = head.count(b"\n")
     if 0 < lines == head.count(b"\r\n") and not head.isascii():
         return "a transfer as text has put a carriage return before every line feed; copy the file as binary"
-    letters = head.decode("utf-8", "ignore")  # but one that the end cuts
+    letters = head.decode("utf-8", "ignore")  # ignoring a character cut by the end
     if b"\0" in head and len(letters) + MIN_REENCODED_CHARACTERS < len(head) < len(letters.encode()) + 4:
         return "its bytes were written anew as text in UTF-8; copy the file as binary"
     return None
@@ -267,7 +267,7 @@ def lost_carriage_returns(source: Source, missing: int) -> bool:
     lacks; may exceed its size if it was read from an index that was itself shifted.
     """
     some = bytes(source.buffer[: min(source.size, SCANNED_BYTES)])
-    # those that are left had two carriage returns
+    # any pair that is left had two carriage returns before
     feeds = some.count(b"\n")
     pairs = some.count(b"\r\n")
     if feeds < MIN_LINE_FEEDS or 16 * pairs > min(missing, feeds // 64) or b"\0" not in some:
@@ -283,7 +283,7 @@ def _read(source: Source, format: str | None, part: int, described: dict[str, An
         formats.recognise(source)
     except AmbiguousFormatError:
         pass
-    except UnknownFormatError:  # what has no header is found out by its content
+    except UnknownFormatError:  # a file without header is recognised by its content
         with contextlib.suppress(CapabilityError):
             source = source.read_whole()
     chosen, described = choose_format(source, format, described)

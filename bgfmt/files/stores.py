@@ -71,7 +71,7 @@ class StoreReport:
     sum: str = ""
 
     def count(self, tile: TileReport) -> None:
-        """Add a tile to the statistics."""
+        """Add a finished tile to the statistics of a solve."""
         self.made += tile.written > 0
         self.found += tile.written == 0
         self.read += tile.read
@@ -170,14 +170,14 @@ def fill_store(
     return filling.report
 
 
-#: names in a store that has no description: a solve was killed at its first step, or went on with a store while
-#: another removed it
+#: names of files in a store without description: a solve was killed at its first step, or continued with a store
+#: while another process removed it
 UNFINISHED_NAME = re.compile(rf"{ROOT}\..*")
 LEFTOVER_NAME = re.compile(rf"({MAIN}|{NUMBERS})(/(c(\.\d+)+|{ROOT})(\..*)?)?|{UNFINISHED_NAME.pattern}")
 
 
 def remove(path: str) -> None:
-    """Remove a store, and its folder if nothing else is in it."""
+    """Remove the store of chunks at `path`, and its folder if nothing else is in it."""
     places = ChunkStore(path).places
     for name in (MAIN, NUMBERS):
         places.remove(name)
@@ -245,7 +245,7 @@ class Filling:
         name = self.path if is_address(self.path) else os.path.abspath(self.path)
         making = TileSolve(name, MAIN, grid, device, check, self.stakes)
         needed, present = chunk_bytes(store, self.facts)
-        if self.facts.state == "whole" and needed == present:  # else its removal was begun
+        if self.facts.state == "whole" and needed == present:  # else a removal was interrupted
             self.pairs = grid.n**2
             self.report.sum = self.facts.sum
             self.rows_ready(0, grid.n)
@@ -324,7 +324,7 @@ class OutputFile:
         self.target: Format[Any] = choose_lossless_target(path, format, self.blank, solver.what, options)
         self.takes_body = self.target.takes_body(self.blank, options)
         self.share = MERGE_SHARE if self.takes_body else PACK_SHARE
-        self.rows = 0  # that are written
+        self.rows = 0  # written so far
 
     def write(self, table: Table, progress: Progress | None = None) -> None:
         """Write a table to the file."""
@@ -389,7 +389,7 @@ class Merge:
         self.most = max(1, MERGE_BYTES // self.out[:1].nbytes)
 
     def parts(self, first: int, past: int) -> Iterator[tuple[int, int]]:
-        """Split places first..past-1 into pieces that lie in one row of chunks."""
+        """Split the range of places first..past-1 into (first, past) pairs, each in one row of chunks."""
         chunk = self.facts.chunk
         while first < past:
             last = min(past, first + self.most, (first // chunk + 1) * chunk)

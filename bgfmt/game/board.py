@@ -180,7 +180,10 @@ class Position:
         return Position(self.them, self.us)
 
     def check(self) -> Position:
-        """Check that the sides do not stand on the same point: PositionError if they do, else return self."""
+        """Check that the two sides do not occupy the same physical point; return the position itself.
+
+        PositionError if they do.
+        """
         pairs = zip(self.us.padded(BAR)[:MAX_POINTS], self.them.padded(BAR)[-2::-1], strict=True)
         for point, (mine, theirs) in enumerate(pairs, 1):
             if mine and theirs:
@@ -192,7 +195,7 @@ class Position:
 
 
 def rank(counts: tuple[int, ...] | list[int]) -> int:
-    """Compute the position number of counts on points 1..len(counts)."""
+    """Compute the position number of counts on points 1..len(counts), the ace point first."""
     number = above = 0
     for k, chequers in enumerate(reversed(counts), 1):
         above += chequers

@@ -42,7 +42,7 @@ def may_move(counts: Any, i: int, die: int) -> bool:
 
 @njit()
 def shift_chequers(counts: Any, i: int, die: int, by: int) -> None:
-    """Move (by = 1) a chequer from index i, or take the move back (by = -1)."""
+    """Move a chequer by a die from index i (by = 1), or take the move back (by = -1)."""
     counts[i] -= by
     if i >= die:
         counts[i - die] += by

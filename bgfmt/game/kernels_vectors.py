@@ -42,7 +42,7 @@ def cube(nd: Any, dt: Any) -> Any:
 
 @njit("i8, i8")
 def cube_of_gammons(nd: Any, dt: Any) -> Any:
-    """Return the same as `cube` for values with an equity of 1 = 16383."""
+    """Return the better of not doubling and doubling, as `cube`, in units in which an equity of 1 is 16383."""
     doubled = np.int32(16383) if dt >= 8192 else dt + dt
     return max(nd, doubled)
 

@@ -13,7 +13,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def register(**functions: Callable[..., Any]) -> None:
-    """Add functions by the names under which boards and states look them up."""
+    """Register functions that read, write or draw positions, by the names that boards and states use."""
     _FUNCTIONS.update(functions)
 
 

@@ -57,7 +57,10 @@ def ross_rank(points_list: tuple[int, ...] | list[int], points: int = 6, *, base
 
 
 def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0) -> tuple[int, ...]:
-    """Compute the list of a rank; the inverse of `ross_rank`."""
+    """Compute the nondecreasing list of points with this rank; the inverse of `ross_rank`.
+
+    chequers : length of the list. points : the highest point. base : rank of the first list.
+    """
     left = rank - base
     n = chequers
     m = points
@@ -77,7 +80,7 @@ def ross_unrank(rank: int, chequers: int = 15, points: int = 6, *, base: int = 0
 
 
 def ncode(side: Side, points: int = 6) -> int:
-    """Encode a side as Peelle's code: the counts as digits of a base-16 number, the ace point most significant."""
+    """Encode a side as Peelle's ncode: the counts as digits of a base-16 number, the ace point most significant."""
     code = 0
     for count in side.padded(points):
         code = code * 16 + count
@@ -85,7 +88,7 @@ def ncode(side: Side, points: int = 6) -> int:
 
 
 def from_ncode(code: int, points: int = 6) -> Side:
-    """Decode Peelle's code to a side."""
+    """Decode Peelle's ncode (base-16 digits are the counts, the ace point most significant) to a side."""
     if not 0 <= code < 16**points:
         raise PositionError(f"code {code} has more than {points} base-16 digits")
     return Side(*(code >> 4 * (points - 1 - k) & 15 for k in range(points)))
@@ -121,24 +124,24 @@ class Peelle:
         self.count = board.count(points, chequers)
 
     def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Convert position numbers to rows."""
+        """Convert gnubg's position numbers to row numbers of Peelle's table."""
         counts = board.unrank_array(numbers, self.points)
         off = self.chequers - counts.sum(axis=-1, dtype=np.int8)
         shifted = np.concatenate([counts[..., 1:], off[..., None]], axis=-1)
         return self.count - 1 - board.rank_array(shifted)
 
     def counts(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return the counts, of shape (..., points), of rows."""
+        """Return the chequers on each point, of shape (..., points), for row numbers of Peelle's table."""
         shifted = board.unrank_array(self.count - 1 - rows, self.points)
         first = self.chequers - shifted.sum(axis=-1, dtype=np.int8)
         return np.concatenate([first[..., None], shifted[..., :-1]], axis=-1)
 
     def numbers(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Convert rows to position numbers."""
+        """Convert row numbers of Peelle's table to gnubg's position numbers."""
         return board.rank_array(self.counts(rows))
 
     def codes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return Peelle's codes of rows."""
+        """Return Peelle's ncodes for row numbers of his table."""
         return self.counts(rows).astype(np.int64) @ (1 << 4 * np.arange(self.points - 1, -1, -1))
 
 

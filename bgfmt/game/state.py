@@ -22,7 +22,7 @@ _WORDS: dict[str, Owner] = {owner: owner for owner in OWNERS} | {"centred": "cen
 _WORDS |= {"us": "owned", "ours": "owned", "them": "opponent", "theirs": "opponent"}
 Dice = tuple[int, int] | str
 LARGEST_CUBE = 1 << 20
-#: by how a game has ended: that there is nothing to decide
+#: message that there is nothing to decide, by how the game has ended
 OVER: dict[Ended, str] = {
     "over": "the game is over",
     "resigned": "the game is over: a player has resigned",
@@ -192,7 +192,7 @@ class GameState:
         return replace(turned, resigned=0)
 
     def noted(self, *notes: str) -> GameState:
-        """Return the same state with more notes."""
+        """Return the same state with further notes (text that no field can hold)."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def before_roll(self) -> GameState:
@@ -200,7 +200,7 @@ class GameState:
         return replace(self, dice=None, doubled=False, resigned=0, beavered=0)
 
     def rolled(self, dice: Dice) -> GameState:
-        """Return the same state with these dice, (2, 1) or "21"."""
+        """Return the same state with these dice, given as (2, 1) or "21"."""
         return replace(self, dice=pair_of_dice(dice), doubled=False, resigned=0, beavered=0)
 
     def as_money(self) -> GameState:
@@ -257,7 +257,7 @@ def cube_owner(name: str) -> Owner:
 
 
 def counts_with_bar(side: Side) -> tuple[int, ...]:
-    """Return 25 counts: points 1 to 24 and the bar."""
+    """Return the 25 counts of a side: points 1 to 24 and the bar."""
     return side.padded(25)
 
 

@@ -140,7 +140,7 @@ class Kernel:
             numba = import_numba()
             folder = self._folder(signature) if Kernel.keeping else None
             if folder is None or not any(folder.rglob("*.nbc")):
-                tell()
+                notify_watcher()
             if folder is None:
                 return self.dispatcher
             chosen = numba.config.CACHE_DIR
@@ -156,7 +156,10 @@ class Kernel:
 
 
 def modules() -> tuple[tuple[str, str], ...]:
-    """Return the modules that kernels need here, as `bgfmt.errors.require` takes them: none if they are compiled."""
+    """Return what must be installed to run kernels, as pairs (module, extra) for `bgfmt.errors.require`.
+
+    Empty if the kernels are compiled already, as in a wheel.
+    """
     return () if compiled.exists() else (("numba", "numba"),)
 
 
@@ -169,7 +172,7 @@ def import_numba() -> Any:
 
     @typeof_impl.register(Kernel)
     def _(kernel: Kernel, context: Any) -> Any:
-        """How a kernel that calls this one sees it."""
+        """Return the numba type of a kernel that another kernel calls."""
         typeof: Any = numba.typeof
         return typeof(kernel.dispatcher)
 
@@ -207,7 +210,7 @@ def _digest(value: object) -> str:
     return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
 
 
-# ---- the notice
+# ---- notification of compilation
 
 
 @contextlib.contextmanager
@@ -223,7 +226,7 @@ def watching(compiling: Callable[[], None]) -> Iterator[None]:
         _watchers.remove(compiling)
 
 
-def tell() -> None:
-    """Call the innermost watcher, if there is one."""
+def notify_watcher() -> None:
+    """Call the innermost function set by `watching`, if there is one: a kernel is about to be compiled."""
     for watcher in _watchers[-1:]:
         watcher()

@@ -35,7 +35,7 @@ PIECES = {
 
 
 def exists() -> bool:
-    """Return whether there are compiled kernels, as in a wheel."""
+    """Return whether this installation has a library of compiled kernels, as a wheel does."""
     return (FOLDER / LIST).is_file()
 
 
@@ -91,7 +91,7 @@ class Calls:
         self.forms = found[2].get(kernel, {}) if found else {}
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return the function for these arguments; None for forms that were not compiled."""
+        """Return the compiled function for arguments of these types, or None if the library has none."""
         found = library()
         entry = self.forms.get(",".join(map(form, args)))
         if found is None or entry is None:

@@ -115,7 +115,7 @@ class Folder:
             os.rmdir(folder)
 
     def sweep(self) -> None:
-        """Remove what killed writers of this machine left unfinished."""
+        """Remove unfinished objects left by killed writers of this machine."""
         for path in Path(self.path).rglob("*.part"):
             pid = path.name.split(".")[-2].partition("-")[0]
             if pid.isdecimal() and not system.alive(int(pid)):

@@ -11,7 +11,7 @@ from typing import Any
 from bgfmt.storage.source import open_regular
 from bgfmt.storage.system import PathLike
 
-LONG_INTEGER = 18  # digits of a JSON integer, beyond which it is read as a float
+MAX_INTEGER_DIGITS = 18  # longer JSON integers are read as floats
 
 
 def open_text(path: PathLike, *, encoding: str = "utf-8", errors: str = "replace") -> TextIOWrapper:
@@ -38,4 +38,4 @@ def load_json_rows(lines: Iterable[str]) -> Iterator[Any]:
 
 
 def _integer(text: str) -> int | float:
-    return int(text) if len(text) <= LONG_INTEGER else float(text)
+    return int(text) if len(text) <= MAX_INTEGER_DIGITS else float(text)

@@ -17,7 +17,7 @@ from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
 
 Array = NDArray[Any]
-EVERY = 0.02  # seconds between two looks at how much memory is taken
+CHECK_SECONDS = 0.02  # between two checks of the memory of this process
 
 
 class MappedScratch:
@@ -63,7 +63,7 @@ class MappedScratch:
         self._maps.clear()
 
     def _watch(self) -> None:
-        while not self._ended.wait(EVERY):
+        while not self._ended.wait(CHECK_SECONDS):
             taken = resident_bytes()
             if taken is not None and taken > self.memory:
                 self.drop_pages()

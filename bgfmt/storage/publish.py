@@ -133,7 +133,7 @@ class Draft:
         system.sync_folder(self.folder)
 
     def discard(self) -> None:
-        """Close the file, and remove it if it was not published."""
+        """Close the draft, and delete it if it was not published."""
         self._close()
         if self.beside is not None:
             self.beside.unlink(missing_ok=True)
@@ -147,7 +147,7 @@ class Draft:
 
     def _link(self, to: Path) -> None:
         """Give the file a name, its only one or a further one; FileExistsError if it is taken."""
-        if self.beside is None:  # only with a folder's descriptor does `os.link` follow the link in /proc
+        if self.beside is None:  # `os.link` follows the link in /proc only with a folder's descriptor
             handle = os.open(self.folder, os.O_RDONLY)
             try:
                 nameless = f"/proc/self/fd/{self.fd}"
@@ -166,7 +166,7 @@ class Draft:
 
     def _rename(self) -> None:
         assert self.beside is not None
-        self._close()  # Windows renames no open file
+        self._close()  # Windows does not rename open files
         os.replace(self.beside, self.target)
         self.beside = None
 

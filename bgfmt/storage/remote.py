@@ -181,7 +181,7 @@ class RemoteSource(RangeSource):
             for start, size in parts
             if size < UNCACHED_READ_BYTES
         ]
-        most = max(1, self.cache_pages // 2)  # more than that would push one another out
+        most = max(1, self.cache_pages // 2)  # more would evict one another
         self.pages(sorted({page for pages in wanted for page in pages})[:most])
 
     def pages(self, numbers: Iterable[int]) -> dict[int, bytes]:
@@ -233,7 +233,7 @@ class RemoteSource(RangeSource):
         """Return records by number, as `RangeSource.pick`; the pages of many records are fetched together."""
         out = np.empty((len(numbers), width), np.uint8)
         order = np.argsort(numbers, kind="stable")
-        # records of two pages each, which are still kept when they are read
+        # a record may span two pages, which must still be cached when it is read
         step = max(1, self.cache_pages // 4)
         for start in range(0, len(order), step):
             part = order[start : start + step]
@@ -286,11 +286,11 @@ class KeptPages:
         self._evict_oldest()
 
     def forget(self) -> None:
-        """Remove all pages."""
+        """Remove all pages of this address from the disk cache."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def read(self, page: int) -> bytes | None:
-        """Return a page, or None if it is not cached."""
+        """Return a page from the disk cache, or None if it is not there."""
         with suppress(OSError):
             data = (self.folder / str(page)).read_bytes()
             if len(data) == min(self.page_bytes, self.size - page * self.page_bytes):
@@ -298,7 +298,7 @@ class KeptPages:
         return None
 
     def write(self, page: int, data: bytes) -> None:
-        """Store a page."""
+        """Store a page in the disk cache; failures are ignored."""
         with suppress(OSError):
             self._files.write(str(page), [data])
 
@@ -394,7 +394,7 @@ class Web:
         self.timeout = timeout
         self.retries = retries
         self.whole_bytes = whole_bytes
-        self.seen: str | None = None  # what tells a replaced file
+        self.seen: str | None = None  # identifies the version of the file, see `version_mark`
         self._lock = Lock()
         self._urllib3 = extra("urllib3", "reading over the network needs urllib3", install_hint("remote"))
         self.name, own = strip_credentials(url, self._urllib3)
@@ -420,7 +420,7 @@ class Web:
             return self._urllib3.ProxyManager(proxy if "://" in proxy else f"http://{proxy}", **options)
         return self._urllib3.PoolManager(**options)
 
-    # -- what is asked -----------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------------
 
     @retry
     def fetch_first(self, size: int) -> tuple[bytes, bytes | None]:
@@ -479,7 +479,7 @@ class Web:
         failed = NetworkError(f"{self.name}: the server answered {response.status}", response.status)
         if response.status == 429 or response.status >= 500:
             delay = None
-            with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # it is no number and no date
+            with suppress(ValueError, self._urllib3.exceptions.HTTPError):  # neither a number nor a date
                 delay = retries.get_retry_after(response)
             raise _Again(failed, delay or 0.0)
         raise failed

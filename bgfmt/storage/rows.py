@@ -15,7 +15,7 @@ from bgfmt.storage.publish import create
 from bgfmt.storage.source import open_regular
 from bgfmt.storage.system import PathLike
 
-SEALED = 9  # characters of a blank and a checksum
+SEAL_CHARACTERS = 9  # a space and a checksum
 
 
 def seal(row: str) -> str:
@@ -43,7 +43,7 @@ def read_rows(path: PathLike, head: str) -> list[str]:
         lines.pop()
     rows = []
     for number, line in enumerate(lines, 2):
-        row = line[:-SEALED]
+        row = line[:-SEAL_CHARACTERS]
         if seal(row) == line:
             rows.append(row)
         elif number <= len(lines):
@@ -72,7 +72,7 @@ class RowFile:
         self._file: TextIO = open(self.path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
 
     def add(self, row: str) -> None:
-        """Add a row at the end and flush it to the system."""
+        """Add a row of text at the end of the checkpoint file and flush it to the system."""
         self.rows.append(row)
         self._file.write(seal(row) + "\n")
         self._file.flush()

@@ -59,7 +59,7 @@ class Sink(Protocol):
         return True
 
     def settle(self) -> None:
-        """Write to the disk what `write_reserved` stored."""
+        """Write to the disk what `write_reserved` has stored so far."""
         return
 
     def flush(self) -> None:
@@ -82,7 +82,7 @@ class FileSink(Sink):
     checks it.
     """
 
-    _SYNC_EVERY = 64 << 20  # bytes after which the disk is set to work
+    _SYNC_EVERY = 64 << 20  # bytes after which they are synced to the disk
 
     def __init__(self, fd: int, name: str) -> None:
         self.fd = fd
@@ -101,7 +101,9 @@ class FileSink(Sink):
             system.write_at(self.fd, view, offset)
         self._unsynced += len(view)
         if self._unsynced >= self._SYNC_EVERY:
-            from concurrent.futures import ThreadPoolExecutor  # here, since readers of tables need none
+            from concurrent.futures import (
+                ThreadPoolExecutor,
+            )  # imported here, because readers of tables need none
 
             self.flush()
             self._disk = self._disk or ThreadPoolExecutor(1)
@@ -242,7 +244,7 @@ class ComparingSink(_Held):
             yield at, *found[at]
 
 
-# ---- checksums of what is written, held against the file before it gets its name
+# ---- checksums of what is written, compared with the file before it gets its name
 
 CHECK_STEP = 8 << 20
 
@@ -254,7 +256,7 @@ class WrittenChecksums:
         self._pieces: list[tuple[int, int, int]] = []  # start, end, sum
 
     def add(self, offset: int, view: memoryview) -> None:
-        """Add the checksum of bytes written at an offset."""
+        """Record the checksum of bytes written to the file at an offset."""
         if len(view):
             self._pieces.append((offset, offset + len(view), zlib.crc32(view)))
 
@@ -267,7 +269,7 @@ class WrittenChecksums:
         return [piece for piece, before, following in each if before <= piece[0] and piece[1] <= following]
 
     def check(self, fd: int, name: str) -> None:
-        """Read the file again; OSError if it does not hold what was written."""
+        """Read the file again and compare checksums; OSError if it does not hold what was written."""
         for start, end, made in self.intact_pieces():
             found = 0
             for at in range(start, end, CHECK_STEP):

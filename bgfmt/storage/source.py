@@ -99,7 +99,7 @@ class Source(Protocol):
 
     @staticmethod
     def from_bytes(data: Piece, name: str = "<bytes>") -> Source:
-        """Return `MemorySource(data, name)`."""
+        """Return a source of bytes in memory, `MemorySource(data, name)`."""
         return MemorySource(data, name)
 
     @property
@@ -156,7 +156,9 @@ class Source(Protocol):
 
         HeaderError names the field that is invalid.
         """
-        from construct import ConstructError  # here, for the most common formats have no such layout
+        from construct import (
+            ConstructError,
+        )  # imported here, because the most common formats have no such layout
 
         data = self.bytes(offset, size, "header")
         try:
@@ -177,7 +179,10 @@ class Source(Protocol):
         self.close()
 
     def bytes(self, offset: int, size: int, what: str = "file") -> bytes:
-        """Return a copy of `size` bytes at `offset`; TruncatedError if the file ends before."""
+        """Return a copy of `size` bytes at `offset`; TruncatedError if the file ends before.
+
+        what : what the bytes are, in the message of the error.
+        """
         self.need(offset + size, what)
         return bytes(self.buffer[offset : offset + size])
 
@@ -243,8 +248,8 @@ class MappedSource(MemorySource):
             self._map = None
 
 
-# Where a mapped file is cut short, or its disk fails, the system sends SIGBUS. Python can't make that an exception,
-# since the faulting instruction would be repeated; a command says which file it was and ends with its exit code.
+# If a mapped file is truncated, or its disk fails, the system sends SIGBUS. Python cannot make that an exception,
+# since the faulting instruction would be repeated; a command names the file and ends with its exit code.
 _mapped: WeakSet[MappedSource] = WeakSet()
 _handler: Any = None  # kept, since the system calls it
 
@@ -319,10 +324,10 @@ class LocalCopy(MappedSource):
         self.path = None
 
 
-# ---- sources that are asked for ranges of bytes
+# ---- sources read by range
 
 MERGE_GAP_BYTES = 1 << 12  # records this close together are read at once
-#: of addresses on the network, see `bgfmt.storage.remote.open_url`
+#: options of http addresses, see `bgfmt.storage.remote.open_url`
 REMOTE_OPTIONS = frozenset(
     {"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}
 )

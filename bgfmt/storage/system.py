@@ -20,7 +20,7 @@ _LOCK_AT = 1 << 40  # the byte that Windows locks: beyond any content, since its
 
 
 def write_at(fd: int, data: memoryview, offset: int) -> None:
-    """Write all of `data` at an offset."""
+    """Write all of `data` to a file at an offset, without moving its position if the system can."""
     while len(data):
         if hasattr(os, "pwrite"):
             done = os.pwrite(fd, data[: 1 << 30], offset)

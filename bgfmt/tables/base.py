@@ -44,7 +44,7 @@ class Listing(Protocol):
 
     def __len__(self) -> int: ...
     def describe(self, k: int) -> str:
-        """Describe entry k in one line of text."""
+        """Describe entry number k in one line of text."""
 
     def as_json(self, k: int) -> dict[str, Any]:
         """Return entry k as plain values that JSON can hold."""
@@ -186,7 +186,7 @@ class Table:
     @classmethod
     @abstractmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        """Return the arrays that a table of this size needs; each is a field of the class of the same name."""
+        """Return the arrays that a table of this size must have, with shapes and dtypes; each is a field."""
 
     def arrays(self) -> dict[str, Rows]:
         """Return the arrays by name, one row per position of the side on roll.
@@ -273,7 +273,7 @@ class Table:
         return stream(self).__arrow_c_stream__(requested_schema)
 
     def record(self, kind: type[R]) -> R | None:
-        """Return the object of this class in `carried`, or None."""
+        """Return the object of class `kind` in `carried` (what a file held beside the numbers), or None."""
         return next((r for r in self.carried if isinstance(r, kind)), None)
 
     # -- numbering: gnubg's position numbers, of two sides us * positions + them ----------------------------
@@ -310,7 +310,7 @@ class Table:
         return self.side_number(asked.us) * self.positions + self.side_number(asked.them)
 
     def side_number(self, side: Side) -> int:
-        """Return the position number of a covered side."""
+        """Return the position number of one side, which the table must cover."""
         return side.number(self.points)
 
     def side(self, number: int) -> Side:
@@ -403,7 +403,7 @@ class Table:
         """
 
     def decode(self, stored: Array) -> Array:
-        """Convert stored records of the first array to the numbers of `names`."""
+        """Convert stored records (of the first array) to the numbers that `names` names, along the last axis."""
         return stored
 
     def read_entries(self, *numbers: NDArray[np.int64]) -> Array:
@@ -526,7 +526,7 @@ class Table:
         return replace(self, points=p, chequers=c, **self.rearranged(), **arrays)
 
     def coarser(self) -> tuple[Coarser, ...]:
-        """Return the kinds that the table can be converted to, each with what is lost."""
+        """Return the kinds that the table can be converted to, such as means, each with what is lost."""
         return ()
 
     def as_kind(self, kind: type[K], **fields: Any) -> K:
@@ -535,7 +535,7 @@ class Table:
         return kind(**{name: getattr(self, name) for name in common}, **fields)
 
     def rearranged(self) -> dict[str, Any]:
-        """Return the field `carried` without what is no longer true once the numbers are rearranged."""
+        """Return the field `carried` for a copy with rearranged entries, without what is then no longer true."""
         records = [getattr(record, "rearranged", lambda: None)() for record in self.carried]
         return {"carried": tuple(record for record in records if record is not None)}
 

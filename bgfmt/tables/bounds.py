@@ -40,7 +40,7 @@ class Measured(NamedTuple):
 
 @cache
 def measured_tables() -> tuple[Measured, ...]:
-    """Load the measured two-sided tables."""
+    """Load the two-sided tables whose errors were measured."""
     return tuple(
         Measured(e["points"], e["chequers"], tuple(e["stored"]), e["float64"], e["margins"])
         for e in _data()["two_sided"]

@@ -73,7 +73,7 @@ class Flat(NamedTuple):
 
 
 def columns(table: StoredTable) -> list[Flat]:
-    """Return the columns of a table."""
+    """List the plain columns of a table, from position number to values."""
     number = Flat("position_number", "number", np.dtype("i8"))
     out = [number, Flat("position_id", "id", np.dtype(f"S{ID_LENGTH}"))]
     sides = {"us": "point"} if table.sides == 1 else {"us": "us", "them": "them"}
@@ -121,7 +121,7 @@ class Piece:
         return self.table.counts(np.arange(self.rows.start, self.rows.stop))
 
     def arrays(self, columns: list[Flat]) -> Iterator[Array]:
-        """Yield some of the columns in order, (size,) each in its own dtype.
+        """Yield the given columns of these rows in order, (size,) each in its own dtype.
 
         A Position ID is a row of 14 uint8 letters, shape (size, 14).
         """

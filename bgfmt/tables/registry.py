@@ -86,7 +86,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._loaded[name] = value
 
     def remove(self, name: str) -> None:
-        """Remove what `enter` added; KeyError if there is none."""
+        """Remove an object added by `enter`; KeyError if there is none of that name."""
         del self._loaded[name]
 
     def __getitem__(self, name: str) -> T:

@@ -73,15 +73,21 @@ class OfRolls(OfOneSide):
 
     @abstractmethod
     def rolls(self, which: Which) -> Rolls:
-        """Return the rolls to bear off the last chequer of one position number or an array of them."""
+        """Return the rolls to bear off the last chequer.
+
+        which : one position number or an array of them.
+        """
 
     def first_rolls(self, which: Which) -> Rolls | None:
-        """Return the rolls to bear off the first chequer, or None if the table does not hold them."""
+        """Return the rolls to bear off the first chequer (to save the gammon), None if not in the table.
+
+        which : one position number or an array of them.
+        """
         return None
 
     @abstractmethod
     def to_mean_rolls(self) -> MeanRolls:
-        """Convert to a table of mean rolls, float64."""
+        """Convert to a table of the mean number of rolls of each position, float64."""
 
     @property
     def rolls_error(self) -> float:
@@ -128,7 +134,7 @@ class OneSideAnswer:
         return self.epc - self.pips
 
     def title(self, who: str) -> str:
-        """Return the first line of a description; `who` names the side."""
+        """Return the first line of the description of a side; `who` names the player."""
         return f"{self.side}  (number {self.number}{', ' + who if who else ''})"
 
     def heading(self) -> dict[str, Any]:
@@ -274,7 +280,7 @@ class NormalOneSided(OfMeans):
         return (Coarser(MeanRolls, self.to_mean_rolls, lost),)
 
     def to_mean_rolls(self) -> MeanRolls:
-        """Convert to a table of mean rolls, float64."""
+        """Convert to a table of the mean number of rolls of each position, float64."""
         means = LazyRows((self.positions,), "f8", lambda a, b: np.asarray(self.moments[a:b, 0], np.float64))
         return self.as_kind(MeanRolls, means=means)
 
@@ -490,7 +496,7 @@ class OneSided(OfRolls):
         return self.as_kind(NormalOneSided, moments=LazyRows((self.positions, 4), "f4", fetch))
 
     def to_mean_rolls(self) -> MeanRolls:
-        """Convert to a table of mean rolls, float64."""
+        """Convert to a table of the mean number of rolls of each position, float64."""
         means = LazyRows((self.positions,), "f8", lambda a, b: means_of(self.bearoff[a:b]))
         return self.as_kind(MeanRolls, means=means)
 

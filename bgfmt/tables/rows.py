@@ -73,7 +73,7 @@ class LazyRows:
             start, stop, step = key.indices(len(self))
             if step > 0:
                 return self._fetch(start, max(start, stop))[::step]
-        numbers = wrapped(key, len(self)) if _is_number(key) else np.arange(len(self))[key]
+        numbers = normalize_indices(key, len(self)) if _is_number(key) else np.arange(len(self))[key]
         flat = numbers.reshape(-1)
         if self._pick is not None:
             rows = self._pick(flat)
@@ -88,7 +88,7 @@ class LazyRows:
         first = key[0]
         rest = key[1:]
         if self._pairs is not None and len(key) > 1 and all(map(_is_number, key[:2])):
-            sides = np.broadcast_arrays(*map(wrapped, key[:2], self.shape[:2]))
+            sides = np.broadcast_arrays(*map(normalize_indices, key[:2], self.shape[:2]))
             found = self._pairs(*(side.reshape(-1) for side in sides))
             return found.reshape(*sides[0].shape, *self.shape[2:])[(..., *key[2:])]
         whole = isinstance(first, slice) and first == slice(None)
@@ -110,7 +110,7 @@ def _is_number(key: Any) -> bool:
     return whole or (isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind in "iu")
 
 
-def wrapped(key: Any, size: int) -> NDArray[np.int64]:
+def normalize_indices(key: Any, size: int) -> NDArray[np.int64]:
     """Convert indices that may be negative to indices from 0; IndexError for one out of bounds.
 
     key : an integer or an array of them. size : length of the axis.
@@ -123,7 +123,7 @@ def wrapped(key: Any, size: int) -> NDArray[np.int64]:
 
 
 def mapping_of(rows: Rows) -> mmap.mmap | None:
-    """Return the mmap that an array is a view of, or None."""
+    """Return the mmap of the file that an array is a view of, or None for any other array."""
     base: Any = rows if isinstance(rows, np.ndarray) else None
     while isinstance(base, np.ndarray):
         base = base.base

@@ -232,7 +232,7 @@ class StoredEquities(PairEquities):
         return 2 + self.entries * 4e-8 * (self.points * self.chequers) / 48
 
     def cubeless(self) -> Self:
-        """Return a table of the cubeless column alone."""
+        """Return a table with the cubeless column alone."""
         if not self.cubeful:
             raise NotCoveredError("the table is cubeless already")
         rows = self.equities

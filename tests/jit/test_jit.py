@@ -163,7 +163,7 @@ def test_the_innermost_watcher_alone_is_told() -> None:
     said: list[str] = []
     with jit.watching(lambda: said.append("outer")):
         with jit.watching(lambda: said.append("inner")):
-            jit.tell()
-        jit.tell()
-    jit.tell()
+            jit.notify_watcher()
+        jit.notify_watcher()
+    jit.notify_watcher()
     assert said == ["inner", "outer"]

@@ -60,8 +60,8 @@ __all__ = [
 
 MAX_TEXT_CHARACTERS = 1 << 16
 SIDE = r"[\d\s,]*(?:bar[\s,]+\d+[\s,]*)?"
-# How identifiers stand in longer text: with their name before them, or by a form that no other words have. What may
-# be long is possessive (`++`), so that the time to search a text grows with its length only.
+# Identifiers in longer text: preceded by their name, or of a form that nothing else has. Quantifiers that can match
+# much are possessive (`++`), so that the time to search a text is linear in its length.
 _IS = r"[\s\"'=:\]]*+"
 _ID = r"[A-Za-z0-9+/]{8,}+"
 _XGID = rf"(?i)xgid{_IS}([-A-Z]+(?::[-A-Z0-9]*)+)|(?<![-\w:])([-A-O]{{20,30}}(?::-?\w+){{7,9}})"

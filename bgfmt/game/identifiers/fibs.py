@@ -36,7 +36,7 @@ UNLIMITED = 9999
 
 
 def fibs(position: GameState | Position) -> str:
-    """Format a state as a board line."""
+    """Format a state as a board line of FIBS (``board:...``), in the dialect of gnubg's external player."""
     state = as_state(position)
     order = (1, 0) if state.doubled else (0, 1)
     dice = (0, 0) if state.dice is None or state.doubled else state.dice
@@ -52,7 +52,7 @@ def fibs(position: GameState | Position) -> str:
 
 
 def from_fibs(text: str) -> GameState:
-    """Parse a board line; PositionError names the field that is wrong."""
+    """Parse a board line of FIBS or gnubg; PositionError names the field that is wrong."""
     line = text.replace("\0", "").strip()
     if len(line) > MAX_LINE_CHARACTERS:
         raise PositionError(f"the board line has {len(line)} characters, more than {MAX_LINE_CHARACTERS}")

@@ -64,7 +64,7 @@ def key_letters(position: Position) -> str:
 
 
 def from_key_letters(text: str) -> Position:
-    """Parse a twenty-letter key."""
+    """Parse a position key written as twenty letters A to P, as gnubg-nn writes it."""
     if len(text) != 20 or any(not "A" <= letter <= "P" for letter in text):
         raise PositionError(f"{text[:40]!r}: a position key has twenty letters from A to P")
     nibbles = [ord(letter) - 65 for letter in text]
@@ -72,7 +72,7 @@ def from_key_letters(text: str) -> Position:
 
 
 def position_id(position: Position) -> str:
-    """Return gnubg's Position ID."""
+    """Return gnubg's Position ID, 14 characters."""
     return base64.b64encode(position_key(position)).decode()[:14]
 
 
@@ -84,7 +84,7 @@ def from_position_id(text: str) -> Position:
 
 
 def match_id(position: GameState | Position) -> str:
-    """Return gnubg's Match ID. It does not hold beavers and the limit of the cube."""
+    """Return gnubg's Match ID, 12 characters. It does not hold beavers and the limit of the cube."""
     state = as_state(position)
     decision = _decides(state)
     game = next((number for number, ended in _ENDED.items() if ended == state.ended), _PLAYING)
@@ -108,7 +108,7 @@ def _decides(state: GameState) -> int:
 
 
 def gnubg_id(position: GameState | Position) -> str:
-    """Return Position ID and Match ID joined by a colon."""
+    """Return gnubg's Position ID and Match ID joined by a colon."""
     state = as_state(position)
     return f"{position_id(state.position)}:{match_id(state)}"
 

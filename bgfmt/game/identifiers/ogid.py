@@ -23,7 +23,7 @@ from bgfmt.game.state import LARGEST_CUBE, Ended, GameState, as_state, sides_fro
 PLACES = "0123456789abcdefghijklmnop"
 OFF = "q"
 PATTERN = re.compile(r"(?<![\w:])[0-9a-q]+:[0-9a-q]+:[BWND?]\d{1,2}[OTPN](?!\w)(?::[\w:]*)?")
-#: what begins like an OGID and is none, so that the field can be named
+#: text that begins like an OGID but is invalid, so that a message can name the field
 DAMAGED = re.compile(r"(?<![\w:])(?=[0-9a-q]*[a-q])[0-9a-q]{2,30}:[0-9a-q]{2,30}:\w\d{1,2}[A-Z](?::[\w:]*)?")
 MAX_FIELDS = 11
 #: game states of an ended game
@@ -40,7 +40,7 @@ class _Length(NamedTuple):
 
 
 def ogid(position: GameState | Position) -> str:
-    """Return the OGID of a state. It does not hold Jacoby, beavers and a resignation."""
+    """Return OpenGammon's identifier of a state. It does not hold Jacoby, beavers and a resignation."""
     state = as_state(position)
     counts = list(zip(PLACES, reversed(signed_counts(state)), strict=True))
     white = "".join(place * count for place, count in counts)
@@ -63,7 +63,7 @@ def ogid(position: GameState | Position) -> str:
 
 
 def from_ogid(text: str) -> GameState:
-    """Parse an OGID; PositionError names the field that is wrong."""
+    """Parse OpenGammon's identifier; PositionError names the field that is wrong."""
     fields = text.removeprefix("OGID=").split(":")
     if len(fields) > MAX_FIELDS:
         raise PositionError(f"an OGID has at most {MAX_FIELDS} fields, not {len(fields)}")

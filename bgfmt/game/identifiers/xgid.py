@@ -12,7 +12,7 @@ LETTERS = "onmlkjihgfedcba-ABCDEFGHIJKLMNO"  # of -15 to 15 chequers, those of p
 
 
 def xgid(position: GameState | Position) -> str:
-    """Return the XGID of a state."""
+    """Return eXtreme Gammon's identifier (XGID) of a state."""
     state = as_state(position)
     letters = "".join(LETTERS[count + 15] for count in signed_counts(state))
     owner = {None: 0, 1: 1, 0: -1}[state.cube_owner]
@@ -27,7 +27,7 @@ def xgid(position: GameState | Position) -> str:
 
 #: dice of a pending double, a beaver, a raccoon
 OFFERS = "DBR"
-#: what the fields of numbers are, and from where to where they go
+#: numeric fields: index -> (name, minimum, maximum)
 FIELDS = {
     1: ("cube", 0, 15),
     2: ("owner of the cube", -1, 1),
@@ -41,14 +41,14 @@ FIELDS = {
 
 
 def from_xgid(text: str) -> GameState:
-    """Parse an XGID, with or without `XGID=`; the players are never swapped."""
+    """Parse eXtreme Gammon's identifier, with or without `XGID=`; the players are never swapped."""
     fields = text.removeprefix("XGID=").split(":")
     board = fields[0]
     if len(board) != 26:
         raise PositionError(f"XGID {board[:30]!r}: the board has {len(board)} of 26 characters")
     if not 8 <= len(fields) <= 10:
         raise PositionError(f"XGID {board!r}: it has {len(fields)} of 10 fields")
-    if len(fields) == 8 and fields[5:7] != ["0", "0"]:  # cut behind its rules, perhaps: no game for money
+    if len(fields) == 8 and fields[5:7] != ["0", "0"]:  # perhaps cut off after its rules: not money play
         raise PositionError(f"XGID {board!r}: it has a score without the length of the match")
     fields += ["0", "10"][len(fields) - 8 :]
     sides = sides_from_signed([_count(letter) for letter in board], f"XGID {board!r}")
