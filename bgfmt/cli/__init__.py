@@ -21,7 +21,7 @@ import click
 from bgfmt import __version__, errors
 from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
-from bgfmt.cli.terminal import say, telling_of_compiling
+from bgfmt.cli.terminal import announce_compilation, say
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
 from bgfmt.tables.registry import EntryPoint, entry_points
 
@@ -48,17 +48,17 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         door = entry_points(GROUP).get(cmd_name)
-        return None if door is None else _loaded(door)
+        return None if door is None else _load_command(door)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with telling_of_compiling():
+            with announce_compilation():
                 return super().invoke(ctx)
         except KeyboardInterrupt:  # click would write an empty line before it says so
             raise click.Abort from None
 
 
-def _loaded(entry: EntryPoint) -> click.Command:
+def _load_command(entry: EntryPoint) -> click.Command:
     """The command of an entry point; where it does not load, one that says why when it is called."""
     try:
         return entry.load()  # type: ignore[no-any-return]
@@ -139,7 +139,7 @@ def run(arguments: list[str] | None = None) -> int:
     if error is not None:
         if "--json" in arguments:
             with suppress(OSError):
-                options.echo_json({"error": options.as_error(error)})
+                options.echo_json({"error": options.error_fields(error)})
         with suppress(OSError):
             say(f"bgfmt: {options.message_of(error)}", err=True)
     return code

@@ -31,7 +31,7 @@ from bgfmt.analysis.questions import (
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ASKED, PLAYING, Limits, Progress
 from bgfmt.cli import terminal
-from bgfmt.cli.options import as_option, each_line, echo_json, part_option, several
+from bgfmt.cli.options import answer_each_line, as_option, combine, echo_json, part_option
 from bgfmt.cli.xg_text import xg_text
 from bgfmt.errors import CapabilityError, PositionError
 from bgfmt.game.board import Position, Side
@@ -96,10 +96,10 @@ def _is_database(word: str) -> bool:
         return False
     # none inside a pasted text, nor of a page that shows a position
     address = "://" in word and not re.search(r"\s|XGID=|[?&]pos\w*=", word, re.IGNORECASE)
-    return address or os.path.exists(word) or suffixed(word)
+    return address or os.path.exists(word) or has_database_suffix(word)
 
 
-def suffixed(name: str) -> bool:
+def has_database_suffix(name: str) -> bool:
     """Whether a file's name ends like that of a database."""
     return name.lower().endswith(
         (*OTHER_SUFFIXES, *(suffix for sign in formats.signatures().values() for suffix in sign.suffixes))
@@ -107,7 +107,7 @@ def suffixed(name: str) -> bool:
 
 
 @contextmanager
-def opened(
+def open_library(
     paths: list[str], described: str | None, part: int | None, *, guard: bool = False
 ) -> Iterator[library.Library]:
     """The databases named, or those of this machine, closed again at the end; what was left out is said.
@@ -130,7 +130,7 @@ def opened(
 # -- options -----------------------------------------------------------------------------------------------
 
 
-def switch(name: str) -> str:
+def switch_of(name: str) -> str:
     """The option of the command line that a name of a question has."""
     return "--" + name.replace("_", "-")
 
@@ -140,7 +140,7 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
     added = []
     for name in names:
         one = options()[name]
-        spelled = switch(name)
+        spelled = switch_of(name)
         typed: dict[str, Any] = {}
         if one.kind is bool:
             spelled += f"/--no-{spelled[2:]}"
@@ -150,20 +150,20 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
             typed["type"] = click.Choice(one.choices)
         text = about.get(name, one.about)
         added.append(click.option(spelled, name, default=None, metavar=one.metavar, help=text, **typed))
-    return several(*added)
+    return combine(*added)
 
 
-def options_of(*names: str) -> Callable[[F], F]:
+def question_and_limit_options(*names: str) -> Callable[[F], F]:
     """Options of a question, which reach the function as one `question`, and `--limit`, `--as`, `--part`."""
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
-    return several(
+    return combine(
         question_options(*early), limit_options("about ten seconds, see docs/ask.md"), question_options(*late),
-        as_option, part_option, gathered("settle", *names),
+        as_option, part_option, gather_question("settle", *names),
     )  # fmt: skip
 
 
-def gathered(*names: str) -> Callable[[F], F]:
+def gather_question(*names: str) -> Callable[[F], F]:
     """Has a function get options of these names as one `question`."""
 
     def decorate(function: F) -> F:
@@ -182,14 +182,14 @@ def limit_options(default: str) -> Callable[[F], F]:
     settle = options()["settle"].about + " With --no-settle all answers come from the tables alone."
     most = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
     limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
-    return several(question_options("settle", settle=settle), limit)
+    return combine(question_options("settle", settle=settle), limit)
 
 
 #: `--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game
-engine_options = several(
+engine_options = combine(
     limit_options("about a second"),
     question_options("met", "extend_met"),
-    gathered("settle", "met", "extend_met"),
+    gather_question("settle", "met", "extend_met"),
 )
 
 
@@ -244,7 +244,7 @@ def adviser(
     usual = Limits() if said.many else beside
     guard = said.many  # questions may come for hours
     with (
-        opened(said.paths, described, part, guard=guard) as tables,
+        open_library(said.paths, described, part, guard=guard) as tables,
         terminal.Progress("calculating", " pairs") as bar,
     ):
         yield engine_adviser(tables, question, limit, usual=usual, progress=bar)
@@ -271,13 +271,13 @@ def title(state: GameState) -> str:
     return ", ".join(words)
 
 
-def one_by_one(answer: Callable[[str], Plain], style: str = "json") -> int:
+def answer_stdin(answer: Callable[[str], Plain], style: str = "json") -> int:
     """Answer each line of standard input by a line of JSON, or in XG's text."""
 
     def one(text: str) -> Any:
         return xg_text(answer(text)) if style == "xg" else {"asked": text} | answer(text).as_dict()
 
-    return each_line(one)
+    return answer_each_line(one)
 
 
 def note(text: str) -> None:
@@ -307,12 +307,12 @@ def say(
         click.echo(xg_text(answer), nl=False)
 
 
-def asides(
+def explain_ignored(
     advisor: Advisor,
     answer: CubeAnswer | MatchCubeAnswer | ScoresAnswer | PlayAnswer,
     asked: Question,
     named: object,
-    spelled: Callable[[str], str] = switch,
+    spelled: Callable[[str], str] = switch_of,
 ) -> list[str]:
     """What a question says and is not looked at, and why tables that were `named` do not answer, a line each.
 
@@ -355,15 +355,19 @@ def asides(
         wanted = "both sides' equities"
         if played.source == "forced":
             return lines
-        return lines + _left_aside(
+        return lines + _explain_unused_tables(
             advisor, played.table, state, wanted if not played.met else CHANCES, player
         )
     if isinstance(answer, MatchCubeAnswer):
-        return lines + _left_aside(advisor, answer.action.table, state, CHANCES, player)
-    return lines + _left_aside(advisor, answer.equities.table, state, "both sides' cubeful equities", player)
+        return lines + _explain_unused_tables(advisor, answer.action.table, state, CHANCES, player)
+    return lines + _explain_unused_tables(
+        advisor, answer.equities.table, state, "both sides' cubeful equities", player
+    )
 
 
-def race_asides(advisor: Advisor, text: str, answer: SideRace | TwoRaces, named: object) -> list[str]:
+def explain_ignored_in_race(
+    advisor: Advisor, text: str, answer: SideRace | TwoRaces, named: object
+) -> list[str]:
     """Return what a race ignores of an identifier, and why tables that were `named` are not used, a line each."""
     lines = []
     try:
@@ -386,7 +390,7 @@ def race_asides(advisor: Advisor, text: str, answer: SideRace | TwoRaces, named:
     return lines
 
 
-def _left_aside(
+def _explain_unused_tables(
     advisor: Advisor, used: str | None, state: GameState, wanted: str, met_player: int | None
 ) -> list[str]:
     """Why tables that were named do not answer, a line each.

@@ -24,7 +24,9 @@ from bgfmt.game.state import GameState
     "--plot", metavar="FILE", type=click.Path(dir_okay=False),
     help="Draw the cube actions of all positions with as many chequers, or with --scores of all scores, into FILE.",
 )  # fmt: skip
-@asking.options_of(*questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET)
+@asking.question_and_limit_options(
+    *questions.specific_options("cube"), *questions.STATE, "oracle", *questions.MET
+)
 @options.xg_option
 @options.json_option
 def cube(
@@ -52,12 +54,12 @@ def cube(
     specific = question.specific_values("cube")
     with asking.adviser(said, question, **calculation) as advisor:
         if said.many:
-            options.not_looked_at("an answer of many positions", "plot")
-            return asking.one_by_one(
+            options.refuse_ignored("an answer of many positions", "plot")
+            return asking.answer_stdin(
                 lambda text: questions.cube(advisor, questions.state_of(text, question), **specific), style
             )
         answer = questions.cube(advisor, questions.state_of(said.position, question), **specific)
-        aside = asking.asides(advisor, answer, question, said.paths)
+        aside = asking.explain_ignored(advisor, answer, question, said.paths)
         both = question.cube is None and not says_cube(said.position)
         asking.say(said.position, answer, lambda: answer_lines(answer, both=both), aside, as_json, style)
         if plot:
@@ -99,10 +101,10 @@ def answer_lines(
     lines.append(f"  {source_line(equities)}")
     for action in [answer.centered_cube, answer.owned_cube] if both else [answer.action]:
         lines += action_lines(action) if action.may_double else ["", action.action]
-    return [*lines, *behind(answer)]
+    return [*lines, *insight_lines(answer)]
 
 
-def behind(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> list[str]:
+def insight_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> list[str]:
     """What lies behind the action, where that was asked."""
     return ["", *(f"  {line}" for line in answer.insight.lines)] if answer.insight else []
 
@@ -149,7 +151,7 @@ def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
     about = action.certainty if action.approximate else "exact"
     met = action.score.met
     lines.append(f"  {about}; match equity table {met.name} (values {met.digest[:12]})")
-    return [*lines, *behind(answer)]
+    return [*lines, *insight_lines(answer)]
 
 
 # -- the action at every score ----------------------------------------------------------------------------

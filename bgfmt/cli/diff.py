@@ -33,9 +33,9 @@ def diff(a: str, b: str, as_json: bool) -> int:
         say(f"  note      {note}")
     if not result.same:
         say(f"  mean      {result.mean:.3g} {result.unit}")
-        say(f"  differing {_listed(result.by_column)}")
+        say(f"  differing {_describe_counts(result.by_column)}")
         if result.counts:
-            say(f"  by units  {_listed(result.counts)}")
+            say(f"  by units  {_describe_counts(result.counts)}")
         for label, place in (("first", result.first), ("worst", result.worst)):
             assert place is not None
             say(f"  {label:<9} {place['position_number']:,} ({place['position']})")
@@ -45,7 +45,7 @@ def diff(a: str, b: str, as_json: bool) -> int:
     return 0 if result.same else 1
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _describe_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
 
 

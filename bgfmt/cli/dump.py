@@ -17,7 +17,7 @@ from bgfmt.cli.sections import section
 from bgfmt.errors import CapabilityError, NotCoveredError
 from bgfmt.tables import Column, Listing, Table
 
-CHUNK = 1 << 13
+BATCH_ENTRIES = 1 << 13
 
 
 @section("Files")
@@ -54,7 +54,7 @@ def dump(
             )
         stop = table.entries if count is None else min(table.entries, start + count)
         if table.listing is not None:
-            pieces = _listed(table.listing, start, stop, style)
+            pieces = _list_components(table.listing, start, stop, style)
         else:
             pieces = _entries(table, options.origin(db), start, stop, style)
         for piece in pieces:
@@ -79,11 +79,11 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
     shown = np.array([bool(c.text) for c in columns])
     percent = np.array([100 if c.percent else 1 for c in columns], np.float32)
     separator = "\n"
-    for begin in range(start, stop, CHUNK):
-        numbers = np.arange(begin, min(begin + CHUNK, stop))
+    for begin in range(start, stop, BATCH_ENTRIES):
+        numbers = np.arange(begin, min(begin + BATCH_ENTRIES, stop))
         places = np.divmod(numbers, table.positions) if table.sides == 2 else (numbers,)
         counts_of = [table.counts(place) for place in places]
-        sides = list(zip(*map(_texts, counts_of), strict=True))
+        sides = list(zip(*map(_join_counts, counts_of), strict=True))
         if style == "text":
             values = table.values(numbers)
             if not table.exact:  # per cent in the width of the host, as bearoffdump multiplies
@@ -91,9 +91,11 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
                 values = np.where(percent != 1, scaled.astype(np.float64), values)
             else:
                 values = values * percent
-            yield _fill(text, numbers, sides, values[:, shown])
+            yield _format_rows(text, numbers, sides, values[:, shown])
         elif style == "csv":
-            yield _fill(line, numbers, sides, np.concatenate([*counts_of, table.values(numbers)], axis=1))
+            yield _format_rows(
+                line, numbers, sides, np.concatenate([*counts_of, table.values(numbers)], axis=1)
+            )
         else:
             rows = zip(numbers.tolist(), table.values(numbers).tolist(), strict=True)
             records = [json.dumps(_record(table, columns, number, row) | source) for number, row in rows]
@@ -119,7 +121,7 @@ def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[fl
     return out
 
 
-def _listed(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
+def _list_components(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
     """What holds no positions, as a J component file: a line each, or all of it as JSON."""
     if style == "json":
         records = (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
@@ -136,7 +138,7 @@ def _listed(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
         yield f"{k:10d}  {text}\n" if style == "text" else f'{k},"{quoted}"\n'
 
 
-def _fill(
+def _format_rows(
     line: str, numbers: NDArray[np.int64], sides: list[tuple[str, ...]], values: NDArray[np.float64]
 ) -> str:
     """One formatting of all lines at once."""
@@ -145,6 +147,6 @@ def _fill(
     return (line * len(sides)) % tuple(flat)
 
 
-def _texts(counts: NDArray[np.int8]) -> list[str]:
+def _join_counts(counts: NDArray[np.int8]) -> list[str]:
     line = " ".join(["%d"] * counts.shape[1]) + "\n"
     return ((line * len(counts)) % tuple(counts.ravel().tolist())).split("\n")[:-1]

@@ -36,7 +36,7 @@ def formats(as_json: bool) -> None:
         return
     every = max((f.kinds() for f in known.values()), key=len)  # several formats hold them all
     for f in known.values():
-        say(f"{f.name:<12} {f.title}  ({_named(f)})")
+        say(f"{f.name:<12} {f.title}  ({_describe_suffixes(f)})")
         say(f"{'':<12}   holds {'any table' if f.kinds() == every else ', '.join(f.kinds())}")
         for option in f.options:
             say(f"{'':<12}   -O {option.name}=...  {option.help}")
@@ -45,7 +45,7 @@ def formats(as_json: bool) -> None:
         say(f"{b.name:<12} broken: {b.reason}", err=True)
 
 
-def _named(form: registry.Format[Any]) -> str:
+def _describe_suffixes(form: registry.Format[Any]) -> str:
     """The suffixes of a format, and what else to know before one is written."""
     if not form.writes:
         return "read only"

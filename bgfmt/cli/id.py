@@ -69,7 +69,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
       bgfmt id "4 3 1 / 3 3 2" --to xgid
       bgfmt id "#52487" --table 6x6
     """
-    size = _sized(table)
+    size = _parse_size(table)
     if form == "number" and size is None:
         raise click.UsageError("of which table? --table PxC")
 
@@ -82,7 +82,9 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
         return {"asked": text, "forms": found, "notes": list(state.notes)}
 
     if words == ("-",):
-        return options.each_line((lambda text: answer(text)["forms"][form]["text"]) if form else answer)
+        return options.answer_each_line(
+            (lambda text: answer(text)["forms"][form]["text"]) if form else answer
+        )
     found = answer(" ".join(words))
     if as_json:
         options.echo_json(found)
@@ -118,7 +120,7 @@ def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str
     return {"text": text, "lost": [fact for fact, of in FACTS.items() if of(state) != of(back)]}
 
 
-def _sized(table: str | None) -> tuple[int, int] | None:
+def _parse_size(table: str | None) -> tuple[int, int] | None:
     if table is None:
         return None
     found = re.fullmatch(r"(\d{1,2})x(\d{1,2})", table)

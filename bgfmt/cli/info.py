@@ -47,7 +47,7 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
             if len(files) == 1:
                 raise
             failed = 2
-            found.append({"file": file, "error": options.as_error(error)})
+            found.append({"file": file, "error": options.error_fields(error)})
             say(f"bgfmt: {options.message_of(error)}", err=True)
             continue
         found.append(facts)

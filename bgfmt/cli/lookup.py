@@ -45,7 +45,7 @@ def lookup(
     with bgfmt.open(file, part=part or 0, format=described, guard=many) as db:
         source = options.origin(db)
         if many:
-            return options.each_line(
+            return options.answer_each_line(
                 lambda text: [
                     {"asked": text} | ({"player": who} if who else {}) | db.lookup(asked).as_dict() | source
                     for who, asked in asked_of(db.table, text)
@@ -63,7 +63,7 @@ def lookup(
             except NotCoveredError as error:
                 uncovered += 1
                 if as_json:
-                    answers.append({"asked": text, "error": options.as_error(error)})
+                    answers.append({"asked": text, "error": options.error_fields(error)})
                 say(f"bgfmt: {' '.join(text[:60].split())}: {error}", err=True)
     if as_json:
         options.echo_json(answers)

@@ -14,7 +14,7 @@ from bgfmt.cli.sections import section
 from bgfmt.met import Met, gnubg_xml, ini
 from bgfmt.storage import create
 
-SHOWN = 10
+DEFAULT_ROWS = 10
 ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
 
 
@@ -25,8 +25,12 @@ ROUNDING = 1e-12  # gnubg's XML is written with twelve decimals
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the table: .xml for gnubg, .met for eXtreme Gammon."
 )
-@click.option("--upto", type=click.IntRange(1, 64), default=SHOWN, show_default=True, help="Scores to show.")
-@click.option("--top", type=click.IntRange(1), default=SHOWN, show_default=True, help="Differences to show.")
+@click.option(
+    "--upto", type=click.IntRange(1, 64), default=DEFAULT_ROWS, show_default=True, help="Scores to show."
+)
+@click.option(
+    "--top", type=click.IntRange(1), default=DEFAULT_ROWS, show_default=True, help="Differences to show."
+)
 @options.force_option
 @options.json_option
 def met(table: str, other: str, output: str | None, upto: int, top: int, force: bool, as_json: bool) -> int:
@@ -60,7 +64,7 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
     if as_json:
         options.echo_json(_about(first) | {"pre": first.pre, "post": first.post})
     elif not output:
-        terminal.say("\n".join(_shown(first, min(upto, first.length))))
+        terminal.say("\n".join(_table_lines(first, min(upto, first.length))))
     return 0
 
 
@@ -81,7 +85,7 @@ def _about(table: Met) -> dict[str, object]:
     return {name: getattr(table, name) for name in about}
 
 
-def _shown(table: Met, upto: int) -> list[str]:
+def _table_lines(table: Met, upto: int) -> list[str]:
     """The match winning chances, in per cent, as lines of text."""
     away = range(1, upto + 1)
     out = [f"{table.name}: {table.title}, {table.length} points, values {table.digest[:12]}", ""]

@@ -33,19 +33,19 @@ SWITCHES = {
 BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def several(*added: Callable[[Any], Any]) -> Callable[[F], F]:
+def combine(*added: Callable[[Any], Any]) -> Callable[[F], F]:
     """Options as one, in the order in which help shows them."""
     return lambda function: reduce(lambda inner, option: option(inner), reversed(added), function)
 
 
-def number(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
+def number_option(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
     """An option of a number in a range, a whole one where nothing said of it is a float; a default is shown."""
     whole = float not in map(type, (least, most, more.get("default")))
     kind: Any = click.IntRange if whole else click.FloatRange
     return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
 
 
-def choice(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
+def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
     """An option of one of some words; a default is shown."""
     return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
 
@@ -71,7 +71,7 @@ as_option = click.option(
 )  # fmt: skip
 
 
-def not_looked_at(by: str, names: str) -> None:
+def refuse_ignored(by: str, names: str) -> None:
     """Refuse an option that was typed, one of these names separated by blanks, though `by` does not look at it."""
     context = click.get_current_context()
     for parameter in context.command.params:
@@ -80,7 +80,7 @@ def not_looked_at(by: str, names: str) -> None:
             raise click.UsageError(f"{by} does not look at {parameter.opts[-1]}")
 
 
-def bytes_of(_: Any, __: Any, text: str | None) -> int | None:
+def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
     """A number of bytes, such as 2G."""
     if text is None:
         return None
@@ -92,15 +92,15 @@ def bytes_of(_: Any, __: Any, text: str | None) -> int | None:
 
 def address_options(port: int) -> Callable[[F], F]:
     """`--host` and `--port` of a service, by default at this machine's own address."""
-    host: dict[str, Any] = {"default": "127.0.0.1", "callback": plain}
+    host: dict[str, Any] = {"default": "127.0.0.1", "callback": check_host_name}
     ports = click.IntRange(0, 65535)
-    return several(
+    return combine(
         click.option("--host", show_default=True, help="Address to listen on.", **host),
         click.option("--port", type=ports, default=port, show_default=True, help="Port; 0 picks a free one."),
     )
 
 
-def plain(_: click.Context, option: click.Parameter, value: Any) -> Any:
+def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> Any:
     """Refuse names of hosts with blanks or signs that no name has, and empty ones."""
     for name in (value,) if isinstance(value, str) else value:
         if not re.fullmatch(r"[!-~]+", name):
@@ -124,20 +124,20 @@ def echo_written(path: str, **more: Any) -> None:
         echo_json({"file": path, "size": os.path.getsize(path)} | more)
 
 
-def as_error(error: BaseException) -> dict[str, str]:
+def error_fields(error: BaseException) -> dict[str, str]:
     """An error as JSON has it: the kind of error and the message, which is one line."""
     return {"kind": type(error).__name__, "message": message_of(error)}
 
 
 def message_of(error: BaseException) -> str:
     """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
-    text = _as_typed(error) if isinstance(error, errors.OptionError) else str(error)
+    text = _name_switches(error) if isinstance(error, errors.OptionError) else str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return " ".join([*text.split(), *hint(error).split()])
 
 
-def _as_typed(error: errors.OptionError) -> str:
+def _name_switches(error: errors.OptionError) -> str:
     """What a format refuses and offers, by the options that one types."""
     asked, other = SWITCHES.get(error.option, ("", ""))
     typed = (asked if error.value else other) or f"-O {error.option.replace('_', '-')}"
@@ -167,7 +167,7 @@ def hint(error: BaseException) -> str:
     return ""
 
 
-def each_line(answer: Callable[[str], Any]) -> int:
+def answer_each_line(answer: Callable[[str], Any]) -> int:
     """Answer each line of standard input by a line of JSON, errors too; 1 when any line had an error, else 0.
 
     The lines of a pasted board are one question.
@@ -180,7 +180,7 @@ def each_line(answer: Callable[[str], Any]) -> int:
             found = answer(text)
         except errors.BgfmtError as error:
             failed = 1
-            found = {"asked": text, "error": as_error(error)}
+            found = {"asked": text, "error": error_fields(error)}
         for one in found if isinstance(found, list) else [found]:
             if isinstance(one, str):
                 click.echo(one)

@@ -13,13 +13,15 @@ from bgfmt.cli.sections import section
 from bgfmt.cli.sourcing import source_line
 
 EQUITIES = ("money", "cubeless", "match")
-AS_GOOD = 5e-7
+EQUAL_LOSS = 5e-7
 
 
 @section("Query")
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION [ROLL]")
-@asking.options_of(*questions.specific_options("play"), *questions.STATE, "oracle", *questions.MET)
+@asking.question_and_limit_options(
+    *questions.specific_options("play"), *questions.STATE, "oracle", *questions.MET
+)
 @options.xg_option
 @options.json_option
 def play(
@@ -45,9 +47,9 @@ def play(
             return questions.play(advisor, asked, rolls, **question.specific_values("play"))
 
         if said.many:
-            return asking.one_by_one(lambda line: answer(*_parts(line, said.roll)), style)
+            return asking.answer_stdin(lambda line: answer(*_parts(line, said.roll)), style)
         ranked = answer(said.position, said.roll)
-        aside = asking.asides(advisor, ranked, question, said.paths)
+        aside = asking.explain_ignored(advisor, ranked, question, said.paths)
         asking.say(said.position, ranked, lambda: _lines(ranked), aside, as_json, style)
     return 0
 
@@ -81,7 +83,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
             lines += [_line(place, play, first.source) for place, play in enumerate(answer.one.plays, 1)]
         else:
             best = one.plays[0]
-            rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= AS_GOOD]
+            rivals = [p for p in one.plays[1:] if (p.loss or 0.0) <= EQUAL_LOSS]
             names = ", ".join(p.notation for p in rivals[:3]) + ", ..." * (len(rivals) > 3)
             equal = f"   (as good: {names})" if rivals else ""
             lines.append(f"  {high}{low}  {best.notation:<28} {_value(best)}{equal}")
@@ -92,7 +94,7 @@ def _line(place: int, play: RankedPlay, source: str) -> str:
     what = "play-outs'" if source == PLAYED else "estimate's" if play.approximate else "table's"
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
-    loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > AS_GOOD else "  (as good)"
+    loss = f"  (-{play.loss:.5f}{lost}{close})" if (play.loss or 0.0) > EQUAL_LOSS else "  (as good)"
     return f"  {place:3d}. {play.notation:<28} {_value(play)}{loss if place > 1 else ''}"
 
 

@@ -21,7 +21,7 @@ from bgfmt.errors import NotCoveredError
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the distribution into FILE."
 )
-@asking.options_of()
+@asking.question_and_limit_options()
 @options.json_option
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
     """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
@@ -41,10 +41,10 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
     said = asking.split(words)
     with asking.adviser(said, **calculation) as advisor:
         if said.many:
-            return asking.one_by_one(lambda text: questions.race(advisor, one_or_two(text)))
+            return asking.answer_stdin(lambda text: questions.race(advisor, one_or_two(text)))
         asked = one_or_two(said.position)
         answer = questions.race(advisor, asked)
-        for line in asking.race_asides(advisor, said.position, answer, said.paths):
+        for line in asking.explain_ignored_in_race(advisor, said.position, answer, said.paths):
             asking.note(line)
         if plot:
             _plot(plot, answer)

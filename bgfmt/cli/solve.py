@@ -46,7 +46,7 @@ TILES = ("store", "workers", "device")  # options of a solve through a store, ti
 
 
 #: options of every kind of solve
-common_options = options.several(
+common_options = options.combine(
     click.option("-o", "--output", type=click.Path(), help="The file to make."),
     click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
     options.quiet_option,
@@ -69,7 +69,7 @@ def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
 
 def memory_option(text: str) -> Callable[[F], F]:
     """`--memory SIZE`."""
-    return click.option("--memory", metavar="SIZE", callback=options.bytes_of, help=text)
+    return click.option("--memory", metavar="SIZE", callback=options.parse_bytes, help=text)
 
 
 class Solvers(click.Group):
@@ -92,7 +92,7 @@ class Solvers(click.Group):
 
 
 #: options of tables that can be made through a store of chunks
-through_a_store = options.several(
+through_a_store = options.combine(
     click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
     click.option(
         "--scratch", type=click.Path(),

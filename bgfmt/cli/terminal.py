@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import click
 
-PATIENCE = 0.5  # seconds of work before its progress is shown
+SILENT_SECONDS = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -32,11 +32,11 @@ def say(text: str = "", *, err: bool = False, **style: Any) -> None:
     Progress.end()
     if (sys.stderr if err else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
-        text = "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.split("\n"))
+        text = "\n".join(_wrap(line, width) if len(line) > width else line for line in text.split("\n"))
     click.secho(text, err=err, **style)
 
 
-def _wrapped(line: str, width: int) -> str:
+def _wrap(line: str, width: int) -> str:
     label = LABEL.match(line)
     hang = " " * (len(label[0]) if label else 2 + len(line) - len(line.lstrip()))
     return textwrap.fill(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
@@ -66,7 +66,7 @@ class Progress:
         if self.first is None:
             self.first = done, now
         every = 0.1 if self.live else 10.0
-        if self.silent or (now - self.last < every and done < total) or now - self.begin < PATIENCE:
+        if self.silent or (now - self.last < every and done < total) or now - self.begin < SILENT_SECONDS:
             return
         self.last = now
         if not self.live:
@@ -110,7 +110,7 @@ class Progress:
 
 
 @contextlib.contextmanager
-def telling_of_compiling() -> Iterator[None]:
+def announce_compilation() -> Iterator[None]:
     """Inside, the first kernel that has to be compiled is announced on a terminal, unless something else does."""
     if not sys.stderr.isatty():
         yield

@@ -23,8 +23,8 @@ from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
 
 LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
-LONG = 10.0  # seconds from which the time a proof takes is said before
-SHOWN = 5  # findings that are shown
+ANNOUNCED_SECONDS = 10.0  # seconds from which the time a proof takes is said before
+SHOWN_FINDINGS = 5  # findings that are shown
 COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 
 
@@ -77,11 +77,11 @@ def verify(
       bgfmt verify --bound gnubg_ts0.bd
     """
     if how["until"] in LEVELS[:3]:
-        options.not_looked_at(
+        options.refuse_ignored(
             f"--until {how['until']}", "quick sample seed" + " tolerance" * (against is None)
         )
     if not (how["sample"] or how["quick"]):
-        options.not_looked_at("a check of every entry", "seed")
+        options.refuse_ignored("a check of every entry", "seed")
     write = _report_writer(report_file, [*files, *([against] if against else [])], force)
     how |= {"against": against, "format": described}
     reports: list[pages.Report] = []
@@ -96,7 +96,7 @@ def verify(
             reason = options.message_of(error)
             say(f"bgfmt: {reason}", err=True)
             report = pages.Report(file, f"not readable: {reason}", "not readable", 2)
-            plain.append(report.as_dict() | {"error": options.as_error(error)})
+            plain.append(report.as_dict() | {"error": options.error_fields(error)})
         else:
             if not as_json and not (quiet and report.ok):
                 _show(file, report, many=len(files) > 1, brief=quiet)
@@ -115,7 +115,7 @@ def verify(
 
 def _announcer(file: str, progress: Progress) -> Callable[[float], None]:
     def announce(seconds: float) -> None:
-        if seconds >= LONG:
+        if seconds >= ANNOUNCED_SECONDS:
             say(f"bgfmt: {file}: every entry is checked, about {clock(seconds)} minutes", err=True)
             progress.silent = False
 
@@ -203,11 +203,11 @@ def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
     if report.differences:
         say(f"  differ    {words.differences(report.differences)}")
     drawn = next((finding for finding in report.findings if finding.sides), None)
-    for finding in report.findings[:SHOWN] if report.rung else ():  # else the verdict has said it
+    for finding in report.findings[:SHOWN_FINDINGS] if report.rung else ():  # else the verdict has said it
         say(f"  found     {words.message(finding)}")
         for line in words.board(finding).splitlines() if finding == drawn else ():
             say(f"            {line}")
-    if len(report.findings) > SHOWN:
-        say(f"  ...       {len(report.findings) - SHOWN} more findings (--json shows them)")
+    if len(report.findings) > SHOWN_FINDINGS:
+        say(f"  ...       {len(report.findings) - SHOWN_FINDINGS} more findings (--json shows them)")
     for line in (*words.truth(report.exact), *words.bounds_of_error(report.bound)):
         say(f"  {line}")

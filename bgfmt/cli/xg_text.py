@@ -19,7 +19,7 @@ from bgfmt.game.drawing import draw
 from bgfmt.game.state import GameState
 
 EQUITIES = ("money", "cubeless", "match")
-HOME = 18  # the highest point from which no backgammon is lost in a race
+HIGHEST_SAFE_POINT = 18  # the highest point from which no backgammon is lost in a race
 CUBE = (" +---+", " | {} |", " +---+")
 
 
@@ -32,10 +32,10 @@ def xg_text(answer: Any) -> str:
     state = answer.state.before_roll()
     lines = _cube(answer) if isinstance(answer, CubeAnswer) else _match_cube(answer)
     met = "" if isinstance(answer, CubeAnswer) else answer.action.met.name
-    return _whole(state, "X on roll, cube action", lines, met)
+    return _assemble(state, "X on roll, cube action", lines, met)
 
 
-def _whole(state: GameState, asked: str, lines: Iterable[str], met: str | None) -> str:
+def _assemble(state: GameState, asked: str, lines: Iterable[str], met: str | None) -> str:
     footer = f"bgfmt Version: {__version__}" + (f", MET: {met}" if met else "")
     return "\n".join([*header(state, asked), "", *lines, "", footer, ""])
 
@@ -83,7 +83,9 @@ def _cube(answer: CubeAnswer) -> list[str]:
     found = answer.equities
     lines = [f"Analyzed in bgfmt, {source_line(found)}"]
     sides = found.position.us, found.position.them
-    known = not found.position.contact and max(side.highest for side in sides) <= HOME  # no backgammons
+    known = (
+        not found.position.contact and max(side.highest for side in sides) <= HIGHEST_SAFE_POINT
+    )  # no backgammons
     if found.win is not None and found.gammons != "ignored" and known:
         lines += _chances(found.win, found.win_gammon or 0.0, found.lose_gammon or 0.0)
     lines += [f"Cubeless Equities: No Double={found.cubeless:+.4f}, Double={2 * found.cubeless:+.4f}", ""]
@@ -148,5 +150,5 @@ def _plays(answer: PlayAnswer) -> str:
             lines += [f"{place:5d}. {name:<11} {notation:<28} {worth}{loss}", ""]
         high, low = map(int, roll.roll)
         source = [f"¹ {source_line(first)}".removeprefix("" if name else "¹ ")]
-        out.append(_whole(state.rolled((high, low)), f"X to play {roll.roll}", lines + source, first.met))
+        out.append(_assemble(state.rolled((high, low)), f"X to play {roll.roll}", lines + source, first.met))
     return "\n".join(out)

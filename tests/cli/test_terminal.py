@@ -36,7 +36,7 @@ CHILD = """
 import shlex, sys
 from bgfmt import cli
 from bgfmt.cli import terminal
-terminal.PATIENCE = 0.0
+terminal.SILENT_SECONDS = 0.0
 for line in sys.stdin.read().splitlines():
     cli.run(shlex.split(line))
     print("=" * 20, flush=True)
@@ -127,7 +127,7 @@ def test_lines_of_json_hold_nothing_that_a_terminal_obeys(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("0 1\x9b31m\u202e\n"))
-    assert options.each_line(lambda text: {"asked": text}) == 0
+    assert options.answer_each_line(lambda text: {"asked": text}) == 0
     line = capsys.readouterr().out
     assert json.loads(line) == {"asked": "0 1\x9b31m\u202e"}
     assert line.isascii()

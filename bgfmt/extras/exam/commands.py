@@ -39,25 +39,31 @@ EXAM_OPTIONS = "against timeout worst least threads resume as_json"
     "--score", "scores", multiple=True, metavar="A-B|money",
     help="Only at this score, by points to go; may be repeated.",
 )  # fmt: skip
-@options.choice("--kind", "kinds", among=KINDS, multiple=True, help="Only these.")
-@options.number("--sample", least=1, metavar="N", help="N of the questions, drawn at random.")
-@options.number("--seed", least=0, default=1, help="Of the draw.")
-@options.number("--timeout", least=0.001, default=10.0, help="Seconds after which an answer is late.")
-@options.number("--worst", least=0, most=1000, default=5, help="How many of the dearest decisions to show.")
+@options.choice_option("--kind", "kinds", among=KINDS, multiple=True, help="Only these.")
+@options.number_option("--sample", least=1, metavar="N", help="N of the questions, drawn at random.")
+@options.number_option("--seed", least=0, default=1, help="Of the draw.")
+@options.number_option("--timeout", least=0.001, default=10.0, help="Seconds after which an answer is late.")
+@options.number_option(
+    "--worst", least=0, most=1000, default=5, help="How many of the dearest decisions to show."
+)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False),
     help="Write the report: .json, .html or text. Answers are kept beside it.",
 )  # fmt: skip
-@options.number("--least", least=0, default=1e-7, help="What costs no more is not wrong (points, MWC).")
+@options.number_option(
+    "--least", least=0, default=1e-7, help="What costs no more is not wrong (points, MWC)."
+)
 @click.option("--ask", is_flag=True, help="Print the questions, a line each, and ask nobody.")
 @click.option("--list", "listing", is_flag=True, help="Print the sets there are.")
 @click.option(
     "--make", metavar="NAME|TABLE|FILES", multiple=True,
     help="Make a set: of a name, from a table, from match files.",
 )  # fmt: skip
-@options.number("--count", least=1, most=10_000_000, metavar="N", help="How many questions --make draws.")
+@options.number_option(
+    "--count", least=1, most=10_000_000, metavar="N", help="How many questions --make draws."
+)
 @click.option("--cubeless", is_flag=True, help="With --make: games without a cube.")
-@options.number(
+@options.number_option(
     "--error", least=0, most=1, default=0, metavar="E",
     help="With --make from match files: play out cube actions of long races, to this standard error.",
 )  # fmt: skip
@@ -95,12 +101,12 @@ def exam(
         raise click.UsageError("--timeout and --least are numbers, not nan")
     say: Any = (lambda text: None) if how["quiet"] else partial(click.echo, err=True)
     if make:
-        options.not_looked_at("--make", f"engine name sample ask {EXAM_OPTIONS}")
+        options.refuse_ignored("--make", f"engine name sample ask {EXAM_OPTIONS}")
         return _make(make, how["output"], count, seed, cubeless, kinds, error, how["force"], say)
-    options.not_looked_at("an exam", "count cubeless error" + " seed" * (sample is None))
+    options.refuse_ignored("an exam", "count cubeless error" + " seed" * (sample is None))
     chosen = _select_questions(making.load_named(name, say), scores, kinds, sample, seed)
     if ask:
-        options.not_looked_at("--ask", f"engine output force {EXAM_OPTIONS}")
+        options.refuse_ignored("--ask", f"engine output force {EXAM_OPTIONS}")
         click.echo("\n".join(map(str, chosen.questions())))
         return 0
     if engine is None:
@@ -174,14 +180,14 @@ def _make(
     if what[0] in making.RECIPES:
         if len(what) > 1:
             raise several
-        options.not_looked_at(by, "scores kinds cubeless error")
+        options.refuse_ignored(by, "scores kinds cubeless error")
         made = making.make(what[0], count, seed)
     else:
         try:
             with open_database(what[0]) as db:
                 if len(what) > 1:
                     raise several
-                options.not_looked_at(by, "scores error")
+                options.refuse_ignored(by, "scores error")
                 made = making.from_table(
                     db.table, count or 20_000, seed, kinds=kinds or KINDS, cubeless=cubeless
                 )
@@ -189,7 +195,7 @@ def _make(
             how = f" --count {count or 20_000} --seed {seed}" + " --cubeless" * cubeless
             how += "".join(f" --kind {kind}" for kind in kinds)
         except UnknownFormatError:
-            options.not_looked_at(by, "scores kinds cubeless count seed")
+            options.refuse_ignored(by, "scores kinds cubeless count seed")
             made = making.solve_questions(making.match_questions(what), error=error)
             purpose = "race decisions of recorded matches"
             how = f" --error {error}" * (error > 0)
@@ -209,10 +215,10 @@ def _make(
     "--column", "mapped", multiple=True, metavar="WHAT=NAME",
     help="What a column is, such as win=p1; may be repeated.",
 )  # fmt: skip
-@options.number(
+@options.number_option(
     "--tolerance", least=0, most=1, default=0.002, metavar="E", help="By how much a number may be off."
 )
-@options.number(
+@options.number_option(
     "--limit", least=0, default=400_000, metavar="N",
     help="Most pairs of boards times cube states to calculate for one row.",
 )  # fmt: skip

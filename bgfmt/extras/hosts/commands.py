@@ -36,7 +36,9 @@ def _where_options(function: F) -> F:
 
 
 def _until_option(default: str) -> Callable[[F], F]:
-    return options.choice("--until", among=LEVELS, default=default, help="How far the verification goes.")
+    return options.choice_option(
+        "--until", among=LEVELS, default=default, help="How far the verification goes."
+    )
 
 
 @section("Engines")
@@ -221,11 +223,11 @@ def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
 @click.argument("databases", nargs=-1, type=click.Path(), metavar="[DB...]")
 @options.address_options(1234)
 @click.option("--resign", is_flag=True, help="Resign games that a two-sided table gives as certainly lost.")
-@options.choice(
+@options.choice_option(
     "--fallback", among=("rule", "gnubg"), default="rule",
     help="Who plays where no table reaches: a plain rule, or the gnubg Python package.",
 )  # fmt: skip
-@options.number(
+@options.number_option(
     "--connections", least=1, default=2000,
     help="At most this many at once; beyond, the one silent longest gives way.",
 )  # fmt: skip
@@ -262,7 +264,7 @@ def gnubg_external(
     else:
         outside: Outside = "rule" if fallback == "rule" else GnubgEngine()
         threads = THREADS if outside == "rule" else 0  # the gnubg package answers in the main thread alone
-        with asking.opened(list(databases), described, None, guard=True) as library:
+        with asking.open_library(list(databases), described, None, guard=True) as library:
             serve(asking.engine_adviser(library, outside=outside, **calculation), threads, library.lines())
     click.echo("stopped", err=True)
     return 0
@@ -301,7 +303,7 @@ def ubgi(
     if engine is not None:
         Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
         return 0
-    with asking.opened(list(databases), described, None) as library:
+    with asking.open_library(list(databases), described, None) as library:
         Engine(asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
     return 0
 

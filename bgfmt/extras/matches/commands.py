@@ -53,7 +53,7 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     help="Where to write: .sgf (the match with comments and gnubg's records), .html, .json, .csv (a row for each "
     "decision) or .txt; a folder (one that is there, or NAME/) for a file of each.",
 )  # fmt: skip
-@options.choice(
+@options.choice_option(
     "--to", "form", among=FORMS,
     help="What to write, where the ending of OUT does not say it; `sums` is a .csv of each player's sums.",
 )  # fmt: skip
@@ -61,10 +61,10 @@ def _address(_: click.Context, option: click.Parameter, url: str) -> str:
     "--db", "databases", multiple=True, type=click.Path(),
     help="A database, or a folder of them; may be said several times. Databases may also stand among the files.",
 )  # fmt: skip
-@options.number(
+@options.number_option(
     "--workers", least=1, most=256, help="Processes that share several files (default: all cores, 8 at most)."
 )
-@options.number("--worst", least=0, default=10, help="How many errors to draw.")
+@options.number_option("--worst", least=0, default=10, help="How many errors to draw.")
 @click.option(
     "--page", default="", metavar="URL", callback=_address,
     help="Page of `bgfmt serve` or `bgfmt site` to which the positions of an .html file link.",
@@ -109,7 +109,7 @@ def annotate(
     make_judge = partial(judge_over, tables, described, **options_of_judge)
     written = 0
     with (
-        asking.opened(tables, described, None) as library,
+        asking.open_library(tables, described, None) as library,
         Judge(library, **options_of_judge) as judge,
         Progress("annotating", " files") as progress,
     ):
@@ -208,11 +208,11 @@ def _say(report: Report, worst: int, *, full: bool, drawn: bool) -> None:
 def _is_database(path: str) -> bool:
     """Return whether a file has the suffix of a database, or a folder holds databases and no matches."""
     if not os.path.isdir(path):
-        return asking.suffixed(path)
+        return asking.has_database_suffix(path)
     with os.scandir(path) as entries:
         names = {entry.name.lower(): entry.is_dir() for entry in entries if not entry.name.startswith(".")}
     matches = any(folder or name.endswith((*SUFFIXES, ".txt")) for name, folder in names.items())
-    return not matches and any(map(asking.suffixed, names))
+    return not matches and any(map(asking.has_database_suffix, names))
 
 
 ABOUT_A_MATCH = "game record move player name forced error close luck luck_mwc file_analysis"
@@ -229,7 +229,7 @@ JUDGED = {"calculation": "calculated", "estimate": "estimated", "play-outs": "pl
 @click.option("--take", is_flag=True, help="The other side took a double.")
 @click.option("--pass", "--drop", is_flag=True, help="The other side passed a double.")
 @click.option("--beaver", is_flag=True, help="The other side beavered a double.")
-@asking.options_of(*STATE, "oracle", *MET)
+@asking.question_and_limit_options(*STATE, "oracle", *MET)
 @options.json_option
 def judge(
     words: tuple[str, ...], roll: str | None, played: str | None, question: Question, limit: int | None,
@@ -368,7 +368,7 @@ def matches(files: tuple[str, ...], as_json: bool) -> int:
         except (BgfmtError, OSError) as error:
             asking.note(printable(options.message_of(error), 400))
             if as_json:
-                show({"file": path, "error": options.as_error(error)})
+                show({"file": path, "error": options.error_fields(error)})
             code = 2
     if listed:
         options.echo_json(out)

@@ -23,7 +23,7 @@ from bgfmt.analysis.positions import COUNTS, one_or_two
 from bgfmt.analysis.questions import CubeAnswer, ProbeAnswer, ProbeQuestion, Question, TwoRaces
 from bgfmt.analysis.shapes import Plain
 from bgfmt.analysis.sources import ResultCache
-from bgfmt.cli.asking import DICE, asides, race_asides
+from bgfmt.cli.asking import DICE, explain_ignored, explain_ignored_in_race
 from bgfmt.errors import BgfmtError, NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.extras.serve.holdings import Holding, Holdings
 from bgfmt.extras.serve.refusals import Refusal, refusal_of
@@ -92,10 +92,12 @@ class Answers:
     def _aside(self, asked: Question, answer: Any) -> list[str]:
         """Return messages about ignored parameters, and about a named table that did not answer."""
         if isinstance(answer, (SideRace, TwoRaces)):
-            return race_asides(self._adviser(asked), asked.position, answer, asked.table)
+            return explain_ignored_in_race(self._adviser(asked), asked.position, answer, asked.table)
         parts = [answer.cube, answer.play] if isinstance(answer, ProbeAnswer) else [answer]
         adviser = self._adviser(asked)
-        lines = [asides(adviser, part, asked, asked.table, str) for part in parts if part is not None]
+        lines = [
+            explain_ignored(adviser, part, asked, asked.table, str) for part in parts if part is not None
+        ]
         passed = {DICE} if isinstance(answer, ProbeAnswer) else set()
         return list(dict.fromkeys(line for part in lines for line in part if line not in passed))
 

@@ -14,7 +14,7 @@ import click
 
 from bgfmt.analysis import library
 from bgfmt.cli import options
-from bgfmt.cli.asking import opened
+from bgfmt.cli.asking import open_library
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, say
 from bgfmt.errors import NotCoveredError, extra, install_hint
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _several(
-    switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = options.plain
+    switch: str, name: str, metavar: str, about: str, check: Callable[..., Any] = options.check_host_name
 ) -> Callable[[F], F]:
     """Return an option that may be repeated."""
     about += " (repeatable)."
@@ -58,22 +58,28 @@ def _proxies(_: click.Context, option: click.Parameter, addresses: tuple[str, ..
 @_several("--cors", "origins", "ORIGIN", "Origin whose pages may ask, or '*'", _origins)
 @_several("--allow-host", "allow_host", "NAME", "Name of this server to answer to")
 @click.option("--no-download", is_flag=True, help="Do not hand out the tables themselves.")
-@options.number(
+@options.number_option(
     "--settle", least=0, metavar="PAIRS",
     help="Most pairs of boards calculated for one question; 0 never (default: a million, 100,000 where a one-sided "
     "table has an answer).",
 )  # fmt: skip
-@options.number("--max-rows", least=1, default=Settings.max_rows, help="Positions a request.")
-@options.number("--max-body", least=1, default=Settings.max_body, help="Bytes of a request's body.")
-@options.number("--max-age", least=0, default=Settings.max_age, help="Seconds that answers may be kept.")
-@options.number("--connections", least=1, default=Settings.connections, help="Open connections.")
-@options.number("--waiting", least=1, default=Settings.waiting, help="Questions of one client that may wait.")
-@options.number("--share", least=1, help="Threads that one client may use at once (default: all but one).")
-@options.number(
+@options.number_option("--max-rows", least=1, default=Settings.max_rows, help="Positions a request.")
+@options.number_option("--max-body", least=1, default=Settings.max_body, help="Bytes of a request's body.")
+@options.number_option(
+    "--max-age", least=0, default=Settings.max_age, help="Seconds that answers may be kept."
+)
+@options.number_option("--connections", least=1, default=Settings.connections, help="Open connections.")
+@options.number_option(
+    "--waiting", least=1, default=Settings.waiting, help="Questions of one client that may wait."
+)
+@options.number_option(
+    "--share", least=1, help="Threads that one client may use at once (default: all but one)."
+)
+@options.number_option(
     "--calculation", least=1,
     help="Seconds of calculation a minute for one client (default: 30, here no limit).",
 )  # fmt: skip
-@options.number(
+@options.number_option(
     "--workers", least=1, default=1, help="Processes that answer; each has limits and counters of its own."
 )
 @_several("--proxy", "proxies", "ADDRESS", "Proxy whose X-Forwarded-For says who asks", _proxies)
@@ -119,7 +125,7 @@ def serve(
     "and what goes with it.",
 )  # fmt: skip
 @click.option(
-    "--part", metavar="SIZE", callback=options.bytes_of,
+    "--part", metavar="SIZE", callback=options.parse_bytes,
     help="Most bytes of a file, such as 100M or 2G: larger ones are cut into parts (default: 100M with --complete).",
 )  # fmt: skip
 @options.force_option
@@ -172,7 +178,7 @@ def mcp(databases: tuple[str, ...]) -> None:
     Example:
       bgfmt mcp gnubg_ts0.bd gnubg_os0.bd
     """
-    with opened(list(databases), None, None):  # what is wrong with them is said at once
+    with open_library(list(databases), None, None):  # what is wrong with them is said at once
         pass
     install = install_hint("mcp")
     extra("bgfmt.extras.serve.mcp", "this needs mcp and anyio", install).serve(databases)

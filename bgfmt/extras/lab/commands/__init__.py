@@ -160,8 +160,10 @@ def layouts(points: int, chequers: int, as_json: bool) -> None:
 @click.option(
     "--against", metavar="ENGINE", help="The other player (play: a person; self, series: the engine)."
 )
-@options.number("--games", least=1, most=10_000_000, help="How many (series: 1000, else 1).")
-@options.number("--match", "length", least=1, most=64, help="A match of this many points, not money games.")
+@options.number_option("--games", least=1, most=10_000_000, help="How many (series: 1000, else 1).")
+@options.number_option(
+    "--match", "length", least=1, most=64, help="A match of this many points, not money games."
+)
 @click.option("--position", help="Where games start; the side on roll stands first and is player 1.")
 @click.option("--seed", type=int, help="Of the dice (series: 1, else the system's).")
 @click.option("--dice", metavar="FILE|-", help="Rolls from a file, or asked for one by one.")
@@ -199,7 +201,7 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
     rest = words[1:] if words and words[0] in MODES else words
     if rest and mode not in ("replay", "explain"):
         raise click.UsageError(f"{rest[0]!r}: modes are {', '.join(MODES)}")
-    options.not_looked_at(mode, " ".join(choices.keys() - {"pairs", *MODES[mode].split()}))
+    options.refuse_ignored(mode, " ".join(choices.keys() - {"pairs", *MODES[mode].split()}))
     engine_modes.run(engine_modes.Request(name=name, mode=mode, words=rest, **choices))
 
 
@@ -207,13 +209,13 @@ def engine(name: str, words: tuple[str, ...], **choices: Any) -> None:
 @click.command()
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("-o", "--output", required=True, type=click.Path(), help="A .jsonl, .csv or .parquet file.")
-@options.number(
+@options.number_option(
     "--error", least=1e-6, most=1, metavar="E",
     help="Play on until no standard error is greater (default: 0.001).",
 )  # fmt: skip
-@options.number("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
-@options.number("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
-@options.number(
+@options.number_option("--seconds", least=0.001, most=1e6, metavar="S", help="At most this long a position.")
+@options.number_option("--seed", least=0, most=1 << 60, default=1, help="Of the dice.")
+@options.number_option(
     "--limit", least=0, default=400_000, metavar="N",
     help="Most pairs of boards times cube states to calculate exactly for one position; 0 plays out all.",
 )  # fmt: skip

@@ -45,11 +45,11 @@ def study() -> None:
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "met_player", "extend_met")
 @click.option("--chequers", metavar="N|A-B", help="Only sides of N chequers, or of A to B (default: all).")
-@options.number(
+@options.number_option(
     "--sample", least=1, most=100_000_000, default=200_000, metavar="N",
     help="Pairs to draw where there are more than 12 million.",
 )  # fmt: skip
-@options.number("--seed", least=0, default=1, help="Of the draw.")
+@options.number_option("--seed", least=0, default=1, help="Of the draw.")
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated.")
 @click.option(
     "--plot", metavar="FILE", type=click.Path(dir_okay=False), help="Draw the mean losses into FILE."
@@ -76,7 +76,9 @@ def rules(databases: tuple[str, ...], plot: str | None, as_json: bool, **asked: 
     score = _score(asked)
     asked["chequers"] = _chequers(asked["chequers"])
     with ExitStack() as stack:
-        library = stack.enter_context(asking.opened(list(databases), described, None)) if databases else None
+        library = (
+            stack.enter_context(asking.open_library(list(databases), described, None)) if databases else None
+        )
         progress = stack.enter_context(Progress("studying", " pairs"))
         sections = rule_quality(library, score=score, progress=progress, **asked)
     if plot:
@@ -218,7 +220,7 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
 
 @study.command("counts")
 @click.argument("words", nargs=-1, required=True, metavar="[DB...] POSITION")
-@asking.options_of()
+@asking.question_and_limit_options()
 @options.json_option
 def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> None:
     """Print what each count and rule of thumb decides in the race POSITION, for money.
@@ -269,11 +271,11 @@ def of_position(words: tuple[str, ...], as_json: bool, **calculation: Any) -> No
 )
 @click.option("--away", metavar="A-B", help="At a score: points that the side on roll and the other need.")
 @asking.question_options("met", "extend_met")
-@options.number("--numbers", least=1, most=6, default=6, help="Numbers to remember at most.")
-@options.number(
+@options.number_option("--numbers", least=1, most=6, default=6, help="Numbers to remember at most.")
+@options.number_option(
     "--again", least=1, most=10_000, default=10, metavar="N", help="How often each race is played on."
 )
-@options.number("--seed", least=0, default=1, help="Of the dice and of the halves.")
+@options.number_option("--seed", least=0, default=1, help="Of the dice and of the halves.")
 @options.json_option
 def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json: bool, **asked: Any) -> None:
     """Find the best counts that people can remember, with one to six numbers.
@@ -293,7 +295,7 @@ def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json:
     with ExitStack() as stack:
         judge = None
         if table is not None:
-            fitting = of_kind(stack.enter_context(asking.opened([table], None, None)).tables, TwoSided)
+            fitting = of_kind(stack.enter_context(asking.open_library([table], None, None)).tables, TwoSided)
             if not fitting:
                 raise NotCoveredError(f"{table}: rules are judged by both sides' cubeful equities")
             judge = fitting[0]
