@@ -1,13 +1,13 @@
-"""An estimate of any race: each side as a chain of boards, and the cubeful game of the two chains.
+"""Estimate any race: each side is a Markov chain of boards, and the cubeful game of the two chains is solved.
 
-A side that plays alone, for few rolls, is a Markov chain of boards. After each roll the boards that have come up are
-thinned to those whose distributions of rolls differ most; every other lies between the nearest of them, and its
-chance to win, known from the two distributions, corrects the value. Then the game is solved backwards: after each
-roll of both sides there is a value for each pair of boards and each state of the cube. Among plays that are about as
-good for the side alone, each side takes the one that is best in the game. What that errs by: `docs/races.md`.
+A side that plays alone, minimising its mean rolls, is a Markov chain of boards. After each roll only the boards are
+kept whose distributions of rolls differ most. Every other board is interpolated from its four nearest kept boards,
+then corrected by its own win probability, which is known from the two sides' distributions. The game is solved
+backwards: after each roll there is a value for each pair of kept boards and each state of the cube. Among plays that
+lose little for the side alone, each side chooses the one that is best in the game. Errors: `docs/races.md`.
 
 The distributions are read from two one-sided tables, of six points and of ten. A chequer farther back counts as one
-on the last point and the pips up to there.
+on the last point plus the pips up to there.
 """
 
 from __future__ import annotations
@@ -39,28 +39,32 @@ from bgfmt.solver.workers import threads_or_workers
 Array = NDArray[Any]
 Arrays = tuple[Array, ...]
 Chains = tuple["Boards", "Boards"]
-#: boards played on, those after the first roll, boards with an exact value, terms of numbers, tables, results kept
+#: boards kept after each roll, and after the first; number of boards with an exact value; terms of position numbers;
+#: one-sided tables; caches of results for the first roll, and for the others (see `kernels_chains.race`)
 Rules = tuple[int, int, int, Array, Arrays, Arrays, Arrays]
-MOST_LAYERS = 256
-BATCH = 256  # races at a time
-MOST_RESULTS = 1024  # of a roll
+MAX_LAYERS = 256  # rolls of a side
+BATCH = 256  # races that one call of the kernel estimates
+MAX_RESULTS = 1024  # results of a roll
 MAX_POINTS = 24
-# points of the two tables, and of the mean rolls
+# points of the two tables of distributions, and of the table of mean rolls
 HOME = 6
 FAR = 10
 WIDE = 12
-# told apart within and beyond the tables
+# length of distributions, for boards within the tables and beyond
 ROLLS = 32
 FAR_ROLLS = 64
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much an estimate takes in.
+    """The accuracy of an estimate, which determines its speed.
 
-    boards : played on after each roll; first : after the first roll; slack : mean rolls that a play may lose to the
-    best one of its side and still be looked at; first_slack : the same in the first roll; ending : most chequers of
-    a side where exact values of home boards are taken; wide : with the mean rolls of twelve points.
+    boards : boards kept after each roll.
+    first : boards kept after the first roll.
+    slack : a play is considered if it loses at most this many mean rolls against the best one for its side alone.
+    first_slack : the same for the first roll.
+    ending : two home boards of at most this many chequers each have their exact value.
+    wide : use the table of mean rolls of twelve points for boards beyond ten.
     """
 
     boards: int = 32
@@ -71,19 +75,21 @@ class Effort:
     wide: bool = False
 
 
-#: for one question, about 5 ms; for many, about 1 ms each
-CAREFUL, QUICK = Effort(), Effort(12, 12, 0.05, 0.05, 6)
-#: errors that 95 % and 99.9 % of estimates keep, in equities: with both sides within the tables, and beyond
+#: for one query, about 5 ms
+CAREFUL = Effort()
+#: for many races, about 1 ms each
+QUICK = Effort(12, 12, 0.05, 0.05, 6)
+#: errors in equity that 95 % and 99.9 % of estimates do not exceed: with both sides within ten points, and beyond
 ERRORS = {True: (0.0055, 0.016), False: (0.012, 0.04)}
-#: the same where a side loses as many gammons as this: neither plays for them beyond the first roll
+#: the same with at least `MANY_GAMMONS` gammons a game: beyond the first roll neither side plays to win or save them
 GAMMON_ERRORS = (0.03, 0.08)
 MANY_GAMMONS = 0.01
 
 
 def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
-    """Return the errors of equities that 95 % and 99.9 % of estimates of races such as this one keep.
+    """Return the errors in equity that 95 % and 99.9 % of estimates of races like this one do not exceed.
 
-    gammons : about how many a game has, see `ChainGame.gammons`.
+    gammons : approximate number of gammons per game, see `ChainGame.gammons`.
     """
     if gammons >= MANY_GAMMONS:
         return GAMMON_ERRORS
@@ -91,20 +97,33 @@ def errors(position: Position, gammons: float = 0.0) -> tuple[float, float]:
 
 
 class Estimator:
-    """Estimates of races, with the results of boards met kept for the next one; threads take turns."""
+    """Estimates races. The results of rolls of boards are cached for the next race. Thread-safe by a lock.
+
+    effort : how accurate the estimates are.
+    boards : most boards whose results are cached.
+    """
 
     def __init__(self, effort: Effort = CAREFUL, boards: int = 1 << 12) -> None:
         self.effort = effort
         self.boards = boards
         self._lock = Lock()
         self._kept: dict[int, tuple[Array, Arrays, Arrays, Arrays]] = {}
-        self._spaces: dict[int, Chains] = {}  # by how many rolls they hold, shared by races on any points
+        self._spaces: dict[
+            int, Chains
+        ] = {}  # by length of distributions; used for races on any number of points
         self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:
-        """The values of a race without contact before the roll, and after each play of each roll.
+        """Estimate the values of a race before the roll, and after each play of each roll.
 
-        unit : what a point is worth in the unit that errors are wanted in.
+        Parameters
+        ----------
+        position
+            The race, the side on roll first.
+        columns
+            The cube states to evaluate.
+        unit
+            The value of a point of equity in the unit in which the errors are to be returned.
         """
         with self._lock:
             race = self.race(position, columns, ahead=True)
@@ -121,7 +140,19 @@ class Estimator:
         return Solved(position, usual, columns, most, first, 0, on_roll, after, ESTIMATE)
 
     def values(self, us: Array, them: Array, columns: Columns) -> Array:
-        """(N, K) values of races before the roll; us, them (N, points) chequers of the two sides."""
+        """Estimate the values of many races before the roll.
+
+        Parameters
+        ----------
+        us, them
+            (N, points) chequers on points 1, 2, ... of the side on roll and of the other.
+        columns
+            The K cube states to evaluate.
+
+        Returns
+        -------
+        (N, K) float64
+        """
         both = np.stack([us, them], axis=1).astype(np.int64)
         farthest = _highest(both).max(axis=1)
         points_of = np.where(farthest <= HOME, HOME, np.maximum(farthest, FAR))
@@ -133,7 +164,7 @@ class Estimator:
                 values = np.empty((len(some), len(columns)))
                 boards[:, :, : both.shape[2]] = both[some, :, :points]
                 with self._lock:
-                    game, spaces, rules = self._prepared(points, columns)
+                    game, spaces, rules = self._prepare(points, columns)
                     done = kernels.estimates(values, boards, *rules, spaces, game.arrays)
                 _check_room(done == len(some), boards[min(done, len(some) - 1)].tolist())
                 out[some] = values
@@ -143,10 +174,19 @@ class Estimator:
     def race(
         self, position: Position, columns: Columns, whole: bool = False, ahead: bool = False
     ) -> ChainGame:
-        """Return the chains of both sides and the game that they play.
+        """Build the chains of both sides of a race, and the game of these to be solved.
 
-        whole : to the end, else as far as values are not exact. ahead : with the distributions of far boards after
-        the first roll by another roll, which `solve` needs for its plays.
+        Parameters
+        ----------
+        position
+            The race, the side on roll first.
+        columns
+            The cube states to evaluate.
+        whole
+            Continue the chains to the end; else only until all boards have exact values.
+        ahead
+            Compute the distributions of boards with chequers beyond the tables, after the first roll, from all
+            results of another roll. `solve` needs this to value plays.
         """
         from bgfmt.extras.races import kernels_chains as kernels
 
@@ -154,32 +194,32 @@ class Estimator:
         last = WIDE if self.effort.wide and farthest > FAR else FAR
         points = HOME if farthest <= HOME else max(farthest, last)
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
-        game, spaces, rules = self._prepared(points, columns)
+        game, spaces, rules = self._prepare(points, columns)
         starts = kernels.race(boards, 3 * len(columns), whole, ahead, *rules, spaces)
         _check_room(starts.size, position)
         return ChainGame(spaces, starts, rules[2:5], game)
 
-    def _prepared(self, points: int, columns: Columns) -> tuple[GameColumns, Chains, Rules]:
-        """The game, room for the boards of both sides, and what else `kernels_chains.race` takes."""
+    def _prepare(self, points: int, columns: Columns) -> tuple[GameColumns, Chains, Rules]:
+        """Return the columns, memory for both sides' boards, and the other arguments of `kernels_chains.race`."""
         effort = self.effort
         if self._game is None or self._game.columns is not columns:
             self._game = GameColumns(columns, effort.ending)
         if points not in self._kept:
-            rest = kept(self.boards, effort.slack)
-            first = rest if effort.first_slack == effort.slack else kept(4, effort.first_slack)
+            rest = new_result_cache(self.boards, effort.slack)
+            first = rest if effort.first_slack == effort.slack else new_result_cache(4, effort.first_slack)
             found = tables(points, effort.wide and points > FAR)
             self._kept[points] = np.ascontiguousarray(board.number_terms(points)), found, first, rest
         rolls = ROLLS if points <= FAR else FAR_ROLLS
         if rolls not in self._spaces:
-            room = MAX_POINTS, rolls, max(effort.boards, effort.first)
-            self._spaces[rolls] = space(*room), space(*room)
-        rules = effort.boards, effort.first, self._game.few, *self._kept[points]
+            size = MAX_POINTS, rolls, max(effort.boards, effort.first)
+            self._spaces[rolls] = new_boards(*size), new_boards(*size)
+        rules = effort.boards, effort.first, self._game.exact_boards, *self._kept[points]
         ours, theirs = self._spaces[rolls]
-        return self._game, (of_points(ours, points), of_points(theirs, points)), rules
+        return self._game, (with_points(ours, points), with_points(theirs, points)), rules
 
 
 def _gammons(side: Boards) -> float:
-    """Return about how many gammons and backgammons a side of a race loses, by its boards after a roll."""
+    """Return roughly how many gammons and backgammons per game a side loses, from its boards after one roll."""
     first = slice(int(side.layers[1]), int(side.layers[2]))
     return float(side.shares[first, 0] @ side.risks[first])
 
@@ -190,19 +230,24 @@ def _check_room(found: int, race: object) -> None:
 
 
 def _highest(boards: Array) -> Array:
-    """(...,) the highest points with a chequer of boards (..., points), 0 where there is none."""
+    """Return (...,) the highest point with a chequer of boards (..., points), 0 for a board without chequers."""
     from_above = boards[..., ::-1] > 0
     return np.where(from_above.any(axis=-1), boards.shape[-1] - from_above.argmax(axis=-1), 0)
 
 
 def _single(values: Array, columns: Columns) -> Array:
-    """Values (..., K), none beyond a single game won or lost, where there is no gammon: doubles can be passed."""
+    """Return values (..., K) clipped to those of a single game won or lost: without gammons no value exceeds them."""
     won = columns.won[:, :, 1]
     return np.clip(values, -won[1], won[0])
 
 
 class ChainGame:
-    """A race of two chains; lines, starts: see `kernels_game.solve`. gammons: about how many a game has."""
+    """A race as a game of two chains, to be solved.
+
+    chains : the boards of the side on roll and of the other.
+    lines, starts : the values of pairs of boards, see `kernels_game.solve`.
+    gammons : approximate number of gammons per game that the side which loses more of them loses.
+    """
 
     def __init__(self, chains: Chains, starts: Array, rules: tuple[int, Array, Arrays], game: GameColumns):
         self.chains = chains
@@ -213,7 +258,11 @@ class ChainGame:
         self.lines = np.empty(starts[-1], np.float32)
 
     def solve(self, after: Array) -> Array:
-        """(K,) values of the start; after (boards after the first roll, K) is filled, or empty."""
+        """Solve the game backwards, and return the values (K,) of the start to the side on roll.
+
+        after : (boards after the first roll, K), filled with the values of these boards to the side that rolled; may
+            be empty.
+        """
         on_roll = np.zeros(len(self.game.columns))
         kernels.solve(on_roll, after, self.lines, self.starts, self.chains, self.game.arrays)
         return on_roll
@@ -221,19 +270,19 @@ class ChainGame:
 
 @dataclass(frozen=True, eq=False)
 class GameColumns:
-    """Columns as `kernels_game` takes them, with exact values of home boards of few chequers."""
+    """Cube states as `kernels_game` takes them, with exact values of home boards of at most `ending` chequers."""
 
     columns: Columns
     ending: int
 
     @property
-    def few(self) -> int:
-        """How many boards have an exact value."""
+    def exact_boards(self) -> int:
+        """The number of boards of a side that have an exact value."""
         return board.count(HOME, self.ending)
 
     @cached_property
     def arrays(self) -> tuple[Any, ...]:
-        """The game of `kernels_game.solve`."""
+        """The argument `game` of `kernels_game.solve`."""
 
         def single(a: Array) -> Array:
             return np.ascontiguousarray(a, np.float32 if a.dtype == np.float64 else a.dtype)
@@ -242,14 +291,17 @@ class GameColumns:
         won = tuple(single(self.columns.won[side]) for side in (0, 1))
         cubeless = self.columns.states.index(CUBELESS) if CUBELESS in self.columns.states else -1
         exact = _ending(self.columns, self.ending)
-        return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.few
+        return doubling, won, won[0][:, 1] + won[1][:, 1], cubeless, exact, self.exact_boards
 
 
 _endings: dict[tuple[bytes, int], Array] = {}
 
 
 def _ending(columns: Columns, chequers: int) -> Array:
-    """Exact values of all pairs of home boards of few chequers: see `kernels_game.solve`; a few are kept."""
+    """Return the exact values of all pairs of home boards of at most `chequers` chequers each, from a small cache.
+
+    Their order is that of `ending` in `kernels_game.solve`.
+    """
     key = b"".join(np.ascontiguousarray(a).tobytes() for a in (*columns.doubling, columns.won)), chequers
     found = _endings.get(key)
     if found is None:
@@ -267,7 +319,10 @@ def _ending(columns: Columns, chequers: int) -> Array:
 
 @cache
 def tables(points: int, wide: bool = False) -> Arrays:
-    """The one-sided tables for a race on these points: see `kernels_chains._distributions`."""
+    """Return the one-sided tables for races on this many points, as `kernels_chains._distributions` takes them.
+
+    wide : with the table of mean rolls of twelve points.
+    """
     rows = library.distributions(points != HOME)
     home, far, wider = (np.ascontiguousarray(board.number_terms(one)) for one in (HOME, FAR, WIDE))
     terms = home if points == HOME else far
@@ -275,10 +330,14 @@ def tables(points: int, wide: bool = False) -> Arrays:
     return rows, terms, home, *sums
 
 
-def kept(boards: int, slack: float) -> Arrays:
-    """Room for the results of boards, see `kernels_chains._expand`."""
+def new_result_cache(boards: int, slack: float) -> Arrays:
+    """Create an empty cache of the results of rolls, the argument `kept` of `kernels_chains._expand`.
+
+    boards : most boards in it.
+    slack : plays are included that lose at most this many mean rolls.
+    """
     size = 1 << (2 * boards).bit_length()
-    results = 22 * MOST_RESULTS + 40 * boards
+    results = 22 * MAX_RESULTS + 40 * boards
     keys = np.zeros(size, np.int64)
     slots = np.zeros(size, np.int64)
     ends = np.zeros((boards, 22), np.int64)
@@ -287,10 +346,24 @@ def kept(boards: int, slack: float) -> Arrays:
     return keys, slots, ends, numbers, means, np.zeros(2, np.int64), np.array([slack], np.float64)
 
 
-def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
-    """Room for the boards of a side; what is not used takes no memory."""
-    layers = np.zeros(MOST_LAYERS, np.int64)
-    nexts = np.zeros(MOST_LAYERS, np.int64)
+def new_boards(points: int, rolls: int, width: int, room: int = 1 << 17, results: int = 16) -> Boards:
+    """Create empty arrays for the boards of a side; parts that are never written take no memory.
+
+    Parameters
+    ----------
+    points
+        Points of the boards.
+    rolls
+        Length of the distributions of rolls.
+    width
+        Most boards kept after a roll.
+    room
+        Most boards of all rolls together.
+    results
+        Mean number of results stored for each board.
+    """
+    layers = np.zeros(MAX_LAYERS, np.int64)
+    nexts = np.zeros(MAX_LAYERS, np.int64)
     chosen, numbers, gains, small = (np.empty(room, np.int64) for _ in range(4))
     ends = np.empty(21 * room + 1, np.int64)
     results_ = np.empty(results * room, np.int64)
@@ -300,12 +373,12 @@ def space(points: int, rolls: int, width: int, room: int = 1 << 17, results: int
         layers, nexts, chosen, ends, results_, np.empty((room, points), np.int8), numbers, np.empty(room),
         np.empty((room, rolls), np.float32), gains, small, np.empty((room, 2), np.float32),
         np.empty((room, NEAR), np.int64), np.empty((room, NEAR), np.float32), np.empty((room, width), np.float32),
-        keys, places, np.empty(room, np.float32), np.zeros((MOST_LAYERS, rolls), np.float32),
+        keys, places, np.empty(room, np.float32), np.zeros((MAX_LAYERS, rolls), np.float32),
     )  # fmt: skip
 
 
-def of_points(boards: Boards, points: int) -> Boards:
-    """Return the same room for boards of fewer points."""
+def with_points(boards: Boards, points: int) -> Boards:
+    """Return the same memory, shaped for boards of fewer points."""
     room = len(boards.boards)
     return boards._replace(boards=boards.boards.reshape(-1)[: room * points].reshape(room, points))
 
@@ -313,11 +386,27 @@ def of_points(boards: Boards, points: int) -> Boards:
 def estimate_many(
     us: ArrayLike, them: ArrayLike, *, jacoby: bool = False, threads: int | None = None
 ) -> Array:
-    """Money equities of many races before the roll, by the quick estimate, on all cores.
+    """Estimate the money equities of many races before the roll, quickly (about 1 ms each) and on all cores.
 
-    us, them : (N, points) chequers on points 1, 2, ... of the side on roll and of the other. Returns (N, 4) float64:
-    cubeless, owned, centered, opponent, as tables hold them. What they err by: `docs/races.md`. NotCoveredError for
-    contact, PositionError for a game that is over.
+    Parameters
+    ----------
+    us, them
+        (N, points) chequers on points 1, 2, ... of the side on roll and of the other.
+    jacoby
+        Gammons do not count while the cube is centered.
+    threads
+        Number of threads; all cores if None.
+
+    Returns
+    -------
+    (N, 4) float64: cubeless, owned, centered, opponent, as in two-sided tables. Their errors: `docs/races.md`.
+
+    Raises
+    ------
+    NotCoveredError
+        The sides of a position are in contact.
+    PositionError
+        A game is over.
     """
     sides = [np.asarray(one).astype(np.int64) for one in (us, them)]
     both = np.zeros((len(sides[0]), 2, max(side.shape[1] for side in sides)), np.int64)

@@ -1,4 +1,8 @@
-"""Compiled loops of `chains`: the boards that a side comes to, roll by roll, where boards are chosen or by dice."""
+"""Compiled loops of `chains`: the boards that a side reaches, roll by roll, for the boards kept or by thrown dice.
+
+Terms: a layer is all boards that a side can reach after the same number of rolls; the chosen boards of a layer are
+those that are played on; every other one is interpolated from its nearest chosen boards.
+"""
 
 from __future__ import annotations
 
@@ -10,40 +14,47 @@ from bgfmt.analysis.kernels import find_slot, list_results, unrank_counts
 from bgfmt.game.kernels_results import rank_counts
 from bgfmt.jit import njit
 
-# points of the own home board, and those before the other side's
-HOME = 6
-FAR_HOME = 18
-PIPS = 49 / 6  # of a roll
+HOME = 6  # points of the own home board
+FAR_HOME = 18  # points before the other side's home board
+PIPS = 49 / 6  # mean pips of a roll
 MAX_CHEQUERS = 15
-DOUBLES = (0, 2, 5, 9, 14, 20)  # of the 21 rolls
-# different results of a roll that are looked at, and that there can be
-MOST_PLAYS = 1024
-ANY_PLAYS = 1 << 15
-BROAD = 10  # points on which up to 64 results of a roll are kept, beyond them up to 16
-LAYER_PLACES = 1 << 8  # of a hash table, twice as many once half are taken
-NEAR = 4  # boards that a board lies between
-SAME, APART = np.float32(1e-10), np.float32(4.0)  # squared distances: not told apart, too far to share
-GAMMON = np.float32(25.0)  # distance of two boards for each gammon more that one of them loses
-RARE = np.float32(1e-5)  # a probability of being off that is rounding, or as good as none
-STIFF = np.float32(0.1)  # how evenly the boards beside share a board
-NONE, ONE, INFINITE = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
-SPREAD = 0.36  # variance of a roll that chequers beyond the table take, where their mean rolls are known
+DOUBLES = (0, 2, 5, 9, 14, 20)  # numbers of the doubles among the 21 rolls
+MOST_PLAYS = 1024  # most results of a roll that are considered
+ANY_PLAYS = 1 << 15  # more results than a roll can have
+BROAD = 10  # up to this many points 64 results of a roll are stored, beyond them 16
+LAYER_PLACES = 1 << 8  # size of the hash table of a layer; it is doubled when half full
+NEAR = 4  # number of chosen boards that a board is interpolated from
+SAME = np.float32(1e-10)  # boards within this squared distance count as equal
+APART = np.float32(4.0)  # a chosen board farther than the nearest by this squared distance is not used
+GAMMON = np.float32(25.0)  # distance of two boards for each gammon per game that one of them loses more
+RARE = np.float32(1e-5)  # a smaller probability of being off counts as 0
+STIFF = np.float32(0.1)  # regularisation of the interpolation weights
+NONE = np.float32(0.0)
+ONE = np.float32(1.0)
+INFINITE = np.float32(np.inf)
+SPREAD = 0.36  # variance per roll of the rolls for chequers beyond the table, where the mean rolls are known
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Boards(NamedTuple):
-    """The boards that a side comes to, by the number of its rolls; board 0 is the start.
+    """The boards that a side reaches, by the number of its rolls; board 0 is the start. N is their number.
 
-    Boards found after t rolls are those from layers[t] to layers[t + 1], of all found boards (N, points) int8, with
-    their numbers, mean rolls, chances within (N, rolls) float32 to be off, gains (1, or what the other side wins
-    against it) and small, their numbers among those of the exact table, -1 where they are not in it. shares (N, 2):
-    how often a board comes up, and it or one for which it stands.
-    chosen : the boards played on, those after t rolls from nexts[t] to nexts[t + 1]. ends, results : the results of
-    roll r of the one at place c are boards results[ends[21 c + r] : ends[21 c + r + 1]], counted from the first of
-    their layer, the best for the side alone first.
-    near, weights (N, NEAR): boards chosen after as many rolls in a chain, the nearest first, counted from the first
-    of them, and the shares in which they make a board up; -1 for all off. apart (chosen, most): squared distances of
-    boards chosen after as many rolls. keys, places: of a hash table.
+    layers : boards layers[t] to layers[t + 1] - 1 are those found after t rolls.
+    nexts, chosen : chosen[nexts[t] : nexts[t + 1]] are the boards of layer t that are played on.
+    ends, results : roll r of chosen board number c leads to boards results[ends[21 c + r] : ends[21 c + r + 1]],
+        counted from the first of their layer; the best for the side alone comes first.
+    boards, numbers : (N, points) int8 chequers, and position numbers.
+    means : (N,) mean rolls.
+    within : (N, rolls) float32, probability of being off within 0, 1, 2, ... rolls.
+    gains : (N,) points that the other side wins against the board: 1, 2 (gammon), 3.
+    small : (N,) number of the board in the table of exact values, -1 if it is not there.
+    shares : (N, 2) how often the board comes up, and how often it or a board that it represents does.
+    near, weights : (N, NEAR) the chosen boards that the board is interpolated from, nearest first, counted from the
+        first chosen one of the layer in a chain, and their weights; -1 for all off.
+    apart : (chosen, most) squared distances of the chosen boards of the same layer.
+    keys, places : a hash table.
+    risks : (N,) probability, roughly, of losing a gammon, plus that of a backgammon.
+    finished : (layers, rolls) probability that the other side is off within so many rolls.
     """
 
     layers: Any
@@ -78,7 +89,10 @@ TABLES = "(u2.2C, i8.2C, i8.2C, i4.1C, i8.2C)"
 
 @njit()
 def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
-    """Number of a board on `points` points, chequers beyond the last of them put on it; scratch[-1]: pips cut off."""
+    """Return the number of a board on `points` points, chequers beyond moved to the last one.
+
+    scratch[points] is set to the pips of these moves.
+    """
     beyond = 0
     for k in range(points):
         scratch[k] = counts[k] if k < counts.size else 0
@@ -93,13 +107,17 @@ def _table_number(counts: Any, points: int, terms: Any, scratch: Any) -> int:
 def _distributions(
     begin: int, end: int, boards: Any, numbers: Any, tables: Any, scratch: Any, within: Any
 ) -> None:
-    """within (n, rolls) float32, rows begin..end-1: the chances that boards are off within 0, 1, 2, ... rolls.
+    """Fill rows begin..end-1 of `within` (n, rolls) float32: the probability of being off within 0, 1, 2, ... rolls.
 
-    tables : (rows, terms, terms of home boards, sums, terms of sums); rows (boards, rolls) chances in 65535ths of a
-    one-sided table on as many points as its terms have rows; sums (boards,): of rolls times chances, of boards on as
-    many points or more, 0 where they are those of `rows` and were not asked for.
-    A board beyond the table has the rolls of the board with its chequers brought up to the last point, and those
-    of the pips that this takes: 6/49 each, which deviate as those of a long race do, or what makes up its sum.
+    tables : (rows, terms, terms of home boards, sums, terms of sums).
+        rows : (boards, rolls) the distributions of a one-sided table in 65535ths, on as many points as `terms` has
+            rows.
+        sums : (boards,) mean rolls in 65535ths of boards on the points of its terms; where these are those of `rows`
+            it is a cache, and 0 means not computed yet.
+
+    For a board with chequers beyond the table the distribution is that of the board with these on the last point,
+    convolved with one of the rolls that the missing pips take: 6/49 of a roll each, or as many as give the mean in
+    `sums`, with the variance of a long race.
     """
     table, terms, _, sums, of_sums = tables
     rolls = within.shape[1]
@@ -118,7 +136,7 @@ def _distributions(
         if pips[x] and wide > points:
             wider[x] = _table_number(boards[begin + x], wide, of_sums, scratch)
             pips[x] = scratch[wide]
-    for x in range(n):  # by themselves, so that memory is asked for many rows at once
+    for x in range(n):  # in a loop of its own, so that many rows are fetched from memory at once
         row = brought[x]
         place = begin + x
         for k in range(held):
@@ -129,7 +147,7 @@ def _distributions(
     for x in range(begin, end):
         left = pips[x - begin] * 6 / 49
         if left > 0 or wider[x - begin]:
-            # rolls that have a chance
+            # the range of rolls with positive probability
             low = 0
             high = held - 1
             while low < high and within[x, low] == NONE:
@@ -146,7 +164,7 @@ def _distributions(
             high = min(high + 2, rolls - 1)
             twice = np.float32((SPREAD * more + more * more - more) / 2 if wide > points else 0.0)
             once = np.float32(more) - twice - twice
-            for k in range(high, low - 1, -1):  # low is at least 1: the chance of no roll is 0
+            for k in range(high, low - 1, -1):  # low is at least 1: the probability of no roll is 0
                 here = within[x, k]
                 before = within[x, max(k - 2, 0)]
                 within[x, k] = max(NONE, here + once * (within[x, k - 1] - here) + twice * (before - here))
@@ -160,7 +178,7 @@ def _distributions(
 
 @njit()
 def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, tables: Any, scratch: Any) -> int:
-    """Different results of a roll, the larger die first: numbers and mean rolls; returns how many."""
+    """List the different results of a roll (larger die first): fill `numbers` and `means`, return how many."""
     start: Any = np.int64(0)
     board = scratch[32 : 32 + counts.size]
     many = min(list_results(counts, dice, terms, scratch[64:], numbers, start), means.size)
@@ -184,11 +202,11 @@ def _results(counts: Any, dice: Any, terms: Any, numbers: Any, means: Any, table
 
 @njit()
 def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: Any) -> int:
-    """The place in `kept` of what the 21 rolls make of a board, found now or earlier.
+    """Find the results of the 21 rolls of a board, or look them up in the cache `kept`; return its slot there.
 
-    kept : (keys, slots, ends, numbers, means, used, slack) of the boards met so far: results of roll r of slot s are
-    at ends[s, r] to ends[s, r + 1], the one of the least mean first, then those within slack[0] of it, up to `most`.
-    used (2,): slots and results used.
+    kept : (keys, slots, ends, numbers, means, used, slack). The results of roll r of the board in slot s are at
+        ends[s, r] to ends[s, r + 1] - 1 of `numbers` and `means`: the one of the least mean rolls first, then those
+        within slack[0] of it, up to `most`. used : (2,) slots and results used. The cache is emptied when full.
     """
     keys, slots, ends, numbers, means, used, slacks = kept
     (scratch, found, worth) = room
@@ -236,7 +254,7 @@ def _expand(number: int, counts: Any, terms: Any, tables: Any, kept: Any, room: 
 
 @njit()
 def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
-    """Fill in all of boards begin..end-1 whose numbers are known."""
+    """Fill the other fields of boards begin..end-1 from their numbers."""
     boards = space.boards
     numbers = space.numbers
     gains = space.gains
@@ -262,7 +280,7 @@ def _describe(begin: int, end: int, few: int, terms: Any, tables: Any, space: An
 
 @njit()
 def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, scratch: Any) -> None:
-    """Put the start, after t rolls."""
+    """Make `start` the only board of layer t."""
     space.layers[: t + 1] = 0
     space.layers[t + 1] = 1
     space.nexts[: t + 1] = 0
@@ -278,7 +296,7 @@ def _begin(t: int, start: Any, few: int, terms: Any, tables: Any, space: Any, sc
 
 @njit()
 def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, room: Any) -> bool:
-    """Find what the rolls make of the boards chosen after t rolls; returns whether there was room."""
+    """Build layer t + 1, the results of rolls of the chosen boards of layer t; return False if memory is short."""
     layers, nexts, chosen, ends, results, boards, numbers, means = space[:8]
     shares = space.shares
     near = space.near
@@ -332,7 +350,7 @@ def _grow(t: int, few: int, terms: Any, tables: Any, source: Any, space: Any, ro
 
 @njit()
 def _finish(t: int, space: Any, other: Any) -> None:
-    """Fill in `finished` after t rolls: the probabilities that the other side is off within so many rolls."""
+    """Fill `finished` after t rolls: the probabilities that the other side is off within so many rolls."""
     row = space.finished[t]
     row[:] = ONE
     shares = other.shares
@@ -349,10 +367,10 @@ def _finish(t: int, space: Any, other: Any) -> None:
 
 @njit()
 def _risk(t: int, space: Any, finished: Any) -> bool:
-    """Fill in `risks` of the boards after t rolls; returns whether any board has one.
+    """Fill `risks` of the boards after t rolls; return whether any board has one.
 
-    finished : the row of `Boards.finished`. A side loses a gammon if the other is off before its chequers are home
-    and one of them is off, which takes about a roll for 49/6 pips, and one more; a backgammon likewise.
+    finished : the row of `Boards.finished` for t. A side loses a gammon if the other is off before it has borne off a
+        chequer, which takes about one roll for each 49/6 pips to its home board, and one more. A backgammon likewise.
     """
     gains = space.gains
     boards = space.boards
@@ -375,7 +393,7 @@ def _risk(t: int, space: Any, finished: Any) -> bool:
 
 @njit()
 def _at(row: Any, rolls: float) -> Any:
-    """The value of a row between two whole numbers of rolls."""
+    """Interpolate a row linearly at a fractional number of rolls."""
     low = min(int(rolls), row.size - 2)
     return row[low] + np.float32(min(rolls - low, 1.0)) * (row[low + 1] - row[low])
 
@@ -384,8 +402,8 @@ def _at(row: Any, rolls: float) -> Any:
 def _look_ahead(t: int, few: int, terms: Any, tables: Any, kept: Any, space: Any, room: Any) -> None:
     """Correct the distributions of boards after t rolls that have chequers beyond the tables' points.
 
-    Those of `_distributions` come from pips and miss up to a tenth of a roll. Here they follow from the boards of the
-    fewest mean rolls after each of the 21 rolls, which have fewer chequers there.
+    Those of `_distributions` are estimated from pips and are wrong by up to a tenth of a roll. Here each is computed
+    from the best results (fewest mean rolls) of the 21 rolls, which have fewer chequers there.
     """
     end = space.layers[t + 1]
     boards = space.boards
@@ -403,7 +421,7 @@ def _look_ahead(t: int, few: int, terms: Any, tables: Any, kept: Any, space: Any
         for k in range(counts.size):
             counts[k] = boards[x, k]
         slot = _expand(numbers[x], counts, terms, tables, kept, room)
-        for roll in range(21):  # in the room behind the boards found
+        for roll in range(21):  # in the free part behind the boards found
             numbers[end + roll] = those[ends[slot, roll]]
         _describe(end, end + 21, few, terms, tables, space, room[0])
         row[:] = NONE
@@ -417,7 +435,7 @@ def _look_ahead(t: int, few: int, terms: Any, tables: Any, kept: Any, space: Any
 
 @njit()
 def _exact(t: int, space: Any) -> bool:
-    """Whether all boards found after t rolls are in the exact table."""
+    """Return whether all boards found after t rolls are in the table of exact values."""
     return bool((space.small[space.layers[t] : space.layers[t + 1]] >= 0).all())
 
 
@@ -426,23 +444,44 @@ def race(
     boards: Any, lanes: int, whole: bool, ahead: bool, most: int, most_first: int, few: int, terms: Any, tables: Any,
     root: Any, kept: Any, spaces: Any,
 ) -> Any:  # fmt: skip
-    """The chains of both sides of a race (2, points): what its rolls make of a side that plays for few rolls.
+    """Build the chains of both sides of a race, each playing for the fewest mean rolls.
 
-    Of the boards after roll t at most `most` are played on (`most_first` after the first): those whose distributions
-    differ most, weighted by how often they come up. The chains end where a side is off or, unless they are wanted
-    `whole`, where all boards have exact values. ahead : look ahead from the boards of the first roll of the side on
-    roll, see `_look_ahead`. few : boards of the exact table. tables : of `_distributions`.
-    root, kept : of `_expand`, for the first roll and others. spaces : `Boards` of the sides, filled.
+    After each roll the boards whose distributions differ most, weighted by how often they come up, are chosen and
+    played on.
 
-    Returns where the numbers of each half roll begin, `lanes` for each pair of boards, see `kernels_game.solve`;
-    nothing where there is no room.
+    Parameters
+    ----------
+    boards
+        (2, points) int64, chequers of the side on roll and of the other.
+    lanes
+        Numbers stored for each pair of boards.
+    whole
+        Continue until a side is off; else stop where all boards have exact values.
+    ahead
+        Correct the distributions after the first roll of the side on roll by `_look_ahead`.
+    most, most_first
+        Most boards chosen after each roll, and after the first.
+    few
+        Number of boards in the table of exact values.
+    terms
+        The binomials of `board.number_terms` for the points of `boards`.
+    tables
+        See `_distributions`.
+    root, kept
+        Caches of results for the first roll and for the others, see `_expand`.
+    spaces
+        `Boards` of both sides, filled.
+
+    Returns
+    -------
+    Where the numbers of each half roll begin, see `kernels_game.solve`; empty if memory is short.
     """
     room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
     ours, theirs = spaces
     for side in range(2):
         _begin(0, boards[side], few, terms, tables, spaces[side], room[0])
     t: Any = np.int64(0)
-    more = 2  # half rolls beyond t turns: dice may take longer than the chains
+    more = 2  # half rolls beyond t turns: games by dice may take longer than the chains
     while ours.nexts[t + 1] > ours.nexts[t] and theirs.nexts[t + 1] > theirs.nexts[t]:
         for side in range(2):
             if not _grow(t, few, terms, tables, kept if t else root, spaces[side], room):
@@ -473,12 +512,24 @@ def race(
 def _throw(
     t: int, seed: Any, space: Any, at: Any, rows: Any, counts: Any, marks: Any, to: Any, after: Any
 ) -> None:  # fmt: skip
-    """Throw dice N times after t rolls, each of the 36 throws as often, and play what is best on the average.
+    """Throw the dice of N games after t rolls, each of the 36 throws equally often, and play the best on average.
 
-    at (N,), N a multiple of 36: the place of each throw's board among those chosen after t rolls, -1 from the end of
-    its game on. rows (boards, K n): what each board found after the roll is worth against n; counts (n,): weights of
-    those. Filled are `to`, the boards played to, counted from the first of their layer, `after`, as `at` after the
-    roll, and the boards chosen of the next layer. marks (boards,): scratch.
+    Parameters
+    ----------
+    t, seed, space
+        The rolls so far, the seed of the dice, and the boards of the side; the chosen ones of layer t + 1 are filled.
+    at
+        (N,), N a multiple of 36: the board of each game among the chosen ones of layer t, -1 if the game is over.
+    rows
+        (boards, K n) values of each board of layer t + 1 against n boards of the other side, in K cube states.
+    counts
+        (n,) weights of these n boards.
+    marks
+        Scratch: (boards,).
+    to
+        Filled with the board that each game is played to, counted from the first of its layer.
+    after
+        Filled as `at`, after the roll.
     """
     layers, nexts, chosen, ends, results, _, numbers = space[:7]
     begin = layers[t + 1]
@@ -491,7 +542,7 @@ def _throw(
     for i in range(at.size):
         after[i] = -1
         seed += GOLDEN
-        j = np.int64(_mix(seed) >> np.uint64(33)) % (i + 1)  # shuffled as they are dealt
+        j = np.int64(_mix(seed) >> np.uint64(33)) % (i + 1)  # Fisher-Yates shuffle
         thrown[i] = thrown[j]
         thrown[j] = i % 36
     for i in range(at.size):
@@ -523,7 +574,7 @@ def _throw(
 
 @njit()
 def _mix(x: Any) -> Any:
-    """A number of 64 bits well mixed (splitmix64)."""
+    """Return the splitmix64 hash of a 64-bit number."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -531,7 +582,7 @@ def _mix(x: Any) -> Any:
 
 @njit()
 def _span(within: Any, x: int, low: int, high: int) -> tuple[int, int]:
-    """The rolls from `low` to `high`, and those after which board x may be off or not."""
+    """Extend the range of rolls low..high-1 by those after which it is uncertain whether board x is off."""
     while low > 0 and within[x, low - 1] > NONE:
         low -= 1
     while high < within.shape[1] and within[x, high] < ONE:
@@ -541,13 +592,16 @@ def _span(within: Any, x: int, low: int, high: int) -> tuple[int, int]:
 
 @njit()
 def _padded(n: int) -> int:
-    """As many lanes: the next multiple of 32, loops in vectors."""
+    """Return the next multiple of 32, for vectorised loops."""
     return (n + 31) & ~31
 
 
 @njit()
-def _turned(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
-    """The chances of the boards after t rolls, (rolls, boards), from where they or those chosen in a chain differ."""
+def _transpose(space: Any, t: int, chain: Any, chosen: Any) -> tuple[Any, int]:
+    """Return `within` of the boards after t rolls transposed, (rolls, boards), and the first number of rolls in it.
+
+    It has only the rolls for which these boards, or the `chosen` ones of `chain`, differ.
+    """
     begin = space.layers[t]
     end = space.layers[t + 1]
     numbers = space.numbers
@@ -572,9 +626,23 @@ def _meet(
     c: int, row: int, within: Any, risk: Any, risks: Any, columns: Any, low: int, distance: Any, least: Any,
     near: Any,
 ) -> None:  # fmt: skip
-    """Take board `row` as number c of those that the boards of a layer may be near to: distance, squared, to each;
-    risk, risks: its own and those of the layer, empty where all are 0; least, near (NEAR, n): the least distances so
-    far and the numbers."""
+    """Add a chosen board to the nearest ones of each board of a layer.
+
+    Parameters
+    ----------
+    c, row
+        The number of the chosen board among the chosen ones, and its row in `within`.
+    within
+        (boards, rolls) probabilities of being off.
+    risk, risks
+        The gammon risk of the chosen board, and those of the layer; empty if all are 0.
+    columns, low
+        `within` of the layer, transposed, see `_transpose`.
+    distance
+        (n,) filled with the squared distances of the layer's boards to the chosen one.
+    least, near
+        (NEAR, n) the least distances so far and the numbers of the chosen boards, updated.
+    """
     for x in range(distance.size):
         distance[x] = NONE
     for k in range(columns.shape[0]):
@@ -598,10 +666,14 @@ def _meet(
 
 @njit()
 def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, shared: Any) -> None:
-    """shared[begin : begin + n]: the shares in which the boards near make up those of a layer, that come nearest.
+    """Fill shared[begin : begin + n] with the interpolation weights of the boards of a layer.
 
-    apart : squared distances of the boards near, from row `first` on. All boards of the layer are taken together, in
-    vectors; where fewer than NEAR are near, the equations of the others say nothing.
+    The weights of the nearest chosen boards, summing to 1, minimise the distance of their mix to the board (a
+    regularised least-squares problem, solved by elimination for all boards at once, in vectors). Where fewer than
+    NEAR are near, the equations of the others are trivial.
+
+    least, near : (NEAR, lanes) squared distances and numbers of the nearest chosen boards.
+    apart : squared distances between the chosen boards, from row `first` on.
     """
     lanes = least.shape[1]
     gram = np.zeros((NEAR, NEAR + 1, lanes), np.float32)
@@ -645,7 +717,10 @@ def _share(begin: int, n: int, least: Any, near: Any, apart: Any, first: int, sh
 
 @njit()
 def _choose(t: int, most: int, space: Any) -> None:
-    """Choose at most `most` boards of the layer after t rolls to play on; every other lies between some of them."""
+    """Choose at most `most` boards of the layer after t rolls, and interpolate every other one from these.
+
+    The first is the most frequent one; then always the one with the greatest squared distance times frequency.
+    """
     begin = space.layers[t]
     end = space.layers[t + 1]
     first = space.nexts[t]
@@ -658,7 +733,7 @@ def _choose(t: int, most: int, space: Any) -> None:
     beside = space.near
     weights = space.weights
     risks = space.risks[begin : end if _risk(t, space, space.finished[t]) else begin]
-    columns, low = _turned(space, t, space, chosen[first:first])
+    columns, low = _transpose(space, t, space, chosen[first:first])
     least = np.full((NEAR, _padded(n)), INFINITE)
     near = np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)
@@ -667,7 +742,7 @@ def _choose(t: int, most: int, space: Any) -> None:
     best = -1
     often = np.zeros(_padded(n), np.float32)
     weighted = np.empty(_padded(n), np.float32)
-    bits = weighted.view(np.int32)  # of floats that are not negative: they order like the floats
+    bits = weighted.view(np.int32)  # of non-negative floats: they sort like the floats
     for x in range(begin, end):
         if numbers[x]:
             often[x - begin] = shares[x, 0] + np.float32(1e-6)
@@ -710,7 +785,7 @@ def _choose(t: int, most: int, space: Any) -> None:
 
 @njit()
 def _between(t: int, chain: Any, space: Any) -> None:
-    """Say between which boards chosen in `chain` after t rolls those of another space lie."""
+    """Fill `near` and `weights` of the boards of `space` after t rolls, from the chosen boards of `chain`."""
     begin = space.layers[t]
     end = space.layers[t + 1]
     first = chain.nexts[t]
@@ -729,7 +804,7 @@ def _between(t: int, chain: Any, space: Any) -> None:
     for c in range(many):
         risky |= theirs[chosen[first + c]] > NONE
     risks = space.risks[begin : end if risky else begin]
-    columns, low = _turned(space, t, chain, chain.chosen[first : first + many])
+    columns, low = _transpose(space, t, chain, chain.chosen[first : first + many])
     least = np.full((NEAR, _padded(n)), INFINITE)
     near = np.full((NEAR, _padded(n)), np.int32(-1))
     distance = np.empty(_padded(n), np.float32)

@@ -1,4 +1,8 @@
-"""Compiled loops of `chains` and `oracle`: the game of two chains of boards, and play-outs measured against it."""
+"""Compiled loops of `chains` and `rollouts`: solve the game of two chains of boards, and roll out games.
+
+Terms: a line has the values of one board on roll against the n chosen boards of the other side, in K cube states,
+with slopes, so that it can be evaluated at any win probability. A half roll is one roll of one side.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,15 @@ from bgfmt.jit.lanes import fetch_line
 from bgfmt.solver.kernels.maxima import best_rolls
 
 HALF = np.float32(0.5)
-STEEPEST = np.float32(3.0)  # most that a chance to win the game may count, in worths of a game
-BESIDE = 2  # boards on either side that a slope is taken from
-LEAN = np.float32(1e-4)  # squared chance to win that weighs as much as the slope without a cube
-VALUES, SLOPES, WINS = range(3)  # of a line
+STEEPEST = np.float32(3.0)  # greatest slope, relative to the slope without a cube
+BESIDE = 2  # neighbours on either side that a slope is computed from
+LEAN = np.float32(
+    1e-4
+)  # squared difference of win probabilities that weighs as much as the slope without a cube
+VALUES, SLOPES, WINS = range(3)  # rows of a line: values, slopes and win probabilities
 
-# A row of lanes has the K columns one after another, each with the boards of a side. Lanes of all columns are taken
-# together: loops over the boards of one are too short for vectors.
+# A row of lanes has the K columns one after another, each with the boards of a side. Lanes of all columns are
+# processed together: loops over the boards of one are too short for vectors.
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 DOUBLING = "(b1.1C, f4.1C, i8.1C, f4.1C, f4.1C)"
@@ -47,7 +53,7 @@ def _add(total: Any, values: Any, times: Any) -> None:
 
 @njit()
 def _mix_rows(out: Any, rows: Any, near: Any, weights: Any) -> None:
-    """out: the sum of four rows, each with its weight, or the one that has all of it."""
+    """Fill `out` with the weighted sum of four rows, or copy one if its weight is 1."""
     if weights[0] == ONE:
         out[:] = rows[near[0]]
         return
@@ -61,7 +67,7 @@ def _mix_rows(out: Any, rows: Any, near: Any, weights: Any) -> None:
 
 @njit()
 def _carry(out: Any, values: Any, steep: Any, wins: Any, chances: Any) -> None:
-    """out: values of a line at these chances to win."""
+    """Fill `out` with the values of a line at these win probabilities."""
     for i in range(out.size):
         out[i] = values[i] + steep[i] * (chances[i] - HALF * wins[i])
 
@@ -74,7 +80,7 @@ def _move(values: Any, steep: Any, wins: Any) -> None:
 
 @njit()
 def _rises(values: Any, wins: Any, by: int, up: Any, along: Any) -> None:
-    """Products and squares of the differences to the board `by` places on."""
+    """Fill `up` and `along` for the neighbour `by` places on: win difference times value difference, and squared."""
     for i in range(up.size - by):
         apart = wins[i + by] - wins[i]
         up[i] = apart * (values[i + by] - values[i])
@@ -89,12 +95,23 @@ def _ratio(up: Any, along: Any, least: Any, out: Any) -> None:
 
 @njit()
 def _line(line: Any, wholes: Any, cubeless: int, scratch: Any) -> None:
-    """Make a line of the values (K n lanes) and the chances to win of a board on roll against n, by rising means.
+    """Compute the slopes of a line from its values and win probabilities, boards by rising mean rolls.
 
-    line (3, K n): VALUES, SLOPES, WINS, as they are mixed: at another chance to win a value is that of each board
-    beside, carried along the mean of its slope and the common one, so that from VALUES half of what the slope makes
-    of the chance is taken away. wholes (K,): what all of the chance to win counts, the slope where it is `cubeless`.
-    scratch (4, K n).
+    Lines are mixed with interpolation weights. The value at another win probability is then that of each neighbour
+    carried along the mean of its own slope and the mixed one; so half of slope times win probability is subtracted
+    from VALUES here.
+
+    Parameters
+    ----------
+    line
+        (3, K n): VALUES and WINS are given; SLOPES is filled, VALUES changed.
+    wholes
+        (K,) difference in value of winning and losing the game: the slope in the column `cubeless`, and the bound of
+        the others.
+    cubeless
+        The column without a cube, -1 for none.
+    scratch
+        (4, K n)
     """
     lanes = line.shape[1]
     n = lanes // wholes.size
@@ -127,7 +144,10 @@ def _line(line: Any, wholes: Any, cubeless: int, scratch: Any) -> None:
 
 @njit()
 def _chances(out: Any, row: Any, before: Any) -> None:
-    """out (lanes,): the chance of a board on roll to be off first. before : see `_before`."""
+    """Fill `out` (lanes,) with the probabilities that a board on roll is off first, against the boards of `_before`.
+
+    row : (rolls,) probability that the board on roll is off within 0, 1, 2, ... rolls.
+    """
     out[:] = ONE
     for j in range(1, row.size):
         here = row[j] - row[j - 1]
@@ -139,7 +159,7 @@ def _chances(out: Any, row: Any, before: Any) -> None:
 
 @njit()
 def _before(space: Any, t: int, k: int) -> Any:
-    """The chances of the boards chosen after t rolls to be off within one roll fewer than 0, 1, ...: (rolls, K n)."""
+    """Return (rolls, K n): row j is the probability that each chosen board of layer t is off within j - 1 rolls."""
     chosen = space.chosen[space.nexts[t] : space.nexts[t + 1]]
     within = space.within
     n = chosen.size
@@ -156,10 +176,24 @@ def _before(space: Any, t: int, k: int) -> Any:
 def _faces(
     lines: Any, mine: Any, t: int, other: Any, u: int, walking: bool, wholes: Any, cubeless: int
 ) -> Any:  # fmt: skip
-    """The lines turned round: for each board chosen in the chain `mine` after t rolls, which waits, those of the
-    boards chosen in `other` after u rolls, on roll: (n, 3 K many).
+    """Transpose the lines of the other side, so that they can be mixed for a board that waits.
 
-    lines (boards chosen in the chain of the other side, 3 K n); walking : whether `other` is not that chain.
+    Parameters
+    ----------
+    lines
+        (chosen boards of the other side's chain, 3 K n) its lines against the n chosen boards of `mine`.
+    mine, t
+        The chain of the side that waits, after t rolls.
+    other, u
+        The boards of the side on roll after u rolls, `many` of them.
+    walking
+        `other` has boards reached by dice, not those of the chain; their lines are interpolated.
+    wholes, cubeless
+        See `_line`.
+
+    Returns
+    -------
+    (n, 3 K many)
     """
     k = wholes.size
     n = mine.nexts[t + 1] - mine.nexts[t]
@@ -192,11 +226,24 @@ def _half(
     out: Any, rows: Any, lines: Any, chain: Any, mine: Any, t: int, other: Any, u: int, walking: bool, side: int,
     game: Any,
 ) -> None:  # fmt: skip
-    """What the boards of a side after roll t are worth to it on roll, out (its chosen, K times the other's chosen).
+    """Compute the values of a side's chosen boards on roll, after t rolls, from the other side's next lines.
 
-    lines : of the other side, on roll next, see `_line`, over the boards chosen in both chains. chain : of this side;
-    mine, other : the boards that are asked about, with `walking` those that dice came to. rows : filled with what
-    each board after roll t + 1, counted from the first, is worth against those of the other side. game : see `solve`.
+    Parameters
+    ----------
+    out
+        (chosen boards of `mine`, K times those of `other`) filled with values to the side on roll.
+    rows
+        (boards of layer t + 1, same) filled with the values of the results, to this side when the other is on roll.
+    lines
+        Lines of the other side, on roll next, over the chosen boards of both chains; see `_line`.
+    chain
+        The chain of this side.
+    mine, t, other, u
+        The boards that are evaluated and the rolls that each side has had; with `walking` those reached by dice.
+    side
+        Which side this is, 0 or 1.
+    game
+        See `solve`.
     """
     doublings, wons, wholes, cubeless, ending, few = game
     may, passed, source, add, times = doublings[1 - side]
@@ -212,18 +259,20 @@ def _half(
     begin = mine.layers[t + 1]
     end = mine.layers[t + 2]
     small = mine.small
-    rests = np.empty(many, np.int64)  # where exact values against each of the others begin, if there are any
+    rests = np.empty(
+        many, np.int64
+    )  # where the exact values against each of the others begin, negative for none
     for b in range(many):
         rests[b] = ((1 - side) * few + their_small[others[b]]) * few if their_small[others[b]] >= 0 else -few
         for x in range(begin, end if rests[b] >= 0 else begin):
-            if small[x] >= 0:  # asked for well before they are read
+            if small[x] >= 0:  # prefetched well before they are read
                 fetch_line(ending.ctypes.data + (rests[b] + small[x]) * k * ending.itemsize)
     all_exact = (rests >= 0).all()
     known = lines.shape[0] > 0
     faces = np.empty((0, 0), np.float32)
     if known:
         faces = _faces(lines, chain, t + 1, other, u, walking, wholes, cubeless)
-    wide = (many + 15) & ~15  # of loops in vectors
+    wide = (many + 15) & ~15  # for vectorised loops
     still = np.zeros((mine.within.shape[1], wide), np.float32)
     low = np.empty(lanes, np.float32)
     highs = np.empty((4, lanes), np.float32)
@@ -318,7 +367,7 @@ def _half(
 
 @njit()
 def _later(lines: Any, starts: Any, h: int, mine: Any, k: int) -> Any:
-    """The lines after half roll h, those of a board each."""
+    """Return the lines of the half roll after h, one row a board."""
     later = lines[starts[h + 1] : starts[h + 2]]
     width = max(3 * k * (mine.nexts[h // 2 + 2] - mine.nexts[h // 2 + 1]), 1)
     return later.reshape(later.size // width, width)
@@ -326,16 +375,27 @@ def _later(lines: Any, starts: Any, h: int, mine: Any, k: int) -> Any:
 
 @njit(f"f8.1C, f8.2C, f4.1C, i8.1C, ({BOARDS}, {BOARDS}), {GAME}")
 def solve(on_roll: Any, after: Any, lines: Any, starts: Any, chains: Any, game: Any) -> None:
-    """The game of two chains, solved backwards: on_roll (K,), the value of the start to the side on roll.
+    """Solve the game of two chains backwards.
 
-    chains : `Boards` of the side on roll and of the other. after (boards, K): what each board after the first roll,
-    counted from the first of them, is worth to the side that rolled; may be empty.
-    lines : filled; half roll h = 2 t + s has side s on roll after t rolls of it, the other having rolled t + s times;
-    its m x n pairs of boards stand from starts[h] on, see `_line`; after the last one there are none.
-    game : (doubling, won, wholes, cubeless, ending, few); doubling of each side (may, passed, source, add, times);
-    won of each side (K, 4): value to it of winning; wholes (K,): what winning instead of losing counts; cubeless: the
-    column without a cube, -1 for none; ending : exact values, (2 few few, K), by which side is on roll, and by the
-    numbers of the board on roll and of the other.
+    Parameters
+    ----------
+    on_roll
+        (K,) filled with the values of the start to the side on roll.
+    after
+        (boards after the first roll, K) filled with their values to the side that rolled; may be empty.
+    lines, starts
+        Filled with the lines of all half rolls. In half roll h = 2 t + s side s is on roll after t rolls of its own,
+        the other side having had t + s; its lines of m x n pairs of boards begin at starts[h].
+    chains
+        `Boards` of the side on roll and of the other, see `kernels_chains.race`.
+    game
+        (doubling, won, wholes, cubeless, ending, few).
+        doubling : (may, passed, source, add, times) of each side, see `bgfmt.solver.columns`.
+        won : (K, 4) of each side, value to it of winning that many points.
+        wholes : (K,) difference in value of winning and losing the game.
+        cubeless : the column without a cube, -1 for none.
+        ending : (2 few few, K) exact values, by the side on roll, the board on roll and the other board.
+        few : number of boards in it.
     """
     k = on_roll.size
     wholes = game[2]
@@ -373,8 +433,21 @@ def estimates(
     out: Any, boards: Any, most: int, most_first: int, few: int, terms: Any, tables: Any, root: Any, kept: Any,
     spaces: Any, game: Any,
 ) -> int:  # fmt: skip
-    """The values of races before the roll, out (N, K), of boards (N, 2, points), the side on roll first; returns of
-    how many, up to the first one without room. What else is given: see `kernels_chains.race` and `solve`."""
+    """Estimate the values of many races before the roll.
+
+    Parameters
+    ----------
+    out
+        (N, K) filled with values to the side on roll.
+    boards
+        (N, 2, points) chequers of the side on roll and of the other.
+
+    The others are those of `kernels_chains.race` and `solve`.
+
+    Returns
+    -------
+    The number of races evaluated: N, or fewer if memory is short for one.
+    """
     lines = np.empty(0, np.float32)
     after = np.empty((0, out.shape[1]))
     no: Any = np.bool_(False)  # `race` is compiled once for any value, and again for a constant
@@ -398,18 +471,31 @@ def play_outs(
     out: Any, seed: Any, board: Any, lines: Any, starts: Any, chains: Any, game: Any, few: int, terms: Any,
     tables: Any, kept: Any, spaces: Any,
 ) -> None:  # fmt: skip
-    """Play out a race; out (2, N, K): mean values to the side on roll of the games with each of N throws of its dice,
-    and with each of those of the other side.
+    """Roll out a race: N sequences of dice for each side, and all N * N games of these.
 
-    Each side throws its dice N times, and every throw of one side meets every one of the other. It plays what is best
-    against all of them on the average: what is wrong by that is wrong by little of little.
-    board (points,) : what the roll of the side that began has been played to, so that the other is on roll; empty
-    before it. lines, starts, chains, game : of `solve`. kept : of each side, see `kernels_chains._expand`; spaces :
-    `Boards` of each side.
+    A side plays what is best on average against all sequences of the other side, which costs it little accuracy. The
+    value of a game is that of the start by a one-roll lookahead, plus the sum of the errors of the values on the way:
+    each is the mean over the 21 rolls of the best values after them, minus the value that the position was reached
+    for. This removes most of the luck of the dice (variance reduction by control variates).
 
-    The value of a game is that of the start one roll ahead, and the sum of what the values on the way turn out to be
-    wrong by: the mean over the 21 rolls of what is best then against the value it was reached for. So the luck of the
-    dice is taken away.
+    Parameters
+    ----------
+    out
+        (2, N, K) the mean values to the side on roll over the games with each sequence of its dice, and with each of
+        the other side's, are added to it.
+    seed
+        The seed of the dice.
+    board
+        (points,) the board that the side that began has come to by its roll, the other being on roll; empty to begin
+        before the roll.
+    lines, starts, chains, game
+        The solved game, see `solve`.
+    few, terms, tables
+        See `kernels_chains.race`.
+    kept
+        Caches of results of each side, see `kernels_chains._expand`.
+    spaces
+        `Boards` of each side for the boards reached by dice.
     """
     k = out.shape[2]
     many = out.shape[1]
@@ -417,7 +503,7 @@ def play_outs(
     last = starts.size - 2
     room = np.zeros(80, np.int64), np.empty(ANY_PLAYS, np.int64), np.empty(MOST_PLAYS)
     start = np.empty(terms.shape[0], np.int64)
-    # of the throws at each half roll: the board on roll, and what it plays to
+    # for each sequence at each half roll: the board on roll, and the one that it plays to
     at = np.full((last + 2, many), -1)
     to = np.zeros((last, many), np.int64)
     for side in range(2):

@@ -36,16 +36,14 @@ from bgfmt.solver.machine import thread_count
 
 Array = NDArray[Any]
 EFFORT = chains.Effort(64, 64, 0.1, 0.1, 6, wide=True)
-SLACK = 0.2  # mean rolls that a play may lose to the best one of its side and still be looked at
-# how often each side throws its dice in a block of play-outs; most blocks
-THROWS = 36
-MOST = 1 << 12
-MANY = 32  # blocks, from which on the standard error is that of their means
-EVEN = 0.8  # of the variance of independent throws; those of a block are even at each roll
-#: how far play-outs may err because their players do not play perfectly, measured for a cube at 1, by the points
-#: that both sides are within
+SLACK = 0.2  # a play is considered if it loses at most this many mean rolls against the best for its side
+THROWS = 36  # sequences of dice of each side in a block; a block is THROWS * THROWS games
+MAX_BLOCKS = 1 << 12
+MANY_BLOCKS = 32  # from this many blocks on the standard error is computed from their means
+STRATIFIED = 0.8  # variance relative to independent dice: in a block each roll comes up equally often
+#: bias of rollouts because the players are not perfect, measured for a cube at 1, by the highest point of both sides
 ALLOWANCES = {chains.FAR: 0.0005, chains.WIDE: 0.001, BAR: 0.01}
-#: the same where a side loses many gammons: players do not look far for plays that save one
+#: the same where a side loses many gammons: the players do not look ahead for plays that save one
 GAMMON_ALLOWANCE = 0.06
 WITHIN_95 = 1.959964
 WITHIN_99 = 2.5758293
@@ -98,21 +96,31 @@ def play_out(
     threads: int | None = None,
     score: Score | None = None,
 ) -> PlayOuts:
-    """Play out a race without contact, for money or at a score, until its values are known well enough.
+    """Roll out a race, for money or at a match score, until its values are accurate enough or the time is over.
 
     Parameters
     ----------
-    error : play on until no standard error is greater (of equities, or of chances to win the match); 0.0005 when
-        neither this nor `seconds` is given.
-    seconds : stop after this time; how many games that is depends on the machine.
-    seed : of the dice. The same seed and number of games give the same answer whatever the number of threads.
-    threads : all cores when None.
-    score : the score, with its cube and match equity table, of a state in a match; by default that of the state with
-        the default table.
+    state
+        The race before the roll, with its cube and score.
+    error
+        Continue until no standard error is greater (of equities, or of match winning chances); 0.0005 if neither
+        this nor `seconds` is given.
+    seconds
+        Stop after this time; the number of games then depends on the machine.
+    seed
+        The seed of the dice. The same seed and number of games give the same answer for any number of threads.
+    threads
+        Number of threads; all cores if None.
+    score
+        The score of a state in a match, with its cube and match equity table; by default that of the state with the
+        default table.
 
     Raises
     ------
-    PositionError when the game is over; NotCoveredError for contact.
+    PositionError
+        The game is over.
+    NotCoveredError
+        The sides are in contact.
     """
     with _turn:
         return _oracle(thread_count(threads)).play_out(
@@ -129,10 +137,25 @@ def _oracle(threads: int) -> Oracle:
 
 
 def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds: float) -> Solved:
-    """An estimate with what a cube action needs played out, until it is `sure` or time is over.
+    """Roll out an estimated race until its cube action is certain or the time is over.
 
-    The number of games doubles while less than half of the seconds have passed, and the dice are always the same:
-    the answer follows from the number of doublings.
+    The number of games is doubled while less than half of the seconds have passed. The dice are always the same, so
+    the answer depends only on the number of doublings.
+
+    Parameters
+    ----------
+    solved
+        The estimate.
+    terms
+        A match score, or for money whether Jacoby's rule is in force.
+    sure
+        Returns whether values decide the cube action.
+    seconds
+        Time limit.
+
+    Returns
+    -------
+    The estimate with the values that the cube action needs, and the errors, replaced by those of the rollouts.
     """
     asked = list(range(len(solved.columns)))
     if not isinstance(terms, bool):
@@ -140,7 +163,7 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
         asked = sorted({0, place, int(solved.columns.doubling.source[0, place])})
     with _turn:
         oracle = _oracle(thread_count(None))
-        sample = Sample(oracle, oracle.prepared(solved.position, solved.columns), asked)
+        sample = Sample(oracle, oracle.prepare(solved.position, solved.columns), asked)
         began = 0.0
         while True:
             sample.double()
@@ -151,13 +174,31 @@ def settle(solved: Solved, terms: Terms, sure: Callable[[Solved], bool], seconds
                 on_roll=on_roll,
                 **_within(float(sample.errors.max()), sample.race, solved.position, terms),
             )
-            began = began or time.monotonic()  # what is done once, or compiled, takes longer
+            began = began or time.monotonic()  # from the end of the first, which may compile kernels
             if sure(found) or 2 * (time.monotonic() - began) > seconds:
                 return found
 
 
 def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: int, seconds: float) -> Solved:
-    """As `settle`, of the plays of a roll that are near the best one in a column, until one is the best."""
+    """Roll out the best plays of a roll of an estimated race until one is certainly best or the time is over.
+
+    Parameters
+    ----------
+    solved
+        The estimate.
+    terms
+        A match score, or for money whether Jacoby's rule is in force.
+    dice
+        The roll.
+    column
+        The cube state that the plays are ranked by.
+    seconds
+        Time limit.
+
+    Returns
+    -------
+    The estimate with the values of these plays, and the errors, replaced by those of the rollouts.
+    """
     high = max(dice)
     low = min(dice)
     columns = solved.columns
@@ -172,7 +213,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
     with _turn:
         asked = [column, int(columns.doubling.source[1, column])]
         oracle = _oracle(thread_count(None))
-        game = oracle.prepared(solved.position, columns)
+        game = oracle.prepare(solved.position, columns)
         samples = {x: Sample(oracle, game, asked, board=counts[x]) for x in left if counts[x].any()}
         began = 0.0
         while True:
@@ -192,7 +233,7 @@ def settle_plays(solved: Solved, terms: Terms, dice: tuple[int, int], column: in
 
 
 class Oracle:
-    """Plays races out, one at a time, on a number of threads; what rolls make of boards is kept."""
+    """Rolls out races, one at a time, on several threads; the results of rolls of boards are cached."""
 
     def __init__(self, threads: int = 1) -> None:
         self.estimator = chains.Estimator(EFFORT, 1 << 14)
@@ -209,25 +250,25 @@ class Oracle:
         seed: int = 1,
         score: Score | None = None,
     ) -> PlayOuts:
-        """As `play_out`."""
+        """Roll out a race; see the function `play_out`."""
         began = time.monotonic()
         state = as_state(state)
         position = state.position
         check_race(position)
         if error is None:
             error = 0.0 if seconds is not None else 0.0005
-        kept, asked = _asked(state, score)
-        sample = Sample(self, self.prepared(position, kept), [one.column for one in asked.values()], seed)
+        cubes, asked = _columns_for(state, score)
+        sample = Sample(self, self.prepare(position, cubes), [one.column for one in asked.values()], seed)
         times = np.array([one.times for one in asked.values()])
         many = 1
         while True:
-            sample.more(many)
+            sample.add_blocks(many)
             done = sample.blocks
             errors = np.abs(times) * sample.errors
             passed = time.monotonic() - began
-            if errors.max() <= error or done >= MOST or (seconds is not None and passed >= seconds):
+            if errors.max() <= error or done >= MAX_BLOCKS or (seconds is not None and passed >= seconds):
                 break
-            many = (MANY if done < MANY else MOST) - done
+            many = (MANY_BLOCKS if done < MANY_BLOCKS else MAX_BLOCKS) - done
             if error:
                 many = min(many, max(1, int(done * (errors.max() / error) ** 2) + 1 - done))
             if seconds is not None:
@@ -239,14 +280,31 @@ class Oracle:
             values[name] = PlayedOut(value, float(off), value - reach, value + reach)
         return PlayOuts(position, done * THROWS**2, seed, **values)
 
-    def prepared(self, position: Position, kept: Columns) -> ChainGame:
-        """A race with its values."""
-        race = self.estimator.race(position, kept, whole=True)
-        race.solve(np.empty((0, len(kept))))
+    def prepare(self, position: Position, cubes: Columns) -> ChainGame:
+        """Solve the chains of a race, to the end, for these cube states."""
+        race = self.estimator.race(position, cubes, whole=True)
+        race.solve(np.empty((0, len(cubes))))
         return race
 
     def run(self, race: ChainGame, board: Array, first: int, many: int, seed: int) -> Array:
-        """(many, 2, THROWS, K) means of blocks first, first + 1, ... of play-outs, shared among the threads."""
+        """Roll out blocks of games on the threads.
+
+        Parameters
+        ----------
+        race
+            The race, solved by `prepare`.
+        board
+            (points,) int8, the board that the side on roll has come to after its roll; empty to begin before it.
+        first, many
+            Number of the first block, and how many blocks; a block's number and the seed determine its dice.
+        seed
+            The seed of the dice.
+
+        Returns
+        -------
+        (many, 2, THROWS, K) mean values over the games with each sequence of dice of the side on roll, and with each
+        of the other side.
+        """
         points = race.chains[0].boards.shape[1]
         rolls = race.chains[0].within.shape[1]
         rooms = self._rooms.setdefault((points, rolls), [])
@@ -272,17 +330,23 @@ class Oracle:
 
 
 class _Room:
-    """What a thread needs for play-outs, see `kernels_game.play_outs`."""
+    """Memory for the rollouts of a thread: caches of results and boards of each side."""
 
     def __init__(self, points: int, rolls: int) -> None:
-        self.kept = chains.kept(1 << 14, SLACK), chains.kept(1 << 14, SLACK)
-        self.spaces = chains.space(points, rolls, 1, results=2), chains.space(points, rolls, 1, results=2)
+        self.kept = chains.new_result_cache(1 << 14, SLACK), chains.new_result_cache(1 << 14, SLACK)
+        size = points, rolls, 1
+        self.spaces = chains.new_boards(*size, results=2), chains.new_boards(*size, results=2)
 
 
 class Sample:
-    """Play-outs of a race, in blocks: values of S columns to the side on roll.
+    """Rollouts of one race in blocks of games: mean values of S cube states to the side on roll.
 
-    board : where the first roll is over, what the side that rolled has come to; the other is on roll.
+    oracle : plays the games.
+    race : the race, as `Oracle.prepare` returns it.
+    columns : the S columns that are wanted.
+    seed : the seed of the dice.
+    board : if the first roll has been played, (points,) the board that the side that rolled has come to; then the
+        other side is on roll.
     """
 
     def __init__(
@@ -302,41 +366,45 @@ class Sample:
 
     @property
     def blocks(self) -> int:
-        """How many blocks were played out."""
+        """The number of blocks that were played."""
         return len(self._means)
 
-    def more(self, many: int) -> None:
-        """Play out `many` more blocks of THROWS times THROWS games."""
+    def add_blocks(self, many: int) -> None:
+        """Play `many` more blocks of THROWS * THROWS games."""
         new = self.oracle.run(self.race, self.board, self.blocks, many, self.seed)
         self._means = np.concatenate([self._means, new[..., self.columns]])
 
     def double(self) -> None:
-        """Play out as many games as there are already, at first a block."""
-        self.more(self.blocks or 1)
+        """Double the number of games; the first call plays one block."""
+        self.add_blocks(self.blocks or 1)
 
     @property
     def means(self) -> Array:
-        """(S,) the values."""
+        """(S,) mean values."""
         return self._means[:, 0].mean(axis=(0, 1))  # type: ignore[no-any-return]
 
     @property
     def errors(self) -> Array:
-        """(S,) their standard errors: of few blocks those of the means over the throws of each side, together."""
-        if self.blocks >= MANY:
+        """(S,) standard errors of the means.
+
+        From `MANY_BLOCKS` blocks on from the variance of the blocks' means; below, from the variances of the means
+        for each sequence of dice, summed over both sides.
+        """
+        if self.blocks >= MANY_BLOCKS:
             return self._means[:, 0].mean(axis=1).std(axis=0, ddof=1) / np.sqrt(self.blocks)  # type: ignore[no-any-return]
         variances = self._means.var(axis=2, ddof=1).mean(axis=0).sum(axis=0)
-        return np.sqrt(EVEN * variances / (THROWS * self.blocks))  # type: ignore[no-any-return]
+        return np.sqrt(STRATIFIED * variances / (THROWS * self.blocks))  # type: ignore[no-any-return]
 
 
 def _unit(terms: Terms) -> float:
-    """What 1 of a column is worth in equities for money, in chances at a score."""
+    """Return the value of 1 in a column: in equity for money, in match winning chance at a score."""
     return 1.0 if isinstance(terms, bool) else 0.5
 
 
 def allowance(position: Position, gammons: float = 0.0) -> float:
-    """Return how far rollouts of a race such as this one may err beyond chance.
+    """Return the bias that rollouts of a race like this one may have, in addition to their random error.
 
-    gammons : about how many a game has, see `ChainGame.gammons`.
+    gammons : approximate number of gammons per game, see `ChainGame.gammons`.
     """
     if gammons >= chains.MANY_GAMMONS:
         return GAMMON_ALLOWANCE
@@ -345,43 +413,43 @@ def allowance(position: Position, gammons: float = 0.0) -> float:
 
 
 def _within(error: float, race: ChainGame, position: Position, terms: Terms) -> dict[str, Any]:
-    """Return what `Solved` says of values with this standard error: how far 99.9 and 95 % of them err."""
+    """Return the fields of `Solved` for values with this standard error: source, and errors of 99.9 % and 95 %."""
     unit = _unit(terms)
     more = allowance(position, race.gammons)
     reach = {"error": WITHIN_99_9, "usual": WITHIN_95}
     return {name: unit * (times * error + more) for name, times in reach.items()} | {"source": PLAYED}
 
 
-# -- what is asked ---------------------------------------------------------------------------------------
+# -- the columns of a query ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Start:
-    """A column that is asked, and what makes its value the one asked: add + times * value."""
+    """A column, and the factors that convert its value to the one queried: add + times * value."""
 
     column: int
     add: float = 0.0
     times: float = 1.0
 
 
-def _asked(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _Start]]:
-    """The columns of a question, and the values asked, by name."""
+def _columns_for(state: GameState, score: Score | None) -> tuple[Columns, dict[str, _Start]]:
+    """Return the cube states that a rollout of a state evaluates, and the columns of its values by their names."""
     position = state.position
     if state.money:
-        kept = columns.money_columns(jacoby=bool(state.jacoby))
-        return kept, {name: _Start(kept.states.index(cube)) for name, cube in MONEY.items()}
+        cubes = columns.money_columns(jacoby=bool(state.jacoby))
+        return cubes, {name: _Start(cubes.states.index(cube)) for name, cube in MONEY.items()}
     if score is None:
         score = score_of(state, mets.load(mets.DEFAULT), 0)
-    kept = columns.match_columns(score, gammons=position.gammons)
-    place = kept.place(score.state)
-    dead = kept.states[place] is columns.CUBELESS
+    cubes = columns.match_columns(score, gammons=position.gammons)
+    place = cubes.place(score.state)
+    dead = cubes.states[place] is columns.CUBELESS
     add, times = columns.dead_cube_scale(score, 0, score.state) if dead else (0.0, 1.0)
     asked = {"no_double": _Start(place, (1 + add) / 2, times / 2)}
-    if columns.CUBELESS in kept.states:
-        asked["cubeless"] = _Start(kept.states.index(columns.CUBELESS))
+    if columns.CUBELESS in cubes.states:
+        asked["cubeless"] = _Start(cubes.states.index(columns.CUBELESS))
     if score.may_double(0):
-        doubling = kept.doubling
+        doubling = cubes.doubling
         add = float(doubling.add[0, place])
         times = float(doubling.times[0, place])
         asked["double_take"] = _Start(int(doubling.source[0, place]), (1 + add) / 2, times / 2)
-    return kept, asked
+    return cubes, asked
