@@ -222,7 +222,7 @@ def test_default_tables_that_cannot_be_kept_serve_once(
 ) -> None:
     (machine / "data").write_text("a file where a folder should be")
     said: list[str] = []
-    with libraries.standing(said.append) as library:
+    with libraries.open_default(said.append) as library:
         assert len(library) == 2
         assert Advisor(library).cube(GameState.of(HERE)).action == "Double, take"
     assert len(said) == 1
@@ -233,7 +233,7 @@ def test_gnubgs_own_are_used_and_completed(machine: Path) -> None:
     (machine / "gnubg").mkdir()
     shutil.copy(GOLDEN / "ts_06x04.bd", machine / "gnubg" / "gnubg_ts0.bd")
     (machine / "gnubg" / "gnubg_ts.bd").write_bytes((GOLDEN / "ts_06x04.bd").read_bytes()[:5000])
-    with libraries.standing(lambda line: None) as library:
+    with libraries.open_default(lambda line: None) as library:
         assert [(type(t), t.chequers) for t in library.tables] == [(TwoSided, 4), (OneSided, 15)]
         assert len(library.notes) == 1
         assert "gnubg_ts.bd" in library.notes[0]

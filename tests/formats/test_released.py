@@ -72,7 +72,7 @@ def test_every_format_that_is_read_has_a_released_file() -> None:
     released = {row["format"] for _, row in ROWS}
     own = {
         name
-        for name, form in formats.known().items()
+        for name, form in formats.all_formats().items()
         if form.reads and type(form).__module__.startswith("bgfmt.")
     }
     assert released | UNRELEASED == own

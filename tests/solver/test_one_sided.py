@@ -233,7 +233,7 @@ def test_corner_of_a_wider_table() -> None:
 @pytest.mark.parametrize("recipe", ["gnubg", "bgsage", "exact"])
 def test_threads_do_not_change_a_number(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = rows(one_sided(5, recipe=recipe, threads=1))  # type: ignore[arg-type]
-    monkeypatch.setattr("bgfmt.solver.waves.SMALL_WAVE", 20)
+    monkeypatch.setattr("bgfmt.solver.waves.MIN_DIVIDED_POSITIONS", 20)
     for threads in (2, 5):
         many = rows(one_sided(5, recipe=recipe, threads=threads))  # type: ignore[arg-type]
         assert all(np.array_equal(a, b) for a, b in zip(alone, many, strict=True))

@@ -39,7 +39,7 @@ class StopError(Exception):
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 32 places, so that small tables have many."""
-    monkeypatch.setattr(stored, "SMALLEST_CHUNK", 32)
+    monkeypatch.setattr(stored, "MIN_CHUNK_PLACES", 32)
 
 
 def solved(folder: Path, chequers: int = 5, **options: object) -> str:
@@ -216,7 +216,7 @@ def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Someone writes into a chunk after it was stored and before it was merged, or into the table."""
-    put, put_row = ChunkStore.put, FileSink.put
+    put, put_row = ChunkStore.write_chunk, FileSink.write_reserved
     rows: list[int] = []
 
     def put_chunk(self: ChunkStore, array: str, place: tuple[int, ...], values: np.ndarray) -> int:  # type: ignore[type-arg]
@@ -232,8 +232,8 @@ def test_damage_while_solving_is_noticed_before_the_file_has_its_name(
         rows.append(1)
         put_row(self, part, values ^ values.dtype.type(8 * (where == "table" and len(rows) == 99)))
 
-    monkeypatch.setattr(ChunkStore, "put", put_chunk)
-    monkeypatch.setattr(FileSink, "put", put_wrong)
+    monkeypatch.setattr(ChunkStore, "write_chunk", put_chunk)
+    monkeypatch.setattr(FileSink, "write_reserved", put_wrong)
     with pytest.raises((CorruptError, SolverError, OSError)):
         solved(tmp_path)
     assert os.listdir(tmp_path) == ["s"]
@@ -371,7 +371,7 @@ def test_a_store_killed_at_every_change_of_it_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is kept with --store becomes the store of a run that never ended, without a killed writer's halves."""
-    monkeypatch.setattr(stored, "SMALLEST_CHUNK", 128)  # as in the process that is killed
+    monkeypatch.setattr(stored, "MIN_CHUNK_PLACES", 128)  # as in the process that is killed
     start, work = tmp_path / "start", tmp_path / "work"
     start.mkdir()
     arguments = ["solve", "two-sided", "4x4", "--quiet", "--store", str(tmp_path / "whole")]

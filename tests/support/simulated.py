@@ -16,7 +16,7 @@ def same(points: int, chequers: int, columns: int, side: int | None, path: str) 
     wanted = np.asarray(solver.two_sided(points, chequers, cubeful=columns == 4).equities)[order][:, order]
     found = np.zeros((grid.chunks * grid.chunk,) * 2 + (columns,), np.uint16)
     for a, b in np.ndindex(grid.chunks, grid.chunks):
-        part, _ = ChunkStore(path).get("equities", (a, b, 0), "<u2", (grid.chunk, grid.chunk, columns))
+        part, _ = ChunkStore(path).read_chunk("equities", (a, b, 0), "<u2", (grid.chunk, grid.chunk, columns))
         found[a * grid.chunk :, b * grid.chunk :][: grid.chunk, : grid.chunk] = part
     return np.array_equal(found[: grid.n, : grid.n], wanted)
 
