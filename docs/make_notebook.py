@@ -51,11 +51,10 @@ The cube action at every score up to 5-away. `D/T` is double, take; `N/T` no dou
 ===
 advisor.scores(bgfmt.GameState.of(position), 5)
 ===
-A whole table for pandas or polars, a row a pair of positions. The stored numbers are equities in 65535 steps:
-cubeless, owned, centered, opponent.
+A whole table for pandas or polars, with a row for each pair of positions:
 ===
 frame = table.to_pandas()
-better = (frame.equities.str[0] > 32767).mean()
+better = (frame.cubeless > 0).mean()
 print(f"{len(frame):,} pairs; in {better:.1%} of them the side on roll is the favourite")
 frame.head(3)
 ===

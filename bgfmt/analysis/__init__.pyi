@@ -14,13 +14,13 @@ from bgfmt.analysis.answers import RankedPlays as RankedPlays
 from bgfmt.analysis.answers import Resignation as Resignation
 from bgfmt.analysis.answers import SideRace as SideRace
 from bgfmt.analysis.bulk import RankedMany as RankedMany
+from bgfmt.analysis.bulk import cube_actions as cube_actions
 from bgfmt.analysis.bulk import judge_many as judge_many
 from bgfmt.analysis.bulk import rank_many as rank_many
 from bgfmt.analysis.choose import Databases as Databases
 from bgfmt.analysis.choose import equities_many as equities_many
 from bgfmt.analysis.cube import CubeAction as CubeAction
 from bgfmt.analysis.cube import CubeActions as CubeActions
-from bgfmt.analysis.cube import cube_actions as cube_actions
 from bgfmt.analysis.library import Library as Library
 from bgfmt.analysis.races import Races as Races
 from bgfmt.analysis.races import TwoSidedEstimate as TwoSidedEstimate

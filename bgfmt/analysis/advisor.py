@@ -40,7 +40,7 @@ from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.moves import ROLLS, Play, legal_plays, parse_roll
 from bgfmt.game.results import HOME
-from bgfmt.game.state import OVER, GameState, as_state, cube_owner
+from bgfmt.game.state import OVER, Dice, GameState, as_state, cube_owner, pair_of_dice
 from bgfmt.met import Met
 from bgfmt.met.score import Score, score_of
 from bgfmt.storage import PathLike
@@ -191,11 +191,13 @@ class Advisor:
             position, float(races.win_chances(ours, theirs)), *(gammons or (None, None))
         )
 
-    def side_plays(self, side: Side, dice: tuple[int, int], measure: str = "mean") -> RankedPlays:
+    def side_plays(self, side: Side, dice: Dice, measure: str = "mean") -> RankedPlays:
         """Rank all plays of a roll of one side alone.
 
+        dice : (2, 1) or "21".
         measure : "mean" (fewest mean rolls to go) or "off:n" (probability of being off within n more rolls).
         """
+        dice = pair_of_dice(dice)
         if not side.chequers:
             raise PositionError("there is nothing to play, all chequers are off")
         if side.bar:
@@ -219,8 +221,7 @@ class Advisor:
         values = np.asarray(bulk.side_values(table, numbers, rolls), np.float64)
         worths = Worths(values, values, table.rolls_error, "one-sided", self.library.name(table))
         order = np.argsort(values if rolls is None else -values, kind="stable").tolist()
-        results = sides if isinstance(asked, Side) else None
-        return _ranked(plays, worths, order, results, asked=asked, dice=dice, measure=measure)
+        return _ranked(plays, worths, order, asked=asked, dice=dice, measure=measure)
 
     # -- both sides --------------------------------------------------------------------------------------
 
@@ -365,7 +366,6 @@ class Advisor:
         """
         values = []
         for play in (played, best):
-            assert isinstance(play.result, Position)
             if not play.result.us.chequers:
                 values.append(1.0)
                 continue
@@ -508,9 +508,7 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
     )
 
 
-def _ranked(
-    plays: list[Play], worths: Worths, order: list[int], results: Sequence[Side] | None = None, **asked: Any
-) -> RankedPlays:
+def _ranked(plays: list[Play], worths: Worths, order: list[int], **asked: Any) -> RankedPlays:
     """Build the answer about a roll.
 
     Parameters
@@ -521,21 +519,19 @@ def _ranked(
         Their values.
     order
         Indices of the plays, the best first.
-    results
-        The sides after each play, if the query is about one side only.
     asked
         Other fields of `RankedPlays`.
     """
     values = worths.values
+    one_sided = isinstance(asked["asked"], Side)
     error = worths.error
     usual = worths.usual
     lost = [abs(float(value - values[order[0]])) for value in values]
     how = (asked["measure"], error, usual is not None)
     rows = []
     for k in order:
-        result = results[k] if results else plays[k].result
         loss = lost[k] if lost[k] > EQUAL else 0.0
-        rows.append(RankedPlay.of(plays[k], float(values[k]), loss, *how, result=result))
+        rows.append(RankedPlay.of(plays[k], float(values[k]), loss, *how, one_sided=one_sided))
     errors: dict[str, Any] = {"max_error": error, "usual_error": usual}
     errors = {name: None if size is None else {"value": size} for name, size in errors.items()}
     return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))

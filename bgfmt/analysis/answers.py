@@ -155,13 +155,15 @@ def is_close(loss: float, error: float | None) -> bool:
 class RankedPlay(Plain):
     """One play of a roll.
 
+    result : the position after it, the side that has played first; the other side is empty in a query of one side.
     value, loss : None where only a rule ranks the plays. moves : the single moves.
+    one_sided : whether the query has one side only, so that JSON has one side as result.
     """
 
-    FIELDS = "play=notation result value loss close mwc? loss_mwc? loss_emg?"
+    FIELDS = "play=notation result=shown_result value loss close mwc? loss_mwc? loss_emg?"
 
     notation: Annotated[str, "The play, such as `6/5 6/off`."]
-    result: Annotated[Position | Side, "The position after it, seen by the side that played."]
+    result: Position
     value: Annotated[
         float | None,
         "The worth by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a chance (`off:N`); "
@@ -174,6 +176,7 @@ class RankedPlay(Plain):
     close: Annotated[bool, "Whether the loss lies within the error of two equal plays."] = False
     mwc: Annotated[Chance | None, "At a score, the chance to win the match after it."] = None
     loss_mwc: Annotated[float | None, "At a score, the loss of that chance."] = None
+    one_sided: bool = False
 
     @classmethod
     def of(
@@ -212,6 +215,11 @@ class RankedPlay(Plain):
     def forced(cls, play: Play) -> RankedPlay:
         """Build the answer for a play without a value: the only legal one, or one chosen by a rule or an engine."""
         return cls(str(play), play.result, None, None, play.moves, "rule", approximate=True)
+
+    @property
+    def shown_result(self) -> Position | Side:
+        """The position after it, seen by the side that played."""
+        return self.result.us if self.one_sided else self.result
 
     @property
     def loss_emg(self) -> float | None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgfmt.analysis import choose
 from bgfmt.analysis.choose import Databases
-from bgfmt.analysis.cube import CubeActions, cube_actions, values_after_play
+from bgfmt.analysis.cube import CubeActions, actions_from_equities, values_after_play
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -204,6 +204,31 @@ def side_values(table: OfRolls, numbers: NDArray[np.int64], within: int | None) 
 # -- cube actions ---------------------------------------------------------------------------------------------
 
 
+def cube_actions(
+    equities: Databases | ArrayLike, error: Any = None, them: Any = None, *, beavers: bool = True
+) -> CubeActions:
+    """Return the cube actions of many positions for money: `cube_actions(db, us, them)`, or of their equities.
+
+    Parameters
+    ----------
+    equities
+        A database or table, or several, followed by `us` and `them`, N sides each as `lookup_many` takes them. Or
+        an array (N, 4): cubeless, owned, centered, opponent of the side on roll, as `lookup_many` returns them.
+    error
+        After an array, its maximum error, or the table it comes from. By default 0 for float64, else that of a 6x8
+        table.
+    them
+        The sides of the opponents, after a database.
+    beavers
+        The side that is doubled may beaver.
+    """
+    if them is not None:
+        databases: Any = equities
+        return judge_many(databases, error, them, beavers=beavers)
+    values: Any = equities
+    return actions_from_equities(values, error, beavers=beavers)
+
+
 SETTLE_LIMIT = 12_000_000  # pairs of boards times cube states
 
 
@@ -243,7 +268,7 @@ def judge_many(
         over = int(((ours == 0) | (theirs == 0)).argmax())
         raise PositionError(f"row {over}: the game is over, one side has no chequers left")
     values = table.lookup_many(ours, theirs)
-    actions = cube_actions(values, table, beavers=beavers)
+    actions = actions_from_equities(values, table, beavers=beavers)
     if not settle or not actions.close.any():
         return actions
     from bgfmt.analysis.ondemand import solve_money
@@ -262,7 +287,7 @@ def judge_many(
         return actions
     values = values.astype(np.float64)
     values[rows] = better
-    settled = cube_actions(values, table, beavers=beavers)
+    settled = actions_from_equities(values, table, beavers=beavers)
     for name in ("close_double", "close_redouble", "close_take", "close_beaver"):
         getattr(settled, name)[rows] = False
     return settled

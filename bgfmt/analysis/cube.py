@@ -646,7 +646,7 @@ class CubeActions:
         return np.asarray(np.abs(self.take_margin) <= EXACT)
 
 
-def cube_actions(
+def actions_from_equities(
     equities: ArrayLike, error: float | Table | None = None, *, beavers: bool = True
 ) -> CubeActions:
     """Return the cube actions of many positions at once.

@@ -164,7 +164,7 @@ def _passed(after: GameState, advisor: Advisor, first: int) -> float:
 def _rolled(state: GameState, dice: tuple[int, int], advisor: Advisor, first: int) -> tuple[float, GameState]:
     """Return the equity of a roll's best play, and the state after it, the other side on roll."""
     best = advisor.plays(state.rolled(dice), met_player=first ^ state.turn).best
-    if best is None or not isinstance(best.result, Position) or best.value is None:
+    if best is None or best.value is None:
         raise NotCoveredError("a roll without a play of known worth")
     sides = (best.result.us, best.result.them)
     return best.value, replace(state, sides=sides if state.turn == 0 else sides[::-1], turn=1 - state.turn)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgfmt.analysis import choose
-from bgfmt.analysis.cube import LABELS, cube_actions
+from bgfmt.analysis.cube import LABELS, actions_from_equities
 from bgfmt.errors import CapabilityError, NotCoveredError, extra, install_hint
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
@@ -93,7 +93,7 @@ def cube_chart(path: PathLike, databases: Any, position: Position) -> None:
     cubeless = pairs[:, 0].reshape(len(us), len(them))
     rows = np.argsort(-cubeless.mean(axis=1), kind="stable")
     columns = np.argsort(cubeless.mean(axis=0), kind="stable")
-    labels = cube_actions(pairs).label.reshape(len(us), len(them))[np.ix_(rows, columns)]
+    labels = actions_from_equities(pairs).label.reshape(len(us), len(them))[np.ix_(rows, columns)]
 
     figure, axes = _figure(path, (9, 7))
     from matplotlib.colors import ListedColormap

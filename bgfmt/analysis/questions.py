@@ -6,7 +6,6 @@ return has `as_dict`, which is what `--json` prints and HTTP sends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -179,16 +178,6 @@ def read(texts: Mapping[str, str], base: Question | None = None) -> Question:
 # -- text to a side, a position or a state ------------------------------------------------------------------
 
 
-def parse_away(text: str) -> tuple[int, int]:
-    """Parse a match score such as "5-9": the points that the side on roll and the other side need."""
-    match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
-    if not match:
-        raise PositionError(
-            f"a score is the points both need, the side on roll first, as 5-9, not {text[:20]!r}"
-        )
-    return int(match[1]), int(match[2])
-
-
 def state_of(text: str, asked: Question = Question()) -> GameState:
     """Return the game state of an identifier, changed by the options of a query.
 
@@ -208,24 +197,9 @@ def state_of(text: str, asked: Question = Question()) -> GameState:
         raise PositionError(
             f"{text[:40]!r} has the chequers of one side; give both, the side on roll first: side / side"
         )
-    state = parse(text)
-    changes: dict[str, Any] = {}
-    if asked.cube is not None:
-        owners = {"centered": None, "owned": state.turn, "opponent": 1 - state.turn}
-        changes["cube_owner"] = owners[asked.cube]
-    if asked.away is not None:
-        mine, other = parse_away(asked.away)
-        if min(mine, other) < 1:
-            raise PositionError(f"both sides need at least one point, not {asked.away}")
-        length = max(mine, other)
-        scores = (length - other, length - mine)[:: 1 if state.turn else -1]
-        changes |= {"length": length, "scores": scores, "crawford": False}
     same = {name: getattr(asked, name) for name in ("cube_value", "crawford", "jacoby", "beavers")}
-    state = replace(state, **changes | {name: value for name, value in same.items() if value is not None})
-    if state.crawford and (state.away is None or 1 not in state.away):
-        raise PositionError(
-            "in the Crawford game one side needs one point; say the score, or that it is none"
-        )
+    changes = {name: value for name, value in same.items() if value is not None}
+    state = parse(text).with_options(away=asked.away, cube=asked.cube, **changes)
     for name in ("jacoby", "beavers"):
         if same[name] and not state.money:
             raise PositionError(f"{name} is a rule of money play, and this is a match")

@@ -125,6 +125,14 @@ class Database:
         """Look up many sides or positions at once; see the table's own `lookup_many`."""
         return self.table.lookup_many(us, them, column=column)
 
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with one row per entry: position, pips and numbers; see `Table.to_pandas`."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return a polars DataFrame with one row per entry; see `Table.to_pandas`."""
+        return self.table.to_polars()
+
     def audit(self, run: RunParts | None = None) -> Iterator[Fault]:
         """Iterate over the bytes of the table's extent that differ from what the format's own program writes.
 

@@ -115,10 +115,26 @@ class GameState:
         return cls((position.them, position.us), 1, rolled, cube_value, owner, **fields)
 
     @classmethod
-    def parse(cls, text: str) -> GameState:
-        """Parse any identifier, or the counts of two sides; see `bgfmt.identifiers.parse`."""
-        value: GameState = notation("parse")(text)
-        return value
+    def parse(
+        cls,
+        text: str,
+        *,
+        away: tuple[int, int] | str | None = None,
+        cube: str | None = None,
+        dice: Dice | None = None,
+        **fields: Any,
+    ) -> GameState:
+        """Return the state of any identifier, or of the counts of two sides; see `bgfmt.identifiers.parse`.
+
+        Parameters
+        ----------
+        text
+            The identifier, or counts such as "0 1 0 0 1 / 0 1 1", the side on roll first.
+        away, cube, dice, fields
+            What replaces the identifier's score, cube, dice and other fields, as in `with_options`.
+        """
+        state: GameState = notation("parse")(text)
+        return state.with_options(away=away, cube=cube, dice=dice, **fields)
 
     @property
     def position(self) -> Position:
@@ -178,15 +194,53 @@ class GameState:
         """Whether the game has ended: a side has no chequers left, has passed, or has resigned."""
         return bool(self.ended) or not all(side.chequers for side in self.sides)
 
+    def with_options(
+        self,
+        *,
+        away: tuple[int, int] | str | None = None,
+        cube: str | None = None,
+        dice: Dice | None = None,
+        **fields: Any,
+    ) -> GameState:
+        """Return the same state with another score, cube or dice; None keeps what it has.
+
+        Parameters
+        ----------
+        away
+            Points that the side on roll and the other still need, (3, 5) or "3-5"; not the Crawford game.
+        cube
+            "centered", "owned" (by the side on roll) or "opponent".
+        dice
+            The roll, (2, 1) or "21".
+        fields
+            Other fields of a state, such as `cube_value`, `crawford` and `jacoby`.
+        """
+        changes: dict[str, Any] = {}
+        if cube is not None:
+            owners = {"centered": None, "owned": self.turn, "opponent": 1 - self.turn}
+            changes["cube_owner"] = owners[cube_owner(cube)]
+        if away is not None:
+            mine, other = parse_away(away) if isinstance(away, str) else away
+            if min(mine, other) < 1:
+                raise PositionError(f"both sides need at least one point, not {mine}-{other}")
+            length = max(mine, other)
+            scores = (length - other, length - mine)[:: 1 if self.turn else -1]
+            changes |= {"length": length, "scores": scores, "crawford": False}
+        if dice is not None:
+            changes["dice"] = pair_of_dice(dice)
+        state = replace(self, **changes | fields)
+        if state.crawford and (state.away is None or 1 not in state.away):
+            raise PositionError(
+                "in the Crawford game one side needs one point; say the score, or that it is none"
+            )
+        return state
+
     def after(self, play: Any) -> GameState:
         """Return the state after a play: the other side on roll, no dice.
 
         play : an object with a `result`, the position after it with the side that has played first.
-        PositionError for a play of one side alone.
         """
         result = play.result
-        if not isinstance(result, Position):
-            raise PositionError("a play of one side alone leads to no state")
         sides = (result.us, result.them) if self.turn == 0 else (result.them, result.us)
         turned = replace(self, sides=sides, turn=1 - self.turn, dice=None, doubled=False, beavered=0)
         return replace(turned, resigned=0)
@@ -246,6 +300,16 @@ def pair_of_dice(dice: Dice) -> tuple[int, int]:
     if not all(1 <= die <= 6 for die in numbers):
         raise PositionError(f"dice show 1 to 6, not {numbers[0]} and {numbers[1]}")
     return numbers[0], numbers[1]
+
+
+def parse_away(text: str) -> tuple[int, int]:
+    """Parse a match score such as "5-9": the points that the side on roll and the other side need."""
+    match = re.fullmatch(r"(\d{1,4})(?:\s*+[-,:]\s*+|\s++)(\d{1,4})", text.strip())
+    if not match:
+        raise PositionError(
+            f"a score is the points both need, the side on roll first, as 5-9, not {text[:20]!r}"
+        )
+    return int(match[1]), int(match[2])
 
 
 def cube_owner(name: str) -> Owner:

@@ -23,7 +23,7 @@ from bgfmt.errors import CONTACT, CapabilityError, NotCoveredError, PositionErro
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.game.display import html_table
-from bgfmt.tables.flat import arrow, stream
+from bgfmt.tables.flat import frame_columns, stream
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
@@ -173,13 +173,17 @@ class Table:
         return f"<p>{about}</p>" + html_table(rows, ["", *(one.name for one in self.columns)] if rows else [])
 
     def to_pandas(self) -> Any:
-        """Return the stored numbers as a pandas DataFrame, one row per entry; needs pyarrow and pandas."""
-        return arrow(self).to_pandas()
+        """Return a pandas DataFrame with one row per entry: the position, its pips, and the numbers of `columns`.
+
+        The stored integers are in `bgfmt.arrow(table).to_pandas()`.
+        """
+        pandas = extra("pandas", "this needs pandas, which is not installed", "pip install pandas")
+        return pandas.DataFrame(frame_columns(self))
 
     def to_polars(self) -> Any:
-        """Return the stored numbers as a polars DataFrame, one row per entry; needs pyarrow and polars."""
+        """Return a polars DataFrame with the columns of `to_pandas`."""
         polars = extra("polars", "this needs polars, which is not installed", "pip install polars")
-        return polars.from_arrow(arrow(self))
+        return polars.DataFrame(frame_columns(self))
 
     # -- contents ---------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CapabilityError, extra, install_hint
+from bgfmt.game.board import Side
 from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 from bgfmt.tables.rows import Array, Rows
 
@@ -167,6 +168,37 @@ def pieces(table: StoredTable, entries: int) -> Iterator[Piece]:
         yield Piece(table, rows, {name: np.asarray(array[rows]) for name, array in arrays.items()}, them)
         if table.release is not None:
             table.release()
+
+
+FRAME_ENTRIES = 1 << 16  # entries of a piece
+
+
+def frame_columns(table: StoredTable) -> dict[str, Array]:
+    """Return the columns of a data frame, one row per entry in order of position number.
+
+    They are `position`, the counts as text; `pips`, or `us_pips` and `them_pips`; and the numbers that the entries
+    mean, such as `mean_rolls`, `epc`, `bearoff_0`, ... or `cubeless`, ... CapabilityError for a table without arrays.
+    """
+    if not table.arrays():
+        raise CapabilityError(f"a {table.kind} table has no arrays")
+    sides = [
+        Side(*counts[:24], bar=sum(counts[24:]))
+        for counts in table.counts(np.arange(table.positions)).tolist()
+    ]
+    texts = np.array([str(side) for side in sides], object)
+    pips = np.array([side.pips for side in sides], np.int32)
+    n = len(sides)
+    out: dict[str, Array] = {"position": texts, "pips": pips}
+    if table.sides == 2:
+        out = {"position": np.add.outer(texts + " / ", texts).reshape(-1)}
+        out |= {"us_pips": np.repeat(pips, n), "them_pips": np.tile(pips, n)}
+    values = [column for column in columns(table) if column.role == "value" and column.name not in out]
+    out |= {column.name: np.empty(len(out["position"]), column.dtype) for column in values}
+    for piece in pieces(table, FRAME_ENTRIES):
+        first = piece.rows.start * piece.width
+        for column, part in zip(values, piece.arrays(values), strict=True):
+            out[column.name][first : first + piece.size] = part
+    return out
 
 
 # -- Arrow: one column an array, a row an entry, over the table's own bytes where these lie together ----------

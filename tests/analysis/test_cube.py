@@ -280,6 +280,15 @@ def test_a_double_costs_what_the_best_reply_leaves(cube, beavers):
     assert (beavered > 30) == (beavers is not False)
 
 
+def test_cube_actions_of_a_database() -> None:
+    table = stored_two_sided()
+    numbers = np.arange(1, 40)
+    by_table = cube_actions(table, numbers, numbers[::-1])
+    by_equities = cube_actions(table.lookup_many(numbers, numbers[::-1]), table)
+    assert by_table.label.tolist() == by_equities.label.tolist()
+    assert by_table.close_take.tolist() == by_equities.close_take.tolist()
+
+
 def test_rounding_turns_no_double_called_sure_when_beavers_are_played():
     """A beaver errs by twice as much as a take."""
     table = stored_two_sided()

@@ -181,8 +181,7 @@ def test_measures_of_one_side():
     for measure, within in (("mean", None), ("off:6", 6), ("off:0", 0)):
         plays = rank_plays(table, side, (6, 5), measure=measure)
         for play in plays:
-            assert isinstance(play.result, Side)
-            row = np.asarray(table.bearoff[play.result.number(6)]) / 65535
+            row = np.asarray(table.bearoff[play.result.us.number(6)]) / 65535
             value = rolls_of(row)[0] if within is None else row[: within + 1].sum()
             assert play.value == pytest.approx(float(value), abs=1e-6)
         values = [p.value for p in plays]
@@ -193,6 +192,17 @@ def test_measures_of_one_side():
     assert (
         rank_plays(table, two, "65", measure="mean")[0].notation == rank_plays(table, side, "65")[0].notation
     )
+
+
+def test_the_result_of_a_play_is_a_position() -> None:
+    advisor = Advisor(one_sided())
+    side = Side(0, 1, 0, 0, 1)
+    for dice in ((2, 1), "21"):
+        best = advisor.side_plays(side, dice).best
+        assert best is not None
+        assert best.result.us == Side(1, 0, 1)
+        assert best.result.them == Side()
+        assert best.as_dict()["result"] == str(best.result.us)
 
 
 @pytest.mark.slow

@@ -37,6 +37,7 @@ from bgfmt.extras.serve import app, parameters
 from bgfmt.extras.serve.refusals import Refusal
 from bgfmt.files.database import read_source
 from bgfmt.game import identifiers
+from bgfmt.game.state import parse_away
 from bgfmt.storage import Source
 from tests.extras.matches import mutate as matches
 from tests.fuzz import asking as service
@@ -128,7 +129,7 @@ def pasted() -> list[bytes]:
 
 def parse_all(text: str) -> None:
     """An identifier, as every place that takes one reads it."""
-    for read in (identifiers.parse_side, questions.one_or_two, questions.parse_away):
+    for read in (identifiers.parse_side, questions.one_or_two, parse_away):
         try:
             read(text)
         except BgfmtError as error:

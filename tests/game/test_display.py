@@ -95,10 +95,18 @@ def test_tables_show_their_first_entries_and_become_data_frames(name: str) -> No
         table = db.table
         cells = [one.text for one in drawn(db._repr_html_()) if one.tag == "td"]
         assert cells[:: 1 + len(table.columns)] == ["0", "1", "2", "3", "4"]
-        first, rows = next(iter(table.arrays().items()))
-        numbers = np.asarray(rows).reshape(table.entries, -1)
-        for frame in (table.to_pandas(), table.to_polars()):
-            assert list(frame.columns) == list(table.arrays())
-            stored = np.array([np.atleast_1d(row) for row in frame[first]])
-            np.testing.assert_array_equal(stored, numbers)
-        del frame, rows, numbers
+        numbers = np.arange(table.entries)
+        values = table.values(numbers)
+        pips = {1: ["pips"], 2: ["us_pips", "them_pips"]}[table.sides]
+        for frame in (db.to_pandas(), db.to_polars()):
+            names = [column.name for column in table.columns]
+            assert list(frame.columns) == ["position", *pips, *(name for name in names if name != "pips")]
+            for column, expected in zip(names, values.T, strict=True):
+                np.testing.assert_allclose(np.asarray(frame[column], np.float64), expected, atol=1e-6)
+            for number in numbers[:: 1 + table.entries // 50].tolist():
+                if table.sides == 1:
+                    assert frame["position"][number] == str(table.unrank(number))
+                else:
+                    us, them = divmod(number, table.positions)
+                    assert frame["position"][number] == f"{table.side(us)} / {table.side(them)}"
+                    assert frame["them_pips"][number] == table.side(them).pips

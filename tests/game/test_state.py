@@ -147,3 +147,15 @@ def test_after_a_play_the_other_side_is_on_roll(turn: int) -> None:
     after = state.after(play)
     assert after.position == play.result.swapped()
     assert (after.turn, after.dice, after.owner, after.over) == (1 - turn, None, "opponent", False)
+
+
+def test_parse_with_options() -> None:
+    state = GameState.parse("0 1 0 0 1 / 0 1 1", away=(3, 5), cube="owned", dice="21", cube_value=2)
+    assert state == GameState.of(HERE, (2, 1), cube="owned", cube_value=2, away=(3, 5))
+    assert GameState.parse("0 1 0 0 1 / 0 1 1", away="3-5").away == (3, 5)
+    xgid = GameState.of(HERE, (6, 1), cube="opponent", away=(2, 4)).xgid
+    assert GameState.parse(xgid) == GameState.parse(xgid, away="2-4", cube="opponent", dice=(6, 1))
+    assert GameState.parse(xgid, away=(1, 4), crawford=True, cube="centered").crawford_game
+    for wrong in ({"away": "x"}, {"away": (0, 1)}, {"cube": "elsewhere"}, {"dice": "7"}, {"crawford": True}):
+        with pytest.raises(PositionError):
+            GameState.parse(xgid, **wrong)  # type: ignore[arg-type]

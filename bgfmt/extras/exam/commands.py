@@ -13,7 +13,6 @@ import click
 import numpy as np
 
 from bgfmt import storage
-from bgfmt.analysis.questions import parse_away
 from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
@@ -21,6 +20,7 @@ from bgfmt.errors import CapabilityError, UnknownFormatError
 from bgfmt.extras.exam import candidates, judging, labels, making, report
 from bgfmt.extras.exam.sets import KINDS, Exam
 from bgfmt.files.database import open_database
+from bgfmt.game.state import parse_away
 
 #: parameters that are used only when an engine is asked
 EXAM_OPTIONS = "against timeout worst least threads resume as_json"

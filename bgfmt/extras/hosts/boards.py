@@ -44,11 +44,7 @@ class Boards(Generic[Board]):
     ) -> list[tuple[Board, float]]:
         """(board after the play, still the mover's view, and equity) of every play, best first; `state` as above."""
         ranked = adviser(asked).plays(GameState.of(self.position(on), (die1, die2), cube=cube, **state))
-        return [
-            (self.board(play.result), play.value)
-            for play in ranked.plays
-            if isinstance(play.result, Position) and play.value is not None
-        ]
+        return [(self.board(play.result), play.value) for play in ranked.plays if play.value is not None]
 
     def epc(self, asked: Asked, board: Board, player: int = 0) -> float:
         """Effective pip count of the side on roll (0) or of the other (1)."""

@@ -67,7 +67,7 @@ class Player:
         left = None
         if decision.act == "play":
             result = state.position if decision.play is None else decision.play.result
-            left = result.us if isinstance(result, Position) else result
+            left = result.us
         return Reply(spoken(decision), decision.source, left)
 
 

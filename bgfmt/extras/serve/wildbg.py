@@ -89,7 +89,6 @@ def moves(answers: Answers, given: Mapping[str, str]) -> tuple[dict[str, Any], b
 def _after(adviser: Advisor, state: GameState, play: RankedPlay, source: Source) -> Probabilities:
     """Return the probabilities of the side that has played; at one point each all wins are single wins."""
     result = play.result
-    assert isinstance(result, Position)
     if play.mwc is not None and state.away == ONE_POINT:
         return _probabilities(play.mwc, 0.0, 0.0)
     if not result.us.chequers:

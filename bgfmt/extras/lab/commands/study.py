@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from bgfmt.analysis.choose import check_race
-from bgfmt.analysis.questions import parse_away, state_of
+from bgfmt.analysis.questions import state_of
 from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress
@@ -18,6 +18,7 @@ from bgfmt.errors import NotCoveredError
 from bgfmt.extras.lab.study import best_count as counting
 from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
 from bgfmt.extras.lab.study.rules import RULES, Pairs, Thresholds
+from bgfmt.game.state import parse_away
 from bgfmt.met import DEFAULT, load
 from bgfmt.met.score import Score
 from bgfmt.tables import TwoSided, of_kind
