@@ -1,6 +1,6 @@
-"""Dask's workers at an address: ``local:N``, N processes of this machine, or a scheduler's, ``tcp://host:8786``.
+"""Dask workers at an address: ``local:N``, N processes of this machine, or a scheduler such as ``tcp://host:8786``.
 
-Dask is imported here only, when a cluster is asked for. A worker may end at any time: its tasks are done by others.
+Dask is imported only when a cluster is used. A worker may exit at any time: others repeat its tasks.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ K = TypeVar("K")
 R = TypeVar("R")
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 REMOTE = re.compile(r"(tcp|tls|ws|wss|ucx)://([^\s/]+):(\d{1,5})")
-TRIES = 3  # to start a local cluster
-LISTENING = 10  # seconds in which somebody has to listen at the address of a scheduler
-ANSWERING = 60  # seconds in which a scheduler has to answer
-STARTING = 120  # seconds in which a first worker has to be there
-COUNTING = 1.0  # seconds after which workers are counted again
-MOST_GREETING = 1 << 20  # bytes; a scheduler says first how long its greeting is, in 8 bytes
+START_ATTEMPTS = 3  # attempts to start a local cluster
+LISTEN_SECONDS = 10  # in which a server must listen at the address of a scheduler
+ANSWER_SECONDS = 60  # in which a scheduler must answer
+START_SECONDS = 120  # in which a first worker must connect
+COUNT_SECONDS = 1.0  # after which workers are counted again
+MAX_GREETING_BYTES = 1 << 20  # a scheduler first sends the length of its greeting in 8 bytes
 SETTINGS = {
     "distributed.scheduler.allowed-failures": 1000,
     "distributed.scheduler.work-stealing": True,
@@ -42,11 +42,12 @@ SETTINGS = {
 
 
 class DaskWorkers(Workers):
-    """A client of a Dask cluster; the door `bgfmt.workers`.
+    """A client of a Dask cluster; an entry point of `bgfmt.workers`.
 
-    announce : called with the address of its dashboard, or with what one needs.
+    announce : called with the address of the cluster's dashboard, or with what is missing for one.
 
-    CapabilityError for the address of no cluster; MissingExtraError without Dask; ClusterError where none answers.
+    CapabilityError if the address is not one of a cluster; MissingExtraError without Dask; ClusterError if no cluster
+    answers.
     """
 
     def __init__(self, address: str, announce: Callable[[str], None] | None = None) -> None:
@@ -56,24 +57,26 @@ class DaskWorkers(Workers):
         dask = extra("dask", *how)
         self.address = address
         self._closing = contextlib.ExitStack()
-        self._closing.enter_context(_quiet())
+        self._closing.enter_context(_silence_logs())
         self._closing.enter_context(dask.config.set(SETTINGS))
         self._closing.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)  # mostly they get on
+        warnings.simplefilter(
+            "ignore", distributed.versions.VersionMismatchWarning
+        )  # other versions usually work
         self.local: Any = None
         try:
             if self._wanted:
-                with _interrupts_later():
+                with _block_interrupts():
                     self.local = self._local_cluster(distributed)
             else:
-                _reach(address)
+                _check_scheduler(address)
             self._client: Any = self._closing.enter_context(
-                distributed.Client(self.local or address, timeout=ANSWERING, set_as_default=False)
+                distributed.Client(self.local or address, timeout=ANSWER_SECONDS, set_as_default=False)
             )
             try:
-                self._client.wait_for_workers(1, timeout=STARTING)
+                self._client.wait_for_workers(1, timeout=START_SECONDS)
             except TimeoutError:
-                raise TimeoutError(f"no worker came in {STARTING} seconds") from None
+                raise TimeoutError(f"no worker came in {START_SECONDS} seconds") from None
             if self.local is None:
                 self._check_installed()
             self._counted = float("-inf")
@@ -81,7 +84,7 @@ class DaskWorkers(Workers):
             self._threads()
         except (OSError, TimeoutError, RuntimeError, ValueError) as error:
             self.__exit__()
-            raise ClusterError(address, f"no cluster: {_plain(error)}") from None
+            raise ClusterError(address, f"no cluster: {_error_text(error)}") from None
         except BaseException:
             self.__exit__()
             raise
@@ -92,9 +95,9 @@ class DaskWorkers(Workers):
 
     @staticmethod
     def count(address: str) -> int | None:
-        """How many workers of this machine an address asks for, None where they are elsewhere.
+        """Return how many workers of this machine an address asks for, None for a cluster elsewhere.
 
-        CapabilityError for the address of no cluster.
+        CapabilityError if the address is not one of a cluster.
         """
         local = LOCAL.fullmatch(address)
         if local is None and not REMOTE.fullmatch(address):
@@ -104,7 +107,8 @@ class DaskWorkers(Workers):
         return int(local[1]) if local else None
 
     def _local_cluster(self, distributed: Any) -> Any:
-        for left in reversed(range(TRIES)):
+        """Start the workers of this machine, with `START_ATTEMPTS` attempts."""
+        for left in reversed(range(START_ATTEMPTS)):
             try:
                 return self._closing.enter_context(
                     distributed.LocalCluster(
@@ -112,7 +116,7 @@ class DaskWorkers(Workers):
                         dashboard_address="127.0.0.1:0", memory_limit=0, silence_logs=logging.CRITICAL,
                     )
                 )  # fmt: skip
-            except RuntimeError:  # a worker ended while it was started
+            except RuntimeError:  # a worker exited while it was started
                 if not left:
                     raise
         raise AssertionError
@@ -120,7 +124,14 @@ class DaskWorkers(Workers):
     def run(
         self, function: Callable[[K], R], keys: Sequence[K], after: Callable[[K], Iterable[K]] = lambda _: ()
     ) -> Iterator[R]:
-        """All tasks are given out at once, each behind those that it waits for, so that the dashboard counts them."""
+        """Run a function for each key on the cluster and yield the results as they come.
+
+        All tasks are submitted at once, so that the dashboard counts them.
+
+        after : returns the keys whose tasks must be finished before that of a key.
+
+        ClusterError if the cluster is lost.
+        """
         distributed: Any = import_module("distributed")
         ended: SimpleQueue[Any] = SimpleQueue()
         jobs: dict[Any, Any] = {}
@@ -136,53 +147,56 @@ class DaskWorkers(Workers):
             for _ in keys:
                 yield self._result(self._next(ended))
         except (OSError, TimeoutError, distributed.CancelledError) as error:
-            raise ClusterError(self.address, f"the cluster was lost ({_plain(error)})") from None
+            raise ClusterError(self.address, f"the cluster was lost ({_error_text(error)})") from None
         finally:
             with contextlib.suppress(Exception):
                 self._client.cancel(list(jobs.values()), force=True)
 
     def _next(self, ended: SimpleQueue[Any]) -> Any:
-        """The next task that ends; TimeoutError or ClusterError where nobody is left to do any."""
+        """Return the next finished task; TimeoutError or ClusterError if no worker is left."""
         while True:
             try:
-                return ended.get(timeout=COUNTING)
+                return ended.get(timeout=COUNT_SECONDS)
             except Empty:
                 self._threads()
                 if self._client.status not in ("running", "connecting"):
                     raise ClusterError(self.address, "the cluster was lost") from None
 
     def _result(self, job: Any) -> Any:
-        """What a task gave; the error that ended it, in one line."""
+        """Return the result of a task, or raise its error in one line."""
         if job.status == "error":
             error = job.exception()
-            raise error if isinstance(error, BgfmtError) else ClusterError(self.address, _plain(error))
+            raise error if isinstance(error, BgfmtError) else ClusterError(self.address, _error_text(error))
         if job.status == "cancelled":
             raise ClusterError(self.address, "the cluster was lost")
-        # a worker that ended with it is replaced by one that makes it again
-        return job.result(timeout=STARTING)
+        # if the worker exits with the result, another one repeats the task
+        return job.result(timeout=START_SECONDS)
 
     def _check_installed(self) -> None:
-        """RuntimeError where a worker has no bgfmt, if it is installed here: its first task would end the worker."""
+        """Check that all workers have bgfmt if it is installed here; RuntimeError if not.
+
+        The first task would end a worker without it.
+        """
         versions = self._client.get_versions(packages=["bgfmt"])
         for worker, facts in versions["workers"].items():
             if not facts["packages"].get("bgfmt") and versions["client"]["packages"].get("bgfmt"):
                 raise RuntimeError(f"the worker at {worker} has no bgfmt")
 
     def _threads(self) -> int:
-        """Threads of all workers that are there now; TimeoutError when none has been there for long."""
-        if time.monotonic() - self._counted > COUNTING:
-            self._mend()
+        """Return the number of threads of all workers; TimeoutError if there was none for `START_SECONDS`."""
+        if time.monotonic() - self._counted > COUNT_SECONDS:
+            self._restart_workers()
             threads: dict[str, int] = self._client.nthreads()
             self.workers = max(1, sum(threads.values()))
             self._counted = time.monotonic()
             if threads:
                 self._seen = self._counted
-            elif self._counted - self._seen > STARTING:
-                raise TimeoutError(f"no worker has been there for {STARTING} seconds")
+            elif self._counted - self._seen > START_SECONDS:
+                raise TimeoutError(f"no worker has been there for {START_SECONDS} seconds")
         return self.workers
 
-    def _mend(self) -> None:
-        """Start workers in place of those of this machine whose process ended as it began."""
+    def _restart_workers(self) -> None:
+        """Restart local workers whose process ended while it was started."""
         local = self.local
         if local is None:
             return
@@ -200,41 +214,41 @@ class DaskWorkers(Workers):
             self._closing.close()
 
 
-def _reach(address: str) -> None:
-    """OSError unless a Dask scheduler listens at an address.
+def _check_scheduler(address: str) -> None:
+    """Check that a Dask scheduler listens at an address; OSError if not.
 
-    Dask itself looks up an unknown name again and again, and waits for ever for a greeting that does not come.
+    Dask itself would look up an unknown name again and again, and wait without limit for a greeting.
     """
     match = REMOTE.fullmatch(address)
     if match is None or match[1] not in ("tcp", "tls"):
         return
     host = match[2].strip("[]")
     port = int(match[3])
-    until = time.monotonic() + LISTENING
+    until = time.monotonic() + LISTEN_SECONDS
     while True:
         try:
-            connection = socket.create_connection((host, port), LISTENING)
+            connection = socket.create_connection((host, port), LISTEN_SECONDS)
             break
         except (socket.gaierror, OverflowError) as error:
-            raise OSError(_plain(error)) from None
+            raise OSError(_error_text(error)) from None
         except OSError:
             if time.monotonic() > until:
                 raise
             time.sleep(0.2)
     with connection:
-        if match[1] == "tls":  # its greeting is enciphered
+        if match[1] == "tls":  # its greeting is encrypted
             return
-        connection.settimeout(LISTENING)
+        connection.settimeout(LISTEN_SECONDS)
         greeting = b""
         with contextlib.suppress(TimeoutError):
             greeting = connection.recv(8)
-        if not 0 < int.from_bytes(greeting, "little") < MOST_GREETING:
+        if not 0 < int.from_bytes(greeting, "little") < MAX_GREETING_BYTES:
             raise OSError("what listens there is no Dask scheduler")
 
 
 @contextlib.contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Block interrupts: this process hears them afterwards, threads and processes begun meanwhile never do."""
+def _block_interrupts() -> Iterator[None]:
+    """Block interrupts: this process receives them afterwards, threads and processes started meanwhile never do."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -249,8 +263,8 @@ def _interrupts_later() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence Dask's own messages: the error says what ends here, and what ends there is done again."""
+def _silence_logs() -> Iterator[None]:
+    """Silence Dask's own log messages; errors are reported by exceptions or by a repetition of the task."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
@@ -260,17 +274,20 @@ def _quiet() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
 
 
-def _plain(error: BaseException) -> str:
-    """The text of an error, in one line."""
+def _error_text(error: BaseException) -> str:
+    """Return the text of an error in one line."""
     text = (isinstance(error, OSError) and not error.filename and error.strerror) or str(error)
     return " ".join(text.split())[:200] or type(error).__name__
 
 
 def _call(version: str, function: Callable[[Any], Any], key: Any, _before: list[Any]) -> Any:
-    """On a worker: the task, once those before it are done. Errors become text, since not every error pickles."""
+    """Run a task on a worker; `_before` are the results of the tasks before it.
+
+    Errors become RuntimeErrors with a text, as not every error can be pickled.
+    """
     if version != VERSION:
         raise RuntimeError(f"a worker has bgfmt {VERSION}, not {version}")
     try:
         return function(key)
     except (OSError, MemoryError) as error:
-        raise RuntimeError(_plain(error)) from None
+        raise RuntimeError(_error_text(error)) from None

@@ -1,6 +1,6 @@
 """The kernels of a tile on a CUDA device, or on Numba's simulator of one (NUMBA_ENABLE_CUDASIM=1).
 
-The door `bgfmt.devices` names `DeviceKernels`.
+The entry point `bgfmt.devices` names `DeviceKernels`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
 from bgfmt.solver.stored import TileKernels, buffer
 
-AT_ONCE = 4  # tiles made together, so that reading and writing of some go on beside the kernels of others
+TILES_AT_ONCE = 4  # at a time, so that some are read and written while the kernels of others run
 _taking = threading.Lock()
 _taken: dict[tuple[int, int], tuple[Any, ...]] = {}
 
 
 @cache
 def cuda() -> Any:
-    """numba.cuda; MissingExtraError without it, CapabilityError where there is no device."""
+    """Return the module numba.cuda; MissingExtraError without it, CapabilityError without a device."""
     try:
         module: Any = import_module("numba.cuda")
         simulated = _simulated()
@@ -38,6 +38,7 @@ def cuda() -> Any:
 
 
 def _simulated() -> bool:
+    """Return True if Numba simulates the device."""
     config: Any = import_module("numba").config
     return bool(getattr(config, "ENABLE_CUDASIM", 0))
 
@@ -54,14 +55,19 @@ class DeviceKernels(TileKernels):
 
     @staticmethod
     def tiles_at_once(threads: int) -> int:
-        """Tiles that a device makes together; the simulator makes one."""
+        """Return how many tiles a device computes at the same time; the simulator computes one."""
         cuda()
-        return 1 if _simulated() else min(AT_ONCE, threads)
+        return 1 if _simulated() else min(TILES_AT_ONCE, threads)
 
     def turned_buffer(self, name: str, places: int, sides: int) -> Any:
+        """Return working space on the device, (places, sides, columns) int16; reused by its name."""
         return buffer(name, (places, sides, self.columns), np.int16, self.empty)
 
     def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:
+        """Store the turned values of records into `near` from `side` and place `at` on.
+
+        stored : (sides, places * columns) records as stored, on the host or the device.
+        """
         if not stored.size:
             return
         from bgfmt.extras.cluster import kernels_cuda as kernels
@@ -70,7 +76,7 @@ class DeviceKernels(TileKernels):
             stored = cuda().to_device(np.ascontiguousarray(stored))
         places = stored.shape[1] // self.columns
         grid = -(-places // kernels.THREADS), stored.shape[0]
-        kernels.lay[grid, min(kernels.THREADS, places)](stored, near, side, at)
+        kernels.store_turned[grid, min(kernels.THREADS, places)](stored, near, side, at)
 
     def compute_records(
         self,
@@ -82,6 +88,10 @@ class DeviceKernels(TileKernels):
         row: int,
         place: int,
     ) -> None:
+        """Compute the records of us[0]..us[1]-1 against sides[0]..sides[1]-1 of `near`.
+
+        The places of `near` begin at `window`. Records are written to out[row.., (place + sides[0]) * columns..].
+        """
         low, high = sides
         if us[0] >= us[1] or low >= high:
             return
@@ -89,11 +99,11 @@ class DeviceKernels(TileKernels):
 
         width = min(kernels.THREADS, high - low)
         grid = -(-(high - low) // width), us[1] - us[0]
-        kernels.best[grid, width](us[0], near, window, *self._plays, out, row, place, low, high)
+        kernels.compute_records[grid, width](us[0], near, window, *self._plays, out, row, place, low, high)
 
 
 def _plays(order: PipOrder) -> tuple[Any, ...]:
-    """The plays of a board on the device, taken there once."""
+    """Return the plays of all boards on the device; they are copied there once for each size."""
     with _taking:
         size = order.points, order.chequers
         if size not in _taken:

@@ -1,7 +1,9 @@
-"""CUDA: the two steps of a tile of a two-sided table, one thread a pair (see `bgfmt.solver.kernels.two_sided`).
+"""CUDA kernels: the two steps of a tile of a two-sided table, one thread for each pair.
 
-Turned values lie in `near` (places of the window, sides, columns) int16: the threads of a block, of one position u
-and side t after side, read what lies together. Imported only where a device was asked for.
+They do the same as `bgfmt.solver.kernels.two_sided`.
+
+Turned values (as seen by the side that moved) lie in `near`, (places of the window, sides, columns) int16: the
+threads of a block, of one position u and consecutive sides t, read adjacent memory. Imported only for a device.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ THREADS = 128
 
 @inline
 def cube(nd: Any, dt: Any) -> Any:
-    """As `bgfmt.game.kernels_vectors.cube`: doubling or not, whichever is better."""
+    """Return the better of doubling and not doubling, as `bgfmt.game.kernels_vectors.cube`."""
     half = (nd + 1) >> 1 if nd < 0 else nd >> 1
     if dt >= half:
         return 32767 if dt >= 16383 else dt + dt
@@ -29,8 +31,11 @@ def cube(nd: Any, dt: Any) -> Any:
 
 
 @kernel
-def lay(stored: Any, near: Any, side: Any, at: Any) -> None:
-    """near[at + j, side + x] = turned record (t, j) of side number x against place j; stored as in the file."""
+def store_turned(stored: Any, near: Any, side: Any, at: Any) -> None:
+    """Store turned values in `near`.
+
+    stored : records as in the file; (x, j) is side number x against place j and goes to near[at + j, side + x].
+    """
     j = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     x = cuda.blockIdx.y
     columns = near.shape[2]
@@ -48,19 +53,22 @@ def lay(stored: Any, near: Any, side: Any, at: Any) -> None:
 
 
 @inline
-def divided(total: Any) -> Any:
-    """total / 36, truncated towards zero, as stored."""
+def divide_by_36(total: Any) -> Any:
+    """Return total / 36, truncated towards zero, as stored (plus 32768, uint16)."""
     if total < 0:
         return uint16(32768 - (-total) // 36)
     return uint16(32768 + total // 36)
 
 
 @kernel
-def best(
+def compute_records(
     first: Any, near: Any, window: Any, ends: Any, results: Any, weights: Any, out: Any, row: Any, place: Any,
     low: Any, high: Any,
 ) -> None:  # fmt: skip
-    """Records (u, t) of u from `first` on, one a row of blocks, and sides low..high-1, into rows from `row` on."""
+    """Compute the records (u, t) of sides t low..high-1 for u from `first` on.
+
+    Each row of blocks has one u. Records are written to the rows of `out` from `row` on, at place + t.
+    """
     x = low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     u = first + cuda.blockIdx.y
     if x >= high:
@@ -92,8 +100,8 @@ def best(
         s3 += w * b3
     y = row + cuda.blockIdx.y
     at = (place + x) * columns
-    out[y, at] = divided(s0)
+    out[y, at] = divide_by_36(s0)
     if columns == 4:
-        out[y, at + 1] = divided(s1)
-        out[y, at + 2] = divided(s2)
-        out[y, at + 3] = divided(s3)
+        out[y, at + 1] = divide_by_36(s1)
+        out[y, at + 2] = divide_by_36(s2)
+        out[y, at + 3] = divide_by_36(s3)

@@ -1,4 +1,4 @@
-"""`bgfmt gnubg`: GNU Backgammon's slots for bearoff files; `gnubg-external` and `ubgi`: programs that ask bgfmt."""
+"""The commands `bgfmt gnubg` (GNU Backgammon's slots for bearoff files), `gnubg-external` and `ubgi` (protocols)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _where_options(function: F) -> F:
-    """`--user`, `--dir`, `--host`: what `_place` takes."""
+    """Add the options `--user`, `--dir` and `--host` to a command, the parameters of `_place`."""
     hosts = click.Choice(list(HOSTS))
     folder = click.Path(file_okay=False)
     host = click.option("--host", type=hosts, help="Which program (default: the one found here).")
@@ -36,6 +36,7 @@ def _where_options(function: F) -> F:
 
 
 def _until_option(default: str) -> Callable[[F], F]:
+    """Return the option `--until` with a default."""
     return options.choice_option(
         "--until", among=LEVELS, default=default, help="How far the verification goes."
     )
@@ -57,7 +58,7 @@ def gnubg() -> None:
 @_until_option("recurrence")
 @options.json_option
 def check(file: str, until: str, as_json: bool) -> int:
-    """Would gnubg read FILE, and rightly? gnubg itself checks almost nothing.
+    """Check whether gnubg would read FILE and use it rightly. gnubg itself checks almost nothing.
 
     Exit code 0: it may be installed; 1: it must not, with the reasons; 2: it is not readable at all.
 
@@ -144,7 +145,7 @@ def uninstall(slot: str | None, force: bool, **where: Any) -> int:
 @_until_option("digest")
 @options.json_option
 def list_slots(until: str, as_json: bool, **where: Any) -> int:
-    """What lies in each slot now, with verdicts. Exit code 1 when gnubg would misread one of them.
+    """List the file in each slot, with verdicts. Exit code 1 if gnubg would misread one of them.
 
     \b
     Example:
@@ -154,7 +155,7 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
     bad = _finish(place)
     slots = dict[str, Any]()
     lines = [HOSTS[place.host]]
-    for slot, path, exam, ours in gnubg_slots.installed(place, until=until):
+    for slot, path, exam, ours in gnubg_slots.examine_slots(place, until=until):
         wrong = exam is not None and slot not in (exam.slots or (slot,))
         bad |= wrong or not (exam is None or exam.ok)
         facts = {"path": str(path), "by_bgfmt": ours, "wrong_slot": wrong}
@@ -174,7 +175,7 @@ def list_slots(until: str, as_json: bool, **where: Any) -> int:
 
 
 def _finish(place: Place) -> bool:
-    """Settle what a killed process left; whether something is left because this user may not."""
+    """Complete or undo what a killed process left; return True if this user may not."""
     try:
         for line in gnubg_slots.finish(place):
             asking.note(printable(line, 1000))
@@ -186,7 +187,7 @@ def _finish(place: Place) -> bool:
 
 @contextlib.contextmanager
 def _hints(where: dict[str, Any]) -> Iterator[None]:
-    """Add to a refusal which option helps."""
+    """Add to an error the option that helps."""
     try:
         yield
     except gnubg_folders.InstallError as error:
@@ -199,6 +200,7 @@ def _hints(where: dict[str, Any]) -> Iterator[None]:
 
 
 def _place(host: str | None, folder: str | None, user: bool) -> Place:
+    """Return the place that the options name; UsageError if they contradict each other."""
     if folder is not None and user:
         raise click.UsageError("--dir and --user name two different folders; choose one")
     return gnubg_folders.place(host, folder, user=user)
@@ -211,7 +213,7 @@ _engine_option = click.option(
 
 
 def _engine_of(text: str, databases: Sequence[str]) -> engines.Decider:
-    """The engine of an `--engine` value, as hosts ask it."""
+    """Return the engine of an `--engine` value as hosts query it; UsageError if databases are given, too."""
     if databases:
         raise click.UsageError(f"--engine answers without tables: leave out {databases[0]}")
     name, _, rest = text.partition(":")
@@ -282,7 +284,7 @@ def gnubg_external(
 def ubgi(
     databases: tuple[str, ...], engine: str | None, check: str | None, described: str | None, **calculation: Any,
 ) -> int:  # fmt: skip
-    """Speak UBGI (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
+    """Answer UBGI commands (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
     answers are exact for its score where a table of it or calculation on demand reaches. With --engine an engine
@@ -309,7 +311,7 @@ def ubgi(
 
 
 def _check_engine(command: str) -> int:
-    """Print how an engine answers the corpus; 1 where it fails a case."""
+    """Print how an engine answers the test cases; return 1 if it fails one."""
     outcomes = conformance.check(command)
     for one in outcomes:
         why = f": {printable(one.why)}" if one.why else ""

@@ -1,7 +1,8 @@
-"""GNU Backgammon's external player: the adviser's decisions as answers to its questions, one client's conversation.
+"""GNU Backgammon's external player: answer its questions by the decisions of an adviser.
 
-gnubg sends one line a question, a FIBS board line in its own dialect (`bgfmt.game.identifiers.fibs`), and takes one
-line as the answer. No sockets here; see `bgfmt.extras.hosts.server`, and docs/hosts/external.md for gnubg's side.
+gnubg sends one line for each question, a FIBS board line in its own dialect (`bgfmt.game.identifiers.fibs`), and
+expects one line as the answer. There are no sockets here; see `bgfmt.extras.hosts.server`, and docs/hosts/external.md
+for gnubg's side.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ VERSION = "Interface: 2\nRFBF: 0\nEngine: bgfmt\nSoftware: bgfmt"
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer and where it came from.
+    """An answer and its source.
 
-    text : the line to send. source : as of an answer of the adviser. left : after a play, the side of the player
-    who made it. offer : points offered to be resigned.
+    text : the line to send. source : as of an answer of the adviser. left : after a play, the side of the player who
+    made it. offer : points offered in a resignation, else 0.
     """
 
     text: str
@@ -39,7 +40,9 @@ class Reply:
 
 
 class Player:
-    """Answers questions by an adviser, which should go by a rule or an engine outside its tables, or by an engine.
+    """Answers questions by an adviser or an engine.
+
+    An adviser should have a rule or an engine for positions that no table covers.
 
     resign : offer a resignation when the adviser says that the game is certainly lost.
     """
@@ -49,7 +52,10 @@ class Player:
         self.resign = resign
 
     def answer(self, state: GameState) -> Reply:
-        """The answer to a question. PositionError for a position that cannot be, NotCoveredError if refused."""
+        """Return the answer to a question.
+
+        PositionError if the position is impossible, NotCoveredError if nothing covers it.
+        """
         position = state.position.check()
         over = not position.us.chequers or not position.them.chequers
         if over and state.kind != "resignation":
@@ -62,50 +68,55 @@ class Player:
         return self.play_on(state)
 
     def play_on(self, state: GameState) -> Reply:
-        """The answer to a question without a resignation."""
+        """Return the answer to a question without offering a resignation."""
         decision = self.advisor.decide(state)
         left = None
         if decision.act == "play":
             result = state.position if decision.play is None else decision.play.result
             left = result.us
-        return Reply(spoken(decision), decision.source, left)
+        return Reply(format_decision(decision), decision.source, left)
 
 
-def spoken(decision: Decision) -> str:
-    """A decision in gnubg's words."""
+def format_decision(decision: Decision) -> str:
+    """Return a decision in gnubg's words."""
     if decision.act != "play":
         return "drop" if decision.act == "pass" else decision.act
     return format_play(decision.play.moves if decision.play else ())
 
 
 def format_play(moves: Iterable[Move]) -> str:
-    """A play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; empty where there is none."""
+    """Return a play as gnubg reads it, such as ``bar/21 6/off``, one die at a time; "" if there is none."""
     names = {BAR: "bar", OFF: "off"}
     return " ".join(f"{names.get(move.start, move.start)}/{names.get(move.end, move.end)}" for move in moves)
 
 
 def error_line(message: object) -> str:
-    """The answer that gnubg shows its user before it stops playing."""
+    """Return an answer with an error message, which gnubg shows to its user before it stops playing."""
     return f"Error: {' '.join(str(message).split())[:200]}"
 
 
 @dataclass
 class Session:
-    """One client's conversation: what was asked before, as far as it matters."""
+    """The conversation with one client.
+
+    mistakes, questions : numbers of invalid lines and of questions.
+    closing : the client has said goodbye.
+    cube_in_use : False once a question shows that the game is played without a cube.
+    """
 
     player: Player
     log: Callable[[str], None] | None = None
     mistakes: int = 0
-    asked: int = 0
+    questions: int = 0
     closing: bool = False
     cube_in_use: bool = True
-    _offered: Position | None = None  # the last position in which we were asked whether to double
+    _offered: Position | None = None  # the last position of a question about doubling
     _left: Side | None = None  # our own side after our last play
-    #: the turn in which we last offered to resign, and how many points
+    #: the turn of our last offer to resign, and its points
     _resigned: tuple[object, int] = (None, 0)
 
     def reply(self, line: str) -> str:
-        """The answer to one line, without its line feed."""
+        """Return the answer to one line, which is given without its line feed."""
         text = line.replace("\0", "").strip()
         if not text.startswith("board:"):
             return self._command(text)
@@ -113,12 +124,12 @@ class Session:
             state = from_fibs(text)
             self._watch_cube(state)
             question = state if self.cube_in_use else replace(state, cube_in_use=False)
-            answer = self._once(question, self.player.answer(question))
+            answer = self._without_repeated_offer(question, self.player.answer(question))
         except BgfmtError as error:
             return self._mistake(str(error))
-        except Exception as error:  # an answer must come: gnubg waits for one line
+        except Exception as error:  # gnubg waits for an answer in any case
             return self._mistake(f"{type(error).__name__}: {error}")
-        self.asked += 1
+        self.questions += 1
         if state.kind == "cube":
             self._offered = state.position
         elif state.kind == "play":
@@ -130,10 +141,10 @@ class Session:
             self.log(f"{names}: {words}: {answer.text} ({answer.source})")
         return answer.text
 
-    def _once(self, state: GameState, answer: Reply) -> Reply:
-        """A resignation, or where the same turn has seen one of as many points, which was declined, another answer.
+    def _without_repeated_offer(self, state: GameState, answer: Reply) -> Reply:
+        """Return the answer, or another one if this turn has already declined a resignation of as many points.
 
-        gnubg asks again after it has declined an offer, and ends its play where it gets the same offer once more.
+        gnubg asks again after it has declined an offer, and stops playing if it gets the same offer once more.
         """
         if not answer.offer:
             return answer
@@ -144,10 +155,10 @@ class Session:
         return answer
 
     def _watch_cube(self, state: GameState) -> None:
-        """Notice that no cube is in use, which gnubg's line does not say.
+        """Detect that no cube is in use, which gnubg's line does not say.
 
-        gnubg asks "roll or double?" before every roll at which a double is legal. When the very position we left
-        behind comes back with the dice thrown and that question was skipped, there is no cube.
+        gnubg asks "roll or double?" before every roll at which a double is legal. If the very position after our play
+        comes back with the dice rolled and without that question, there is no cube.
         """
         if state.kind in ("cube", "take"):
             self.cube_in_use = True
@@ -158,6 +169,7 @@ class Session:
                 self.cube_in_use = False
 
     def _command(self, text: str) -> str:
+        """Answer a line that is not a question."""
         word = text.lower().split(" ", 1)[0]
         self.closing = word in ("exit", "quit")
         if self.closing:
@@ -167,6 +179,7 @@ class Session:
         return answers.get(word) or self._mistake("expected a line that starts with board:")
 
     def _mistake(self, message: str) -> str:
+        """Count an invalid line and return the answer to it."""
         self.mistakes += 1
         if self.log is not None:
             self.log(f"refused: {printable(message)}")
@@ -174,10 +187,10 @@ class Session:
 
 
 class GnubgEngine:
-    """The gnubg package's neural nets at 0 plies, for what no table covers; from the main thread only.
+    """The gnubg package's neural nets at 0 plies, for positions without table; for the main thread only.
 
-    The package gives its cubeless evaluation of one position at a time. The plays come from our own rules, so that
-    they are legal whatever it says.
+    The package evaluates one position at a time, cubeless. Plays are generated by our own rules and therefore always
+    legal.
     """
 
     def __init__(self) -> None:
@@ -185,20 +198,21 @@ class GnubgEngine:
         self._gnubg: Any = extra("gnubg", missing, "pip install gnubg")
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Worth of each position after our play, to us who have played."""
+        """Return the equity of each position after our play, from our view."""
         return [-self._equity(result.swapped()) for result in results]
 
     def double(self, state: GameState) -> tuple[bool, bool]:
-        """Whether to double and to take, by Janowski's formula from the cubeless equity."""
+        """Return whether to double and whether to take, by Janowski's formula from the cubeless equity."""
         owned, centered, opponent = janowski(self._equity(state.position))
         rolling = owned if state.owner == "owned" else centered
         return bool(min(1.0, 2 * opponent) > rolling), bool(2 * opponent <= 1)
 
     def _equity(self, position: Position) -> float:
+        """Return the cubeless equity of the side on roll."""
         if not position.us.chequers:
             return 1.0
         if not position.them.chequers:
             return -2.0 if position.us.chequers == 15 else -1.0
-        sides = (position.them, position.us)  # the side on roll comes second
+        sides = (position.them, position.us)  # the package expects the side on roll second
         board = tuple((*side.counts, *(0,) * (24 - len(side.counts)), side.bar) for side in sides)
         return float(self._gnubg.evaluate(board)[5])

@@ -1,8 +1,8 @@
-"""The line server behind `bgfmt gnubg-external`: many connections, and nothing that a client sends stops it.
+"""The line server of `bgfmt gnubg-external`: it serves many connections and survives anything that a client sends.
 
-One answer, one line, for every question; no greeting and no prompt, since gnubg throws away whatever follows the
-first line it reads. One thread reads and writes, a few answer: most answers are a table look-up, but a position that
-is calculated may take seconds, and the first of its kind is compiled before.
+Every question gets an answer of one line; there is no greeting and no prompt, since gnubg ignores what follows the
+first line that it reads. One thread reads and writes, a few compute answers: most are table look-ups, but a position
+that is calculated may take seconds, and the first one of its kind is compiled before.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from bgfmt.extras.hosts import external
 from bgfmt.extras.hosts.external import Player, Session
 from bgfmt.storage import system
 
-BACKLOG = 128  # connections accepted in one go
-THREADS = 4  # that answer: long calculations at once before a look-up has to wait
-LINE = 4096  # bytes of a line; the connection is closed after a longer one
-UNFINISHED = 10.0  # seconds a begun line may take; silence between lines lasts until the place is needed
-SENDING = 10.0  # seconds an answer may wait for a client that does not read
-MISTAKES = 20  # lines that are no questions before the connection is closed
+BACKLOG = 128  # connections accepted at a time
+THREADS = 4  # that compute answers: so many long calculations before a look-up must wait
+LINE = 4096  # greatest length of a line in bytes; the connection is closed after a longer one
+UNFINISHED = 10.0  # seconds from the first to the last byte of a line; between lines there is no limit
+SENDING = 10.0  # seconds until a client that does not read its answer is dropped
+MISTAKES = 20  # invalid lines after which the connection is closed
 
 
 @dataclass(eq=False)
 class _Connection:
+    """A connection; `last` is the time of its last question or answer."""
+
     session: Session
     writer: asyncio.StreamWriter
     last: float = field(default_factory=time.monotonic)
@@ -37,11 +39,12 @@ class _Connection:
 
 @dataclass
 class Server:
-    """Listens on one address and answers.
+    """A server that listens on one address and answers.
 
-    connections : the most at once; a newcomer beyond takes the place of one that never asked, else of the one
-        that has been silent longest. Where the system allows fewer open files, that many.
-    threads : that answer; 0 answers in the thread that serves, as a second engine may insist on.
+    connections : limit. A new connection beyond it replaces one that has never asked, else the one that has been
+        silent longest. If the system allows fewer open files, the limit is lower.
+    threads : that compute answers; 0 answers in the serving thread, as some engines require.
+    log : called with each question and answer as text.
     """
 
     player: Player
@@ -59,11 +62,11 @@ class Server:
     async def serve(self, ready: Callable[[int], None] | None = None) -> None:
         """Serve until cancelled, in the main thread also until interrupted or terminated.
 
-        `ready` is called with the port once connections are taken.
+        ready : called with the port once connections are accepted.
         """
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda loop, context: None)  # a client's failure is not reported
+        loop.set_exception_handler(lambda loop, context: None)  # errors of clients are not reported
         files = system.allow_files(self.connections + 2 * BACKLOG)
         spare = min(2 * BACKLOG, files // 2)  # for other files, newcomers, connections being closed
         self._places = max(1, min(self.connections, files - spare))
@@ -92,14 +95,15 @@ class Server:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
-        """`serve` in this thread."""
+        """Run `serve` in this thread."""
         asyncio.run(self.serve(ready))
 
     # -- one connection ----------------------------------------------------------------------------------
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while len(self._open) >= self._places:  # one that never asked gives way, else the longest silent
-            leaving = min(self._open, key=lambda one: (one.session.asked > 0, one.last))
+        """Serve one connection; close another one if there are too many."""
+        while len(self._open) >= self._places:  # close one that never asked, else the one silent for longest
+            leaving = min(self._open, key=lambda one: (one.session.questions > 0, one.last))
             self._open.discard(leaving)
             leaving.writer.transport.abort()
         connection = _Connection(Session(self.player, self.log), writer)
@@ -108,15 +112,16 @@ class Server:
             _set_up(writer)
             await self._converse(connection, reader)
         except asyncio.IncompleteReadError:
-            pass  # the client has said all
+            pass  # the client has closed the connection
         except (TimeoutError, OSError, asyncio.CancelledError):
-            writer.transport.abort()  # gone, too slow, or we are closing: in each case there is nobody to tell
+            writer.transport.abort()  # the client has gone or is too slow, or the server is closing
         finally:
             self._open.discard(connection)
             with contextlib.suppress(OSError, RuntimeError):
                 writer.close()
 
     async def _converse(self, connection: _Connection, reader: asyncio.StreamReader) -> None:
+        """Answer the lines of a connection until it ends or has made `MISTAKES` mistakes."""
         session = connection.session
         loop = asyncio.get_running_loop()
         while not session.closing and session.mistakes < MISTAKES:
@@ -136,7 +141,10 @@ class Server:
                 await self._send(connection, answer)
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
-        """The next line; IncompleteReadError at the end. Its first byte may be long in coming, the rest may not."""
+        """Return the next line; IncompleteReadError at the end.
+
+        The first byte may be long in coming, the others have `UNFINISHED` seconds.
+        """
         while (first := await reader.readexactly(1)) == b"\0":  # what gnubg sends after a line feed
             pass
         if first == b"\n":
@@ -145,14 +153,15 @@ class Server:
             return first + await reader.readuntil(b"\n")
 
     async def _send(self, connection: _Connection, text: str) -> None:
+        """Send one line; TimeoutError if the client does not read it."""
         connection.writer.write(text.encode("utf-8", "replace") + b"\n")
         async with asyncio.timeout(SENDING):
             await connection.writer.drain()
-        await asyncio.sleep(0)  # let the others have their turn between two answers
+        await asyncio.sleep(0)  # let other connections proceed
 
 
 def _set_up(writer: asyncio.StreamWriter) -> None:
-    """Bound what a connection may hold, and let the system notice a peer that has vanished without a word."""
+    """Limit the buffers of a connection, and make the system detect a peer that has vanished."""
     transport = writer.transport
     if hasattr(transport, "max_size"):
         transport.max_size = LINE  # bytes read at once; asyncio's own choice is 256 KiB

@@ -12,7 +12,7 @@ from bgfmt import __version__
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import CONTACT, BgfmtError, NotCoveredError
-from bgfmt.extras.hosts.external import format_play, spoken
+from bgfmt.extras.hosts.external import format_decision, format_play
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
 
@@ -229,7 +229,7 @@ class Engine:
 
     def _decide(self, state: GameState) -> str:
         with _covered(state):
-            return spoken(self.advisor.decide(state))
+            return format_decision(self.advisor.decide(state))
 
 
 @contextmanager

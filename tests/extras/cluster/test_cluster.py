@@ -128,7 +128,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "LISTENING", 0.2)
+        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
     lookups: list[object] = []
@@ -141,7 +141,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "LISTENING", 0.2)
+        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address)
@@ -152,7 +152,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
 def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Neither at the beginning nor later is it waited for without end."""
     distributed: Any = pytest.importorskip("distributed")
-    monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 1)
+    monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.START_SECONDS", 1)
     with distributed.LocalCluster(
         n_workers=0, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=50
     ) as alone:
@@ -160,9 +160,9 @@ def test_no_worker_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         with pytest.raises(ClusterError, match="no worker came in 1 seconds"):
             solve_stored("two-sided", 3, 2, **how)
         alone.scale(1)
-        monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 120)
+        monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.START_SECONDS", 120)
         with DaskWorkers(alone.scheduler_address) as workers:
-            monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.STARTING", 1)
+            monkeypatch.setattr("bgfmt.extras.cluster.dask_workers.START_SECONDS", 1)
             alone.scale(0)
             with pytest.raises(ClusterError, match="no worker has been there for 1 seconds"):
                 list(workers.run(time.sleep, [600]))
@@ -292,7 +292,7 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
 
 
 #: runs a command that hears interrupts, also where those who started the tests do not
-LISTENING = """
+LISTEN_SECONDS = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -307,7 +307,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     command = [*BGFMT, "solve", "two-sided", "6x10", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
     with subprocess.Popen(
-        [sys.executable, "-c", LISTENING, *command],
+        [sys.executable, "-c", LISTEN_SECONDS, *command],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
@@ -326,7 +326,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="this system has no masks of signals")
 def test_starting_workers_leaves_interrupts_as_they_were() -> None:
     """Neither blocked nor ignored for whom this process starts later; one that is ignored is not heard either."""
-    from bgfmt.extras.cluster.dask_workers import _interrupts_later
+    from bgfmt.extras.cluster.dask_workers import _block_interrupts
 
     masked, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
     try:
@@ -335,7 +335,7 @@ def test_starting_workers_leaves_interrupts_as_they_were() -> None:
             signal.signal(signal.SIGINT, own)
             heard = pytest.raises(KeyboardInterrupt) if callable(own) else contextlib.nullcontext()
             finished = False
-            with heard, _interrupts_later():
+            with heard, _block_interrupts():
                 # to this thread: other tests may have left threads behind, which a signal may choose
                 signal.pthread_kill(threading.get_ident(), signal.SIGINT)
                 finished = True

@@ -313,7 +313,7 @@ def test_a_file_that_came_after_the_kill_is_kept(golden: Path, where: Place) -> 
     slot = where.rest / "gnubg_ts.bd"
     slot.write_bytes(b"stock")
     gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="digest")
-    slot.rename(installed_files.hidden(slot))
+    slot.rename(installed_files.hidden_path(slot))
     slot.write_bytes(b"newcomer")
     assert "completed" in gnubg_slots.finish(where)[0]
     held = {path.name: path.read_bytes() for path in where.rest.iterdir()}
@@ -341,7 +341,7 @@ def test_a_pipe_in_a_slot_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_two_at_once(golden: Path, where: Place) -> None:
-    with installed_files.changing(where.rest), pytest.raises(InstallError, match="another process"):
+    with installed_files.lock_folder(where.rest), pytest.raises(InstallError, match="another process"):
         gnubg_slots.install(small(golden, "ts_06x04.bd"), where, until="sense")
     assert list(where.rest.iterdir()) == []
 

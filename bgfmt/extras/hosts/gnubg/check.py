@@ -1,4 +1,7 @@
-"""Would GNU Backgammon load this file, and rightly? gnubg itself checks almost nothing: docs/hosts/gnubg.md."""
+"""Check whether GNU Backgammon would load a file and use it correctly; gnubg itself checks almost nothing.
+
+docs/hosts/gnubg.md explains what it does with each kind of file.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,24 @@ from bgfmt.game.drawing import pluralize
 from bgfmt.storage.source import open_regular
 
 WRAPPING = "gnubg's 32-bit offsets end at 4 GiB and would silently wrap round"
-PURE_POINTS = 12  # beyond, the two sides' points overlap
+PURE_POINTS = 12  # with more the points of the two sides overlap
 
 KINDS = {"OS": "one-sided", "ND": "one-sided normal-distribution", "TS": "two-sided", "H": "hypergammon"}
-#: the same as kinds of table
+#: names of the kinds of table
 TABLES = KINDS | {"ND": "normal-distribution"}
 
 
 @dataclass
 class Examination:
-    """What gnubg would make of a file.
+    """What gnubg would do with a file.
 
-    kind : "OS", "ND", "TS", "H", or "" for none of gnubg's. readable : whether it is of a format that bgfmt knows.
-    slots : where it may go, the best first; empty when refused.
+    kind : "OS", "ND", "TS", "H", or "" if it is not a gnubg file.
+    readable : whether bgfmt knows the format.
+    slots : where it may be installed, the best first; empty when refused.
     refusals : why it must not be installed, each with what gnubg would do.
     warnings : what gnubg would do that a user may not expect.
     hosts : for each program "reads it rightly" or why not.
-    verdict : the verifier's line; `verified` whether it found nothing, None when it was not asked.
+    verified, verdict : whether the verifier found nothing (None if it was not run), and its line.
     """
 
     file: str
@@ -51,17 +55,17 @@ class Examination:
 
     @property
     def ok(self) -> bool:
-        """Whether the file may be installed."""
+        """Return True if the file may be installed."""
         return not self.refusals and self.verified is not False
 
     @property
     def exit_code(self) -> int:
-        """0: it may be installed; 1: it must not; 2: it is no database that can be read."""
+        """Return 0 if the file may be installed, 1 if it must not, 2 if it is not a database that can be read."""
         return int(not self.ok) if self.readable else 2
 
     @property
     def title(self) -> str:
-        """The file in a few words."""
+        """Return a short description of the file."""
         if not self.kind:
             return "not a file of gnubg's"
         size = f"{self.points} points x {self.chequers} chequers"
@@ -70,22 +74,25 @@ class Examination:
         return ", ".join([f"{KINDS[self.kind]}, {size}", *(name for name, on in self.options.items() if on)])
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values; `kind` is the kind of table, as `bgfmt info` names it."""
+        """Return the examination as JSON has it; `kind` is the kind of table, as `bgfmt info` names it."""
         names = "file size kind title points chequers options slots refusals warnings hosts verified verdict"
         facts = {name: getattr(self, name) for name in names.split()}
         return {"ok": self.ok} | facts | {"kind": TABLES.get(self.kind, "")}
 
 
 def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -> Examination:
-    """Look at a file as gnubg would, then verify it up to `until` if not None; OSError where it cannot be read."""
+    """Check a file as gnubg would use it, and verify it.
+
+    until : the verification level to stop at, None for no verification. OSError if the file cannot be read.
+    """
     name = os.fspath(path)
     with open(open_regular(path), "rb") as file:
         head = file.read(gnubg.SIZE)
         size = os.fstat(file.fileno()).st_size
     exam = Examination(name, size, gnubg.kind_of(head))
-    exam.refusals += _loading(exam, head)
+    exam.refusals += _find_load_errors(exam, head)
     if not exam.refusals:
-        exam.refusals += _using(exam)
+        exam.refusals += _find_use_errors(exam)
         _add_size(exam)
         if not exam.refusals and until is not None:
             report = bgfmt.verify(exam.file, until=until)
@@ -95,12 +102,12 @@ def examine(path: str | os.PathLike[str], *, until: str | None = "recurrence") -
                 exam.refusals.append(f"verification: {exam.verdict}; gnubg would use the wrong numbers")
     if exam.ok:
         exam.slots = _slots(exam)
-    exam.hosts = {host: _host(exam, host) for host in HOSTS}
+    exam.hosts = {host: _host_verdict(exam, host) for host in HOSTS}
     return exam
 
 
-def _loading(exam: Examination, head: bytes) -> Iterator[str]:
-    """Why gnubg would not load the file at all; fills in what the header says."""
+def _find_load_errors(exam: Examination, head: bytes) -> Iterator[str]:
+    """Yield reasons why gnubg would not load the file; set the fields that the header states."""
     if not exam.kind:
         exam.readable = bgfmt.verify(exam.file, until="structure").exit_code != 2
         what = "gnubg ignores it ('Unknown bearoff database')"
@@ -111,7 +118,7 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
             yield f"after 'gnubg' its header names no kind (expected -OS-, -TS- or -H, found {found}); {what}"
         else:
             found = format_bytes(head[:5])
-            yield f"it has no gnubg header (expected 'gnubg', found {found}); {what}; {_other(exam.file)}"
+            yield f"it has no gnubg header (expected 'gnubg', found {found}); {what}; {_advise(exam.file)}"
         return
     if exam.size < gnubg.SIZE:
         yield f"it is cut short inside the header: {exam.size} of 40 bytes; gnubg ignores it"
@@ -134,8 +141,8 @@ def _loading(exam: Examination, head: bytes) -> Iterator[str]:
         exam.options = {"gammon": header.gammon, "compressed": header.compressed}
 
 
-def _other(name: str) -> str:
-    """What to do with a file that is no gnubg file with a header."""
+def _advise(name: str) -> str:
+    """Return advice for a file that is not a gnubg file with a header."""
     try:
         with bgfmt.open(name) as db:
             if db.info().get("header") is False:
@@ -145,8 +152,8 @@ def _other(name: str) -> str:
         return "bgfmt does not know it either"
 
 
-def _using(exam: Examination) -> Iterator[str]:
-    """Why gnubg would load the file and then answer wrongly or end."""
+def _find_use_errors(exam: Examination) -> Iterator[str]:
+    """Yield reasons why gnubg would load the file and then answer wrongly or crash."""
     if exam.kind == "ND":
         yield "it holds normal distributions: gnubg loads it and crashes on first use (segmentation fault)"
     if exam.kind == "TS" and not exam.options["cubeful"]:
@@ -164,13 +171,13 @@ def _using(exam: Examination) -> Iterator[str]:
 
 
 def _expected_size(exam: Examination) -> int | None:
-    """Bytes the header promises; None for a compressed table, whose index has to be read."""
+    """Return the size in bytes that the header implies; None for a compressed table, whose index has to be read."""
     size = gnubg.HeaderFacts(exam.kind, exam.points, exam.chequers, **exam.options).size
     return None if size is None else gnubg.SIZE + size
 
 
 def _add_size(exam: Examination) -> None:
-    """Open the file as bgfmt does: a compressed table's size, and what lies after the table."""
+    """Open the file as bgfmt does and add what this shows: a truncated compressed table, data after the table."""
     try:
         with bgfmt.open(exam.file) as db:
             db.table  # noqa: B018 - being able to read it is all we ask here
@@ -186,7 +193,7 @@ def _add_size(exam: Examination) -> None:
 
 
 def _slots(exam: Examination) -> tuple[str, ...]:
-    """Slots in order of preference; what to know about them is added to the warnings."""
+    """Return the slots in order of preference; add what users should know about them to the warnings."""
     points = exam.points
     chequers = exam.chequers
     note = exam.warnings.append
@@ -214,8 +221,8 @@ def _slots(exam: Examination) -> tuple[str, ...]:
     return "os", "os0"
 
 
-def _host(exam: Examination, host: str) -> str:
-    """What one program makes of the file."""
+def _host_verdict(exam: Examination, host: str) -> str:
+    """Return what one program makes of the file."""
     if exam.refusals:
         return "no: gnubg 1.07 crashes on it, the others were not tried" if exam.kind == "ND" else "no"
     if host == "gnubg-nn" and exam.kind == "H":

@@ -1,7 +1,7 @@
-"""The files that bgfmt has put into one folder; a kill or a full disk at any moment loses nothing.
+"""Record and change the files that bgfmt installs in a folder; a kill or a full disk at any moment loses nothing.
 
 docs/hosts/gnubg.md has the record and the steps of a change ("Kills and full disks"). Every command first calls
-`settle`, which completes what was cut short after the record had its name, and undoes the rest.
+`settle`, which completes a change that was interrupted after its record was written, and undoes any other.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ RECORD = ".bgfmt-installed.json"
 KEPT = ".before-bgfmt"
 SECOND_COPY = "gnubg_os.db"  # gnubg-nn reads its one-sided table a second time under this name
 NAMES = (*SLOTS.values(), SECOND_COPY)
-SMALL = 1 << 20  # bytes beyond which no record grows
+MAX_RECORD_BYTES = 1 << 20  # larger files are not records
 CHUNK = 8 << 20
 
 
 class NotAllowedError(InstallError):
-    """The folder may not be written by this user."""
+    """Raised when this user may not write to the folder."""
 
 
 class ReplacedError(FormatError):
-    """A file changed between two looks at it."""
+    """Raised when a file changed between two reads."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What bgfmt put somewhere: its source and content, and the name under which the file from before is kept.
+    """An installed file: its source and content, and the name under which the previous file is kept.
 
-    older : names of files from still earlier that stay where they are.
+    kept : that name, None if there was no file.
+    older : names of files from earlier installations, which stay where they are.
     before : the entry that this one replaces.
     """
 
@@ -57,31 +58,32 @@ class Entry:
     before: Entry | None = None
 
     def describes(self, path: Path) -> bool:
-        """Whether the file at `path` is the one that was put there."""
+        """Return True if the file at `path` is the installed one."""
         if self.link:
             return path.is_symlink() and os.readlink(path) == self.source
         with contextlib.suppress(OSError):
             status = path.lstat()
             regular = stat.S_ISREG(status.st_mode) and status.st_size == self.size
-            return regular and digest_of(path) == self.sha256
+            return regular and sha256_of(path) == self.sha256
         return False
 
 
 Record = dict[str, Entry]
 
 
-def digest_of(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def hidden(path: Path) -> Path:
-    """The name of a file that is not in its place yet."""
+def hidden_path(path: Path) -> Path:
+    """Return the hidden name under which a new file is written before it takes its place."""
     return path.with_name(f".{path.name.lstrip('.')}.bgfmt-new")
 
 
 def free_name(path: Path) -> str:
-    """A name under which a file can be kept, or is kept already."""
+    """Return an unused name under which a file can be kept, or the one under which it is kept already."""
     names = (path.with_name(f"{path.name}{KEPT}{f'-{k}' * (k > 1)}") for k in count(1))
     return next(
         one.name for one in names if not os.path.lexists(one) or os.path.samestat(path.lstat(), one.lstat())
@@ -89,7 +91,7 @@ def free_name(path: Path) -> str:
 
 
 def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
-    """Copy a file to a new name; ReplacedError where the bytes copied do not have the digest `sha256`."""
+    """Copy a file to a new name; ReplacedError if the bytes copied do not have the checksum `sha256`."""
     digest = hashlib.sha256()
     with source.open("rb") as file, storage.create(target) as sink:
         while block := file.read(CHUNK):
@@ -101,8 +103,8 @@ def copy_new(source: Path, target: Path, sha256: str | None = None) -> None:
 
 
 def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a small file in the place of an old one, by one rename; a kill leaves its hidden name at most."""
-    new = hidden(path)
+    """Write a small file in place of an old one, by one rename; a kill leaves at most its hidden name."""
+    new = hidden_path(path)
     new.unlink(missing_ok=True)
     with storage.create(new) as sink:
         sink.write(data)
@@ -115,22 +117,22 @@ def write_small(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def read_record(folder: Path) -> Record:
-    """What bgfmt has installed in a folder, by file name.
+    """Return the record of a folder: {file name: entry}.
 
-    InstallError where the record is no record, or names anything but a file that bgfmt would have put into this
-    folder; OSError where it is no regular file.
+    InstallError if it is damaged or names a file that bgfmt would not have put into this folder; OSError if it is not
+    a regular file.
     """
     path = folder / RECORD
     if not os.path.lexists(path):
         return {}
     with open(open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-        data = file.read(SMALL + 1)
+        data = file.read(MAX_RECORD_BYTES + 1)
     return parse_record(data, path)
 
 
 def parse_record(data: bytes, path: Path) -> Record:
-    """The record in a file's bytes; InstallError where it says anything that bgfmt does not write."""
-    if len(data) > SMALL:
+    """Parse the bytes of a record; InstallError if they have anything that bgfmt does not write."""
+    if len(data) > MAX_RECORD_BYTES:
         raise InstallError(f"{path}: larger than any record of bgfmt's; nothing was changed")
     try:
         value = json.loads(data)
@@ -143,6 +145,7 @@ def parse_record(data: bytes, path: Path) -> Record:
 
 
 def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
+    """Parse one entry of a record; `nested` is the entry that another one replaces."""
     if name not in NAMES or not isinstance(value, dict):
         raise _refused(path, f"an entry {name[:60]!r}", value)
 
@@ -163,11 +166,12 @@ def _entry(name: str, value: Any, path: Path, *, nested: bool = False) -> Entry:
 
 
 def _refused(path: Path, what: str, value: Any) -> InstallError:
+    """Return the error for a part of a record that bgfmt does not write."""
     return InstallError(f"{path}: {what} that bgfmt does not write: {str(value)[:60]!r}; nothing was changed")
 
 
 def write_record(folder: Path, record: Record) -> None:
-    """Put a record in the place of the old one, by one rename."""
+    """Write the record of a folder by one rename; an empty one is removed."""
     if record:
         plain = {name: asdict(entry) for name, entry in record.items()}
         write_small(folder / RECORD, json.dumps(plain, indent=1).encode() + b"\n")
@@ -180,25 +184,25 @@ def write_record(folder: Path, record: Record) -> None:
 
 
 @contextlib.contextmanager
-def changing(folder: Path) -> Iterator[list[str]]:
-    """Lock a folder and settle what a killed process left there: a line for each file.
+def lock_folder(folder: Path) -> Iterator[list[str]]:
+    """Lock a folder and complete or undo what a killed process left there; yield a line for each such file.
 
-    InstallError where another process is changing the folder, or its record names what it must not;
-    NotAllowedError where the folder may not be written.
+    InstallError if another process is changing the folder, or its record is invalid; NotAllowedError if the folder
+    may not be written.
     """
     with contextlib.ExitStack() as stack:
-        if os.name != "nt":  # Windows opens no folder
+        if os.name != "nt":  # folders cannot be opened on Windows
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)
             if system.lock(handle) is False:
                 raise InstallError(f"{folder}: another process is changing it")
-        with allowed(folder):
+        with translate_errors(folder):
             yield settle(folder)
 
 
 @contextlib.contextmanager
-def allowed(folder: Path) -> Iterator[None]:
-    """Turn the system's refusal into `NotAllowedError`; errors without a file name get the folder's."""
+def translate_errors(folder: Path) -> Iterator[None]:
+    """Convert a refusal of the system to `NotAllowedError`; add the folder's name to errors without a file name."""
     try:
         yield
     except PermissionError as error:
@@ -209,23 +213,23 @@ def allowed(folder: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(folder)) from None
 
 
-def unfinished(folder: Path) -> bool:
-    """Whether a killed process left a change of this folder half done."""
-    return any(os.path.lexists(hidden(folder / name)) for name in (*NAMES, RECORD))
+def has_unfinished_change(folder: Path) -> bool:
+    """Return True if a killed process left a change of this folder half done."""
+    return any(os.path.lexists(hidden_path(folder / name)) for name in (*NAMES, RECORD))
 
 
 def settle(folder: Path) -> list[str]:
-    """Make the folder what its record says; may be cut short and repeated. A line for each file."""
+    """Make the folder match its record and return a line for each file changed; may be interrupted and repeated."""
     record = read_record(folder)
     lines = []
     staying = {}
     for name in NAMES:
         path = folder / name
         entry = record.get(name)
-        new = hidden(path)
+        new = hidden_path(path)
         if os.path.lexists(new):
             if entry is not None and entry.describes(new):
-                _put(path, entry)
+                _move_into_place(path, entry)
                 lines.append(f"{path}: the install that was cut short has been completed")
             else:
                 new.unlink()
@@ -237,26 +241,29 @@ def settle(folder: Path) -> list[str]:
     if staying != record:
         system.sync_folder(folder)
         write_record(folder, staying)
-    hidden(folder / RECORD).unlink(missing_ok=True)
+    hidden_path(folder / RECORD).unlink(missing_ok=True)
     return lines
 
 
 def _has_left(path: Path, entry: Entry) -> bool:
-    """Whether the file has been taken out: the file from before is back, or, where none was, there is none."""
+    """Return True if an uninstalled file is gone: the previous file is back, or there is none if there was none."""
     beside = path.with_name(entry.kept or path.name)
     return not os.path.lexists(beside) and not entry.describes(path)
 
 
-def _put(path: Path, entry: Entry) -> None:
-    """The hidden file takes its place; what bgfmt has not put there gets another name first."""
+def _move_into_place(path: Path, entry: Entry) -> None:
+    """Move the hidden file into place; a file that bgfmt has not installed is kept under another name first."""
     ours = entry.describes(path) or (entry.before is not None and entry.before.describes(path))
     if os.path.lexists(path) and not ours:
         _keep(path)
-    os.replace(hidden(path), path)
+    os.replace(hidden_path(path), path)
 
 
 def _keep(path: Path) -> str:
-    """Give a file a second name, and say which; without links it moves, and the slot is empty for a moment."""
+    """Give a file a second name and return it.
+
+    On systems without links the file is moved, and the slot is empty for a moment.
+    """
     keep = path.with_name(free_name(path))
     if not os.path.lexists(keep):
         try:
@@ -266,11 +273,12 @@ def _keep(path: Path) -> str:
     return keep.name
 
 
-def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], object]) -> str | None:
-    """Put a new file under each of the names; `make` writes it under the hidden name it is given.
+def install_files(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], object]) -> str | None:
+    """Install a file under each of the names and return the name under which the previous one is kept, if any.
 
-    Gives the name under which the file from before is kept. Until the record decides, any error leaves the folder as
-    it was.
+    make : writes the file under the hidden name that it is given.
+
+    Until the record is written, any error leaves the folder as it was.
     """
     record = read_record(folder)
     after = dict(record)
@@ -287,21 +295,24 @@ def put_in(folder: Path, names: list[str], entry: Entry, make: Callable[[Path], 
         after[name] = replace(entry, kept=kept, older=older, before=before)
     try:
         for name in names:
-            make(hidden(folder / name))
+            make(hidden_path(folder / name))
         write_record(folder, after)
     except BaseException:
         if read_record(folder) != after:
             for name in names:
-                hidden(folder / name).unlink(missing_ok=True)
+                hidden_path(folder / name).unlink(missing_ok=True)
         raise
     for name in names:
-        _put(folder / name, after[name])
+        _move_into_place(folder / name, after[name])
     system.sync_folder(folder)
     return after[names[0]].kept
 
 
-def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
-    """Take files out and put back what was there; a line for each. `force` sets aside what has been changed since."""
+def uninstall_files(folder: Path, names: list[str], *, force: bool) -> list[str]:
+    """Remove installed files and restore the previous ones; return a line for each.
+
+    force : keep files that were changed since under another name, instead of raising InstallError.
+    """
     record = read_record(folder)
     lines = []
     paths = [folder / name for name in names]
@@ -328,6 +339,6 @@ def take_out(folder: Path, names: list[str], *, force: bool) -> list[str]:
 
 
 def _need_file(path: Path) -> None:
-    """InstallError where something other than a file or a link is in the way."""
+    """Check that a path is a file or a link; InstallError if not."""
     if not path.is_symlink() and not path.is_file():
         raise InstallError(f"{path}: is not a file; nothing was changed")

@@ -1,6 +1,6 @@
-"""Putting verified files into GNU Backgammon's slots, so that it can be undone, and telling what lies there.
+"""Install verified files into GNU Backgammon's slots, uninstall them, and list what is there.
 
-A private folder has links to the program's own data, our files beside them, and a script that starts the program.
+A private folder has links to the program's own data, our files, and a script that starts the program.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from bgfmt.errors import UnknownFormatError, VerificationError
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import folder as changes
 from bgfmt.extras.hosts.gnubg.check import Examination
-from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, changing, copy_new, read_record
+from bgfmt.extras.hosts.gnubg.folder import SECOND_COPY, copy_new, lock_folder, read_record
 from bgfmt.files import gnubg_folders
 from bgfmt.files.gnubg_folders import HOST_SLOTS, HOSTS, SLOTS, InstallError, PathLike, Place
 from bgfmt.storage import publish
 
 SLOT_OF = {name: slot for slot, name in SLOTS.items()}
-LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others are told by a variable
+LAUNCHED = ("debian", "upstream")  # hosts that a script starts; the others use an environment variable
 
 
 @dataclass(frozen=True)
 class Installed:
-    """What an installation did: the file, its slot, what it replaced, and how to start the program with it.
+    """The result of an installation.
 
-    finished : a line for each change that a killed process had left half done, and that was settled first.
+    replaced : the name under which the previous file is kept, None if there was none.
+    start : the commands that start the program with the file.
+    finished : a line for each change by a killed process that was completed or undone first.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Installed:
     finished: list[str]
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it."""
         facts = {name: getattr(self, name) for name in ("slot", "replaced", "start", "finished")}
         return {"path": str(self.path)} | facts | {"check": self.examination.as_dict()}
 
@@ -53,14 +56,23 @@ def install(
     until: str | None = "recurrence",
     link: bool = False,
 ) -> Installed:
-    """Verify a file, then put it where `where`'s program looks. Undone by `uninstall`.
+    """Verify a file and install it where the program of `where` looks for it; `uninstall` undoes it.
 
-    VerificationError where the file is refused, with every reason and the `Examination` as `report`;
-    UnknownFormatError where it is no database at all; InstallError where the slot does not fit the file or the
-    folder's record is not bgfmt's; NotAllowedError where the folder may not be written.
+    Parameters
+    ----------
+    slot : name of the slot, by default the one that the file fits best.
+    until : the verification level to stop at, None for no verification.
+    link : install a link instead of a copy.
+
+    Raises
+    ------
+    VerificationError : if the file is refused, with every reason and the `Examination` as `report`.
+    UnknownFormatError : if it is not a database.
+    InstallError : if the slot does not fit the file or the folder's record is invalid.
+    NotAllowedError : if the folder may not be written.
     """
     source = Path(path).resolve()
-    sha256 = changes.digest_of(source) if source.is_file() else ""
+    sha256 = changes.sha256_of(source) if source.is_file() else ""
     examined = gnubg_check.examine(path, until=until)
     if not examined.ok:
         reasons = f"{examined.file}: not installed: {'; '.join(examined.refusals)}"
@@ -70,17 +82,18 @@ def install(
     folder = target.parent
 
     def make(new: Path) -> None:
+        """Write the new file: a link or a copy."""
         new.symlink_to(source) if link else copy_new(source, new, sha256)
 
-    with contextlib.ExitStack() as undo:  # what a failed install has put into a private folder leaves again
+    with contextlib.ExitStack() as undo:  # a failed install removes what it has put into a private folder
         if where.private:
-            with changes.allowed(folder):
+            with changes.translate_errors(folder):
                 if not folder.is_dir():
                     undo.callback(_remove_empty, folder)
                 folder.mkdir(parents=True, exist_ok=True)
         if not folder.is_dir():
             raise InstallError(f"{folder}: no such folder; is {HOSTS[where.host]} installed?")
-        with changing(folder) as finished:
+        with lock_folder(folder) as finished:
             if where.private:
                 _prepare(where, undo)
             if target.exists() and os.path.samefile(source, target):
@@ -90,7 +103,7 @@ def install(
                 kept = before.kept
             else:
                 names = [target.name, *[SECOND_COPY] * (where.host == "gnubg-nn" and slot == "os0")]
-                kept = changes.put_in(
+                kept = changes.install_files(
                     folder, names, changes.Entry(str(source), sha256, examined.size, link), make
                 )
         undo.pop_all()
@@ -98,6 +111,7 @@ def install(
 
 
 def _slot(examined: Examination, slot: str | None, host: str) -> str:
+    """Return the slot for a file; InstallError if it does not fit or the program would not read it rightly."""
     verdict = examined.hosts[host]
     if verdict.startswith("no"):
         raise InstallError(f"{examined.file}: {HOSTS[host]}: {verdict}")
@@ -106,7 +120,7 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
         if slot is None:
             raise InstallError(f"{examined.file}: {HOSTS[host]} has no slot for it")
         return slot
-    slot = _known(slot)
+    slot = _parse_slot(slot)
     if slot not in examined.slots:
         kind = gnubg_check.KINDS[examined.kind]
         wrong = f"a {kind} file in {SLOTS[slot]} is the wrong type, gnubg would ignore it"
@@ -114,8 +128,8 @@ def _slot(examined: Examination, slot: str | None, host: str) -> str:
     return slot
 
 
-def _known(slot: str) -> str:
-    """A slot by its own name or by that of its file."""
+def _parse_slot(slot: str) -> str:
+    """Return a slot by its own name or by that of its file; InstallError if there is none."""
     slot = (SLOT_OF | {f"gnubg_{key}": key for key in SLOTS}).get(slot, slot)
     if slot not in SLOTS:
         raise InstallError(f"there is no slot {slot!r} (there are: {', '.join(SLOTS)})")
@@ -123,21 +137,22 @@ def _known(slot: str) -> str:
 
 
 def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> list[str]:
-    """Take out what bgfmt has put in, and put back what was there; a line for each file.
+    """Remove what bgfmt installed in a slot (None: all slots) and restore the previous files; return a line for each.
 
-    Only what bgfmt itself put there is deleted. With `force` a file that has been changed since is set aside under
-    another name. InstallError where nothing was installed, or, without `force`, the file has been changed since.
+    Only files that bgfmt installed are deleted. force : keep files that were changed since under another name.
+
+    InstallError if nothing was installed or, without `force`, if a file was changed since.
     """
-    slot = None if slot is None else _known(slot)
+    slot = None if slot is None else _parse_slot(slot)
     slot_of = SLOT_OF | {SECOND_COPY: "os0"}
     lines: list[str] = []
     for folder in where.folders:
-        if folder.is_dir() and (changes.unfinished(folder) or read_record(folder)):
-            with changing(folder) as settled:
+        if folder.is_dir() and (changes.has_unfinished_change(folder) or read_record(folder)):
+            with lock_folder(folder) as settled:
                 lines += settled
                 chosen = [name for name in read_record(folder) if slot in (None, slot_of[name])]
                 if chosen:
-                    lines += changes.take_out(folder, chosen, force=force)
+                    lines += changes.uninstall_files(folder, chosen, force=force)
     if not lines:
         what = "nothing" if slot is None else f"nothing in slot {slot}"
         raise InstallError(f"{what} was installed by bgfmt in {where.rest}")
@@ -145,19 +160,19 @@ def uninstall(where: Place, slot: str | None = None, *, force: bool = False) -> 
 
 
 def finish(where: Place) -> list[str]:
-    """Complete or undo what a killed process left half done in a program's folders; a line for each file."""
+    """Resume or undo what a killed process left half done in a program's folders; return a line for each file."""
     lines: list[str] = []
     for folder in where.folders:
-        if folder.is_dir() and changes.unfinished(folder):
-            with changing(folder) as settled:
+        if folder.is_dir() and changes.has_unfinished_change(folder):
+            with lock_folder(folder) as settled:
                 lines += settled
     return lines
 
 
-def installed(
+def examine_slots(
     where: Place, *, until: str | None = "digest"
 ) -> Iterator[tuple[str, Path, Examination | None, bool]]:
-    """(slot, path, examination or None where there is no file, whether bgfmt put it there) of every slot."""
+    """Yield (slot, path, examination, installed by bgfmt) of every slot; no file has no examination."""
     for slot in HOST_SLOTS[where.host]:
         path = where.path(slot)
         examined = None
@@ -171,10 +186,10 @@ def installed(
 
 
 def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
-    """Fill a private folder with what the program needs beside our files: links to its own data.
+    """Fill a private folder with what the program needs besides our files: links to its own data.
 
-    Debian's program gets a copy of its two-sided table: the folder is mounted over the one the table lives in. The
-    folder exists and is locked.
+    Debian's program gets a copy of its two-sided table, as the folder is mounted over the one with the table. The
+    folder exists and is locked. undo : gets a callback for each file created.
     """
     try:
         data, rest = gnubg_folders.own_folders(where.host)
@@ -201,7 +216,7 @@ def _prepare(where: Place, undo: contextlib.ExitStack) -> None:
 
 
 def _bring(item: Path, here: Path) -> None:
-    """A link; where the system refuses links (Windows without developer mode) a copy."""
+    """Create a link; a copy if the system refuses links (Windows without developer mode)."""
     try:
         here.symlink_to(item, target_is_directory=item.is_dir())
     except (OSError, NotImplementedError):
@@ -214,17 +229,19 @@ def _bring(item: Path, here: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
+    """Remove a folder if it is empty."""
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def _clear(path: Path) -> None:
+    """Remove a file, link or folder; errors are ignored."""
     with contextlib.suppress(OSError):
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _launcher(where: Place) -> tuple[Path, str]:
-    """The script that starts the program with its private folder, and what stands in it."""
+    """Return the path and the text of the script that starts the program with its private folder."""
     if os.name == "nt":
         command = gnubg_folders.program() or gnubg_folders.own_folders(where.host)[0] / "gnubg-cli.exe"
         text = f'@rem starts gnubg with the bearoff files of this folder\n@"{command}" -P "%~dp0." %*\n'
@@ -241,7 +258,7 @@ def _launcher(where: Place) -> tuple[Path, str]:
 
 
 def how_to_start(where: Place) -> list[str]:
-    """What to type so that the program uses the folder; empty where it looks there by itself."""
+    """Return the commands that start the program with the folder; [] if it looks there by itself."""
     if not where.private:
         return []
     if where.host in LAUNCHED:
