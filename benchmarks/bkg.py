@@ -44,9 +44,9 @@ gnubg.command("save match {file}")
 def against_itself(games: int, seed: int, cube: bool) -> None:
     """The series, twice: compiled, and by the referee."""
     engine, setting = Bkg(), referee.Setting(cube=cube, names=("BKG 1", "BKG 2"))
-    series.compiled(engine, setting, 1, seed)  # compiles
+    series.play_compiled(engine, setting, 1, seed)  # compiles
     begin = time.perf_counter()
-    compiled = series.compiled(engine, setting, games, seed)
+    compiled = series.play_compiled(engine, setting, games, seed)
     took = time.perf_counter() - begin
     print("\n".join(compiled.lines(setting.names)))
     print(f"{games / took:.0f} games a second")

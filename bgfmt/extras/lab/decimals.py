@@ -38,7 +38,7 @@ from bgfmt.game import board
 from bgfmt.storage import Source
 from bgfmt.tables import LazyRows, Table
 
-LONGEST_HEADER = 120
+MAX_HEADER_BYTES = 120
 T = TypeVar("T", bound=Table)
 Bytes = NDArray[np.uint8]
 MAGIC = b"bkg-bearoff "
@@ -67,12 +67,12 @@ class SixDecimals(Format[T]):
 def header_line(source: Source, offset: int) -> bytes:
     """Return the first line of a text, with its LF.
 
-    At most `LONGEST_HEADER` bytes are returned. TruncatedError if the file ends before the line does.
+    At most `MAX_HEADER_BYTES` bytes are returned. TruncatedError if the file ends before the line does.
     """
-    head = source.bytes(offset, min(LONGEST_HEADER, source.size - offset), "header")
+    head = source.bytes(offset, min(MAX_HEADER_BYTES, source.size - offset), "header")
     line, ended, _ = head.partition(b"\n")
-    if not ended and len(head) < LONGEST_HEADER:
-        raise TruncatedError(source.name, offset + LONGEST_HEADER, source.size, "header line")
+    if not ended and len(head) < MAX_HEADER_BYTES:
+        raise TruncatedError(source.name, offset + MAX_HEADER_BYTES, source.size, "header line")
     return line + ended
 
 
@@ -130,7 +130,7 @@ class BkgText(SixDecimals[Gillogly]):
         source.need(offset + len(form.text), f"table of {len(form.digits):,} rows ({domain})")
         data = np.frombuffer(source.bytes(offset, len(form.text)), np.uint8)
         digits = data[form.digits]
-        numbers = digits - 48  # uint8: what lies below "0" becomes large
+        numbers = digits - 48  # uint8: bytes below "0" wrap to large values
         fixed = data == form.text
         fixed[form.digits.reshape(-1)] = numbers.reshape(-1) <= 9
         if not fixed.all():
@@ -210,10 +210,10 @@ POINTS_MAGIC = b"bearoff-2s "
 POINTS_HEADER = re.compile(
     rb"bearoff-2s 1 points=([1-9]\d?) checkers=([1-9]\d?) entries=([1-9]\d{0,18}) value=points\n"
 )
-MOST_SORTED = 64 << 20  # bytes of a file in another order that are sorted in memory
+MAX_SORTED_BYTES = 64 << 20  # larger files must be in order
 BLOCK = 4 << 20
 HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # places of the digits in "+1.000000"
+DIGIT_PLACES = np.array([1, 3, 4, 5, 6, 7, 8])  # indices of the digits in "+1.000000"
 PLUS = 43
 MINUS = 45
 
@@ -245,7 +245,7 @@ class _PointsLines:
         out[:, :, p + 1 : 2 * p + 1] = self.sides
         return out
 
-    def filled(self, start: int, worth: NDArray[Any]) -> Bytes:
+    def fill(self, start: int, worth: NDArray[Any]) -> Bytes:
         """Return lines with the given values: (len(worth), n, width) uint8.
 
         start : number of the first side on roll. worth : (rows, n) int32 millionths.
@@ -270,7 +270,7 @@ class _PointsLines:
         good = (digits <= 9).all(axis=1) & (value[:, 2] == 46) & ((sign == PLUS) | (sign == MINUS))
         good &= (lines[:, at + 9] == 10) & (lines[:, self.points] == 32) & (lines[:, at - 1] == 32)
         numbers = digits.astype(np.int64) @ TENS
-        good &= ~((sign == MINUS) & (numbers == 0))  # minus nought is no canonical value
+        good &= ~((sign == MINUS) & (numbers == 0))  # -0.000000 is not canonical
         if not good.all():
             row = int((~good).argmax())
             expected = "two sides and a value such as +0.123456"
@@ -334,7 +334,7 @@ class PointsText(SixDecimals[ExpectedPoints]):
         sink.write(_points_header(table.points, table.chequers))
         lines = _PointsLines(table.points, table.chequers)
         for rows, block in table.blocks(max(1, BLOCK // lines.width * 4)):
-            sink.write(np.ascontiguousarray(lines.filled(rows.start, block["worth"])))
+            sink.write(np.ascontiguousarray(lines.fill(rows.start, block["worth"])))
 
     def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
         """Return where the header and each entry lie in the file."""
@@ -359,7 +359,7 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
         data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
         return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
 
-    if n * row_bytes <= MOST_SORTED:
+    if n * row_bytes <= MAX_SORTED_BYTES:
         data = text(0, n)
         out = np.empty(n * n, np.int32)
         values = lines.values(data, source.name, start)

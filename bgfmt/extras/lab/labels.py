@@ -50,7 +50,7 @@ class Settings:
     limit: int = 400_000
 
 
-def read(lines: Iterable[str], *, separated: bool) -> list[str]:
+def read_positions(lines: Iterable[str], *, separated: bool) -> list[str]:
     """Return the positions of a text file.
 
     separated : False for a position on each line; True for comma-separated values with a column `position` or,
@@ -155,7 +155,7 @@ def label_all(
     """
     storage.check_output(output, force=force)
     if output.endswith(".parquet"):
-        pyarrow()  # before the work
+        pyarrow()  # fail before the work if it is missing
     names = json.dumps([asdict(settings), hashlib.sha256("\n".join(texts).encode()).hexdigest()])
     part = output + ".part"
     file = RowFile(part, names, anew=force and not resume)

@@ -14,7 +14,7 @@ from bgfmt.verifier.findings import MAX_FINDINGS, Cause, LikelyCause, Outcome
 from bgfmt.verifier.proofs import KnownRecipe, Proof, Request, float_outcome
 from bgfmt.verifier.recurrence import floats, one_sided, plays
 
-LONGEST = 16  # rolls of the longest bear-off in BKG's table
+MAX_ROLLS = 16  # rolls of the longest bear-off in BKG's table
 MAKER = "bgfmt solve expected-points"
 EXACT = "float64 throughout, nothing rounded"
 
@@ -41,7 +41,7 @@ def compare(table: Table, request: Request, recipe: str, stored: Array, right: A
     with np.errstate(invalid="ignore"):
         gap = np.nan_to_num(np.abs(ours - rule), nan=np.inf)
     differ = gap > 0
-    if table.exact:  # minus nought is not nought
+    if table.exact:  # -0.0 and 0.0 differ
         differ = np.ascontiguousarray(ours).view(np.int64) != np.ascontiguousarray(rule).view(np.int64)
     bad = np.flatnonzero(differ.any(axis=1))
     findings = []
@@ -105,15 +105,15 @@ def rows_of(ids: Array) -> Array:
     row_of[ids] = np.arange(len(ids))
     pips = plays.pips(POINTS, board.MAX_CHEQUERS)[ids]
     chosen = np.array([[best(plays.ROLLS * x + roll) for roll in range(plays.ROLLS)] for x in ids.tolist()])
-    ways = np.zeros((len(ids), LONGEST + 1), object)  # of 36^n, Python's integers
+    ways = np.zeros((len(ids), MAX_ROLLS + 1), object)  # of 36^n, Python's integers
     ways[pips == 0, 0] = 1
     weights = plays.WEIGHTS.astype(object)[None, :, None]
     for left in range(1, int(pips.max()) + 1):
         some = np.flatnonzero(pips == left)
         if len(some):
             ways[some, 1:] = (ways[row_of[chosen[some]], :-1] * weights).sum(axis=1)
-    whole = sum(n * 36 ** (LONGEST - n) * ways[:, n] for n in range(LONGEST + 1))
+    whole = sum(n * 36 ** (MAX_ROLLS - n) * ways[:, n] for n in range(MAX_ROLLS + 1))
     columns = [whole, *(ways[:, n] for n in range(1, ROLLS + 1))]
-    parts = [36**LONGEST, *(36**n for n in range(1, ROLLS + 1))]
+    parts = [36**MAX_ROLLS, *(36**n for n in range(1, ROLLS + 1))]
     quotients = zip(columns, parts, strict=True)
     return np.array([(column / part).astype(np.float64) for column, part in quotients]).T

@@ -26,7 +26,7 @@ from bgfmt.tables import LazyRows, OneSided, TwoSided
 BKG = Recipe("bkg", "Gillogly's table for BKG (1977), to six decimals")
 EXPECTED_POINTS = Recipe("points", "the 2011 blog's expected points, to six decimals")
 
-LONGEST = 16  # rolls of the longest bear-off in the union
+MAX_ROLLS = 16  # rolls of the longest bear-off in the union
 
 
 def gillogly(
@@ -88,7 +88,7 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
     rows = np.zeros((len(ids), 1 + tables.ROLLS))
     for done, k in enumerate(order, 1):
         side = counts[k]
-        ways = [0] * (LONGEST + 2)
+        ways = [0] * (MAX_ROLLS + 2)
         if not any(side):
             ways[0] = 1
         else:
@@ -97,8 +97,8 @@ def _rows(ids: Array, means: Array, progress: Progress | None) -> Array:
                 for n, many in enumerate(ways_of[best][:-1]):
                     ways[n + 1] += roll.weight * many
         ways_of[side] = ways
-        whole = sum(n * many * 36 ** (LONGEST - n) for n, many in enumerate(ways[: LONGEST + 1]))
-        rows[k] = [whole / 36**LONGEST, *(ways[n] / 36**n for n in range(1, 1 + tables.ROLLS))]
+        whole = sum(n * many * 36 ** (MAX_ROLLS - n) for n, many in enumerate(ways[: MAX_ROLLS + 1]))
+        rows[k] = [whole / 36**MAX_ROLLS, *(ways[n] / 36**n for n in range(1, 1 + tables.ROLLS))]
         if progress is not None and done % 256 == 0:
             progress(done, len(ids))
     return rows

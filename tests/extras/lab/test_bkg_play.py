@@ -13,7 +13,7 @@ from bgfmt.extras.lab.engine.bkg import Bkg, classes
 from bgfmt.extras.lab.engine.bkg.classes import Category, Classes, StateClass
 from bgfmt.extras.lab.engine.bkg.measures import array_of, games_lost, most_to_win, turns_of
 from bgfmt.extras.lab.engine.bkg.measures import racing as race_of
-from bgfmt.extras.lab.playing.quality import measured
+from bgfmt.extras.lab.playing.quality import measure_rules
 from bgfmt.extras.lab.study.counts import acount
 from bgfmt.extras.lab.thumb import doubling, racing
 from bgfmt.game import board
@@ -223,9 +223,9 @@ def test_expectations() -> None:
     assert classes.expectation(
         Fraction(66, 100), Fraction(2, 100), Fraction(3, 10), Fraction(2, 100)
     ) == Fraction(36, 100)
-    assert classes.in_danger(16, 0, Fraction(1, 2), may_double=True) == Fraction(20, 36)
+    assert classes.expectation_in_danger(16, 0, Fraction(1, 2), may_double=True) == Fraction(20, 36)
     with pytest.raises(PositionError, match="35 rolls"):
-        classes.combined([(35, 1)])
+        classes.weighted_average([(35, 1)])
     with pytest.raises(PositionError, match="do not add up"):
         classes.expectation(0.5, 0.5, 0.5, 0)
 
@@ -266,7 +266,7 @@ def test_positions_outside_the_table_are_estimated() -> None:
 @pytest.mark.slow
 def test_how_good_the_bearoff_is() -> None:
     """Over 851,929 positions and 36 rolls against exact two-sided play."""
-    enr, w = measured(("enr", "w"))
+    enr, w = measure_rules(("enr", "w"))
     assert (f"{100 * enr.differs:.3f}", f"{enr.cost:.6f}", f"{enr.worst:.5f}") == (
         "2.918",
         "0.000393",

@@ -229,7 +229,7 @@ def test_large_files_are_read_row_by_row(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "3x3.points"
     solving.solve("expected-points", 3, 3, path)
     whole: Any = bgfmt.load(path)
-    monkeypatch.setattr("bgfmt.extras.lab.decimals.MOST_SORTED", 0)
+    monkeypatch.setattr("bgfmt.extras.lab.decimals.MAX_SORTED_BYTES", 0)
     with bgfmt.open(path) as db:
         lazy: Any = db.table
         assert np.array_equal(lazy.worth[5], whole.worth[5])

@@ -83,11 +83,11 @@ def test_an_interrupted_command_goes_on(races: Path, monkeypatch: pytest.MonkeyP
 
 def test_positions_of_a_column() -> None:
     lines = ["name,position", 'first,"1 1 / 2"', "second,1 / 1"]
-    assert labels.read(lines, separated=True) == ["1 1 / 2", "1 / 1"]
-    assert labels.read(["1 1 / 2,x"], separated=True) == ["1 1 / 2"]
-    assert labels.read([], separated=True) == []
+    assert labels.read_positions(lines, separated=True) == ["1 1 / 2", "1 / 1"]
+    assert labels.read_positions(["1 1 / 2,x"], separated=True) == ["1 1 / 2"]
+    assert labels.read_positions([], separated=True) == []
     with pytest.raises(FormatError, match="no column `position`; there are pos, comment"):
-        labels.read(["pos,comment", "1 1 / 2,x"], separated=True)
+        labels.read_positions(["pos,comment", "1 1 / 2,x"], separated=True)
 
 
 @pytest.mark.slow

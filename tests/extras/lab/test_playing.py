@@ -86,11 +86,11 @@ def played(players: referee.Players, dice: Seeded, setting: referee.Setting, gam
 def test_the_compiled_series_is_the_referees(cube: bool) -> None:
     setting = referee.Setting(cube=cube)
     slow = played((BKG, BKG), Seeded(3), setting, 2)
-    fast = series.compiled(BKG, setting, 2, 3)
+    fast = series.play_compiled(BKG, setting, 2, 3)
     assert slow.points.tolist() == fast.points.tolist()
     assert (slow.gammons, slow.backgammons) == (fast.gammons, fast.backgammons)
     bearoff = referee.Setting(position=BEAROFF, first=0, cube=cube)
-    slow, fast = played((BKG, BKG), Seeded(8), bearoff, 10), series.compiled(BKG, bearoff, 10, 8)
+    slow, fast = played((BKG, BKG), Seeded(8), bearoff, 10), series.play_compiled(BKG, bearoff, 10, 8)
     assert slow.points.tolist() == fast.points.tolist()
 
 
@@ -99,15 +99,17 @@ def test_a_series_does_not_depend_on_threads_and_has_the_exact_chance() -> None:
     setting = referee.Setting(
         position=Position(Side(0, 0, 0, 0, 0, 1), Side(0, 0, 0, 0, 0, 1)), first=0, cube=False
     )
-    one, two = (series.compiled(BKG, setting, 4000, 1, threads=n) for n in (1, 2))
+    one, two = (series.play_compiled(BKG, setting, 4000, 1, threads=n) for n in (1, 2))
     assert one.points.tolist() == two.points.tolist()
     assert abs(one.wins / one.games - 13 / 16) < 4 * one.win_error
     assert one.win_error == pytest.approx((13 / 16 * 3 / 16 / 4000) ** 0.5, rel=0.1)
     assert one.as_dict()["standard_error"] == pytest.approx(one.error)
     swapped = referee.Setting(position=setting.position.swapped(), first=1, cube=False)
-    assert series.compiled(BKG, swapped, 500, 1).points.tolist() == [-p for p in one.points[:500].tolist()]
+    assert series.play_compiled(BKG, swapped, 500, 1).points.tolist() == [
+        -p for p in one.points[:500].tolist()
+    ]
     with pytest.raises(CapabilityError, match="for money"):
-        series.compiled(BKG, referee.Setting(length=3), 5, 1)
+        series.play_compiled(BKG, referee.Setting(length=3), 5, 1)
 
 
 @pytest.mark.slow
@@ -164,7 +166,7 @@ def test_dice_that_end_are_an_error() -> None:
 
 
 def read_play(text: str, roll: tuple[int, int], position: Position = OPENING.position) -> Play:
-    return person.chosen(text, position, roll, legal_plays(position, *roll))
+    return person.parse_play(text, position, roll, legal_plays(position, *roll))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, NotCoveredError, PositionError
 from bgfmt.extras.lab.study import counts, judges, measuring
 from bgfmt.extras.lab.study.measuring import Section, Tally, rule_quality
-from bgfmt.extras.lab.study.rules import RULES, Pairs, chosen
+from bgfmt.extras.lab.study.rules import RULES, Pairs, select_rules
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 from bgfmt.met.score import Score
@@ -149,7 +149,7 @@ def test_the_best_single_limits_and_how_far_the_estimate_errs(exact: TwoSided) -
         at = np.searchsorted(pairs.win[order], grid, side="left")
         best.append(float(grid[np.argmin(before[at] + after[-1] - after[at])]))
     assert best == pytest.approx([0.6375, 0.6625, 0.7675])
-    estimate = judges.estimating(None, 6, 6)
+    estimate = judges.estimate_judge(None, 6, 6)
     assert estimate.max_error is not None
     assert estimate.mean_error is not None
     wide = np.abs(estimate.worths(pairs).centered - right.centered)
@@ -376,7 +376,7 @@ def test_a_rounded_table_judges_nearly_as_the_exact_one(exact: TwoSided) -> None
     for name in ("keith", "w-z0"):
         a, b = results(one)[name].double, results(other)[name].double
         assert a.yes == b.yes
-        assert 0 <= b.wrong - a.wrong <= 10
+        assert 0 <= b.wrong_decisions - a.wrong_decisions <= 10
         assert a.mean == pytest.approx(b.mean, abs=1e-4)
 
 
@@ -391,7 +391,7 @@ def test_what_cannot_judge() -> None:
     with bgfmt.open(GOLDEN / "gnubg/hyper1.bd") as table, pytest.raises(NotCoveredError, match="judged by"):
         rule_quality(Library([table]))
     with pytest.raises(CapabilityError, match="there is no rule 'nope'"):
-        chosen(("nope",))
+        select_rules(("nope",))
     with pytest.raises(PositionError, match="1 to 15"):
         rule_quality(chequers=(3, 2))
 

@@ -41,7 +41,7 @@ def test_the_search_finds_the_least_loss_of_all_rules(seed: int, monkeypatch: py
     }
     monkeypatch.setattr(best_count, "TERMS", small)
     monkeypatch.setattr(best_count, "PARTS", (0, 7))
-    monkeypatch.setattr(best_count, "MOST_TERMS", 2)
+    monkeypatch.setattr(best_count, "MAX_TERMS", 2)
     part = _part(np.random.default_rng(seed), 40)
     found = best_count.best(part, 6)
     least = np.full(7, np.inf)
@@ -129,15 +129,15 @@ def test_worths_for_money_and_at_a_score() -> None:
     assert isinstance(table, TwoSided)
     none = np.empty((0, 0))
     exact = judges.by_equities(table, None).worths(Pairs(us, them, none, none))
-    for one, other in zip(best_count.judged(us, them, None, table), exact, strict=True):
+    for one, other in zip(best_count.position_worths(us, them, None, table), exact, strict=True):
         np.testing.assert_array_equal(one, other)
-    for one, other in zip(best_count.judged(us, them, None, None), exact, strict=True):
+    for one, other in zip(best_count.position_worths(us, them, None, None), exact, strict=True):
         np.testing.assert_allclose(one, other, atol=0.02)
     for away in ((5, 7), (2, 4)):
         score = Score(away, met.load(met.DEFAULT))
         judge = judges.at_score(match_score(6, 6, away, score.met, dtype=np.float64), None, score)
         by_table = judge.worths(Pairs(us, them, none, none))
-        for one, other in zip(best_count.judged(us, them, score, None), by_table, strict=True):
+        for one, other in zip(best_count.position_worths(us, them, score, None), by_table, strict=True):
             if other is None:
                 assert one is None
             else:
@@ -149,13 +149,13 @@ def test_a_gammon_is_a_game() -> None:
     us, them = np.zeros((2, 1, 24), np.int8)
     us[0, :2], them[0, 20:23] = 2, 5
     for score in (None, Score((5, 7), met.load(met.DEFAULT))):
-        worths = best_count.judged(us, them, score, None)
+        worths = best_count.position_worths(us, them, score, None)
         np.testing.assert_allclose(worths.centered, 1, atol=1e-6)
 
 
 def test_rules_are_judged_by_what_wrong_decisions_cost(sample: best_count.Sample) -> None:
-    worths = best_count.judged(sample.us, sample.them, None, None)
-    part = best_count.part(sample, worths, np.ones(len(sample.us), np.bool_))
+    worths = best_count.position_worths(sample.us, sample.them, None, None)
+    part = best_count.build_part(sample, worths, np.ones(len(sample.us), np.bool_))
     losses = part.losses(RULES["isight"].decide(part))  # type: ignore[arg-type]
     decided = RULES["isight"].decide(sample)  # type: ignore[arg-type]
     assert worths.owned is not None

@@ -27,7 +27,7 @@ from bgfmt.game.orders import multichoose
 
 Number = float | Fraction
 Counts = Side | Sequence[int]
-MOST_POSITIONS = 4_000_000  # that are solved for one answer of `Rolls`: some seconds
+MAX_POSITIONS = 4_000_000  # solved for one call of `Rolls`, which takes some seconds
 
 
 def _constants(exact: bool) -> tuple[Number, Number, Number]:
@@ -64,10 +64,10 @@ def Rolls(counts: Counts, *, exact: bool = False) -> Number:
         return _mean(side) if exact else float(_mean(side))
     points = max(6, side.highest)
     chequers = MAX_CHEQUERS if points == 6 else side.chequers
-    if (positions := count(points, chequers)) > MOST_POSITIONS:
+    if (positions := count(points, chequers)) > MAX_POSITIONS:
         raise PositionError(
             f"{side}: Rolls of {chequers} chequers on {points} points needs {positions:,} positions; "
-            f"at most {MOST_POSITIONS:,} are solved for one answer"
+            f"at most {MAX_POSITIONS:,} are solved for one answer"
         )
     return float(_means(points, chequers)[side.number(points)])
 

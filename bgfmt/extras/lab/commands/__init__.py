@@ -29,13 +29,13 @@ from bgfmt.solver.machine import thread_count
 from bgfmt.storage.foreign import open_text
 
 _GAMES = "games length position seed dice cube output force quiet"
-#: the modes, and which options they look at
+#: {mode: options that it uses}
 MODES = {
     "play": f"{_GAMES} against doubling second", "referee": f"{_GAMES} doubling", "self": f"{_GAMES} against",
     "series": f"{_GAMES} against threads as_json", "replay": "second as_json", "explain": "as_json",
     "bearoff": "threads as_json",
 }  # fmt: skip
-#: the files of a package, and the templates in bgfmt/data/new-format that they are made from
+#: {file of a new package: its template in bgfmt/data/new-format}
 KIT = {
     "pyproject.toml": "pyproject.toml.txt",
     "README.md": "README.md",
@@ -252,7 +252,7 @@ def label(
         lines = stack.enter_context(
             click.open_file("-", errors="replace") if file == "-" else open_text(file)
         )
-        texts = labels.read(lines, separated=file.endswith(".csv"))
+        texts = labels.read_positions(lines, separated=file.endswith(".csv"))
         progress = stack.enter_context(Progress("labelling", " positions", always=True, quiet=quiet))
         error = 0.001 if error is None and seconds is None else error
         settings = labels.Settings(seed, error, seconds, limit)

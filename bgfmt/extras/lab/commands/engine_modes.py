@@ -31,7 +31,7 @@ from bgfmt.game.drawing import draw
 from bgfmt.game.moves import notation, parse_roll
 from bgfmt.game.state import GameState
 
-MOST_GAMES = 10_000_000
+MAX_GAMES = 10_000_000
 WRITERS = {".sgf": write_sgf, ".mat": lambda match: write_mat(match).encode("utf-8", "backslashreplace")}
 
 
@@ -50,7 +50,7 @@ def run(request: Request) -> None:
         modes.get(request.mode, _games)(request, main)
 
 
-# -- what is played ------------------------------------------------------------------------------------------
+# -- players, setting and dice ----------------------------------------------------------------------------
 
 
 def ask(prompt: str) -> str:
@@ -117,7 +117,9 @@ def _series(request: Request, main: engine.Engine) -> None:
     alike = pair[0] is pair[1] and request.dice is None and request.output is None and not request.length
     with Progress("playing", " games") as progress:
         if alike and isinstance(main, Bkg):
-            result = series.compiled(main, setting, games, seed, threads=request.threads, progress=progress)
+            result = series.play_compiled(
+                main, setting, games, seed, threads=request.threads, progress=progress
+            )
         else:
             played: list[Game] = []
 
@@ -148,9 +150,9 @@ def _games(request: Request, main: engine.Engine) -> None:
 
     def ended(game: Game) -> bool:
         click.echo(str(game).replace("player 1", names[0]).replace("player 2", names[1]))
-        return not asks or (person is not None and person.again())
+        return not asks or (person is not None and person.ask_for_another_game())
 
-    games = MOST_GAMES if asks else request.games or 1
+    games = MAX_GAMES if asks else request.games or 1
     try:
         match: Match | None = referee.play_match(
             pair, _dice(request, request.seed), setting, games=games, tell=tell, ended=ended
@@ -218,7 +220,7 @@ def _bearoff(request: Request, main: engine.Engine) -> None:
     """Print what BKG's rules for the bear-off cost."""
     if not isinstance(main, Bkg):
         raise click.UsageError(f"engine {request.name} has no rules for the bear-off to measure")
-    qualities = quality.measured(threads=request.threads)
+    qualities = quality.measure_rules(threads=request.threads)
     if request.as_json:
         options.echo_json({"rules": [one.as_dict() for one in qualities]})
         return
@@ -258,7 +260,7 @@ def _write(request: Request, match: Match) -> None:
 # -- explain ------------------------------------------------------------------------------------------
 
 
-MOST = 10
+MAX_PLAYS_SHOWN = 10
 WORDS = ("double", "redouble", "take")
 
 
@@ -303,7 +305,7 @@ def _plays(engine: Engine, state: GameState, as_json: bool) -> None:
     units = {"engaged": "heuristic points", "running": "points of the running game"}
     what = units.get(ranked[0].part, "less expected rolls, or the chance that it plays for")
     click.echo(f"{roll}, {ranked[0].part}: {what}")
-    for place, r in enumerate(ranked[:MOST], 1):
+    for place, r in enumerate(ranked[:MAX_PLAYS_SHOWN], 1):
         terms = "  ".join(f"{name} {value:+.3f}" for name, value in r.parts().items())
         points = "out of the question" if _finite(r.points) is None else f"{r.points:12.6f}"
         click.echo(f"{place:3d}. {r.play!s:<26} {points}  {terms}".rstrip())

@@ -23,14 +23,14 @@ from bgfmt.met import DEFAULT, load
 from bgfmt.met.score import Score
 from bgfmt.tables import TwoSided, of_kind
 
-#: kind of decision -> heading, what "yes" is; a yes can be wrong, and a right one missed
+#: {kind of decision: (heading, what "yes" means)}
 KINDS = {
     "double": ("Doubles of a centered cube", "double"),
     "redouble": ("Redoubles", "redouble"),
     "take": ("Answers to a double, in every position", "take"),
     "answer": ("Answers to a double, where doubling a centered cube is right", "take"),
 }
-#: the names of what a tally counts, of doubles and of answers
+#: JSON names of the counts of a tally, for doubles and for answers
 DOUBLES = ("doubles", "should_double", "should_roll", "wrong_doubles", "missed")
 ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 
@@ -208,7 +208,7 @@ def _tally(tally: Tally, kind: str, place: tuple[int, int], section: Section) ->
     own = tally.yes, tally.should, tally.against, tally.wrong_yes, tally.wrong_no
     return dict(zip(DOUBLES if kind in ("double", "redouble") else ANSWERS, own, strict=True)) | {
         "pairs": tally.pairs,
-        "wrong": tally.wrong,
+        "wrong": tally.wrong_decisions,
         "wrong_share": tally.share,
         "mean_loss": tally.mean,
         "standard_error": section.error(tally),
@@ -302,7 +302,7 @@ def best_count(files: tuple[str, ...], table: str | None, numbers: int, as_json:
             judge = fitting[0]
         sample = counting.sample(counting.starts(files), **asked)
         progress = stack.enter_context(Progress("judging", " decisions"))
-        worths = counting.judged(sample.us, sample.them, score, judge, progress)
+        worths = counting.position_worths(sample.us, sample.them, score, judge, progress)
         progress = stack.enter_context(Progress("searching", " families"))
         rules = counting.study(sample, worths, numbers, progress)
     if as_json:

@@ -15,13 +15,13 @@ from bgfmt.game.moves import parse_roll
 
 Roll = tuple[int, int]
 MASK = (1 << 64) - 1
-LARGEST_FILE = 16 << 20
+MAX_FILE_BYTES = 16 << 20
 
 
 class Dice(ABC):
     """A source of rolls for one game after another."""
 
-    def begin(self, game: int) -> None:  # noqa: B027 - most go on as they are
+    def begin(self, game: int) -> None:  # noqa: B027 - optional for subclasses
         """Start game number `game` (from 0); nothing to do by default."""
 
     @abstractmethod
@@ -65,11 +65,11 @@ class Listed(Dice):
         """Read rolls from a text file.
 
         Each roll is written ``61``, ``6-1`` or ``6,1``; spaces or line ends separate them, and # starts a comment.
-        FormatError for anything else, or for a file larger than `LARGEST_FILE` bytes.
+        FormatError for anything else, or for a file larger than `MAX_FILE_BYTES` bytes.
         """
-        data = Path(path).read_bytes()[: LARGEST_FILE + 1]
-        if len(data) > LARGEST_FILE:
-            raise FormatError(f"{path}: larger than any file of dice ({LARGEST_FILE >> 20} MiB)")
+        data = Path(path).read_bytes()[: MAX_FILE_BYTES + 1]
+        if len(data) > MAX_FILE_BYTES:
+            raise FormatError(f"{path}: larger than any file of dice ({MAX_FILE_BYTES >> 20} MiB)")
         rolls: list[Roll] = []
         for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
             for word in line.partition("#")[0].split():

@@ -46,14 +46,14 @@ class Person:
         """Ask until the answer is a legal play; commands such as `list` and `hint` are carried out meanwhile."""
         assert state.dice is not None
         plays = legal_plays(state.position, *state.dice)
-        self._say(self._drawn(state))
-        self._say(listed(plays))
+        self._say(self._board_text(state))
+        self._say(format_plays(plays))
         while True:
             text = self._answer(f"{state.names[state.turn]}, {state.dice[0]}-{state.dice[1]}? ")
             if text in ("list", "l"):
-                self._say(listed(plays))
+                self._say(format_plays(plays))
             elif text in ("board", "b"):
-                self._say(self._drawn(state))
+                self._say(self._board_text(state))
             elif text in ("help", "h", "?", ""):
                 self._say(HELP)
             elif text == "hint" and self.adviser is not None:
@@ -68,7 +68,7 @@ class Person:
                 self._say("you resign before your next roll if the other side accepts; play this one")
             else:
                 try:
-                    return chosen(text, state.position, state.dice, plays)
+                    return parse_play(text, state.position, state.dice, plays)
                 except PositionError as error:
                     self._say(f"refused: {error}")
 
@@ -76,12 +76,12 @@ class Person:
         """Ask whether to double, if `doubling` is on."""
         if not self.doubling:
             return False
-        self._say(self._drawn(state))
+        self._say(self._board_text(state))
         return self._yes(f"* {state.names[state.turn]}, double to {2 * state.cube_value}? ")
 
     def take(self, state: GameState) -> bool:
         """Ask whether to take the other side's double."""
-        self._say(self._drawn(state))
+        self._say(self._board_text(state))
         who = state.names[1 - state.turn]
         return self._yes(f"{state.names[state.turn]} doubles to {2 * state.cube_value}. {who}, take? ")
 
@@ -100,14 +100,14 @@ class Person:
 
     # -- words -------------------------------------------------------------------------------------------
 
-    def again(self) -> bool:
+    def ask_for_another_game(self) -> bool:
         """Ask whether to play another game; the end of the input means no."""
         try:
             return self._yes("another game? ")
         except Quit:
             return False
 
-    def _drawn(self, state: GameState) -> str:
+    def _board_text(self, state: GameState) -> str:
         """Return the board, the cube and the score as text."""
         owner = "centered" if state.cube_owner is None else state.names[state.cube_owner]
         where = f" cube {state.cube_value} ({owner})" if state.cube_in_use else ""
@@ -133,7 +133,7 @@ class Person:
             self._say("yes or no, or quit")
 
 
-def listed(plays: list[Play]) -> str:
+def format_plays(plays: list[Play]) -> str:
     """Return plays with their numbers as text in columns."""
     cells = [f"{k:3d}. {play}" for k, play in enumerate(plays, 1)]
     width = max(len(cell) for cell in cells) + 2
@@ -141,7 +141,7 @@ def listed(plays: list[Play]) -> str:
     return "\n".join("".join(f"{cell:<{width}}" for cell in cells[r::rows]).rstrip() for r in range(rows))
 
 
-def chosen(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
+def parse_play(text: str, position: Position, dice: tuple[int, int], plays: list[Play]) -> Play:
     """Return the legal play that a person means.
 
     text : its number in `plays`, or its moves such as 8/5 6/5. PositionError, which says why, if it is none of them.

@@ -55,13 +55,13 @@ class Quality:
         }  # fmt: skip
 
 
-def measured(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> list[Quality]:
+def measure_rules(rules: tuple[Rule, ...] = RULES, *, threads: int | None = None) -> list[Quality]:
     """Return the quality of each rule, measured over 851,929 positions and 36 rolls."""
     n = board.count(POINTS, MEN)
     table = solver.two_sided(POINTS, MEN, cubeful=False, recipe="exact")
     values = np.ascontiguousarray(np.asarray(table.equities)[:, :, 0])
     starts, results = build_roll_results(build_single_moves(POINTS, np.arange(n), np.arange(n)))
-    rows = racing.gillogly()[1][:n]  # it holds all of them
+    rows = racing.gillogly()[1][:n]  # the table has all of them
     chance = values[1:, 1:] / 2 + 0.5
     place = np.minimum((chance / BIN).astype(np.int64), 19)
     many = np.bincount(place.reshape(-1), minlength=20)
@@ -93,7 +93,7 @@ def _ranking(rule: Rule, rows: Array) -> Array:
     if rule == "w":
         with np.errstate(invalid="ignore", divide="ignore"):
             win = racing.win_chance(chances[:, None], chances[None, :])
-        win[:, 0] = -1  # a result with nothing left has won
+        win[:, 0] = -1  # all off: the game is won
         return np.nan_to_num(-win)
     rolls = np.floor(enr + (1e-9 if rule == "floor" else 0.5)).astype(np.int64).clip(0, chances.shape[1])
     within = np.concatenate([np.zeros((len(enr), 1)), np.cumsum(chances, axis=1)], axis=1)
@@ -102,7 +102,7 @@ def _ranking(rule: Rule, rows: Array) -> Array:
 
 
 EQUAL = 1e-12
-DIFFERS = 1e-9  # points; a play that costs less is a best one
+DIFFERS = 1e-9  # points; plays with a smaller loss count as best
 
 
 @njit("f8.2C, f8.2C, f8.1C, i8.1C, i8.1C, f8.3C, i8, i8")

@@ -21,8 +21,8 @@ from bgfmt.game.board import Position
 from bgfmt.game.moves import legal_plays, notation
 from bgfmt.game.state import START, GameState
 
-MOST_TURNS = 100_000
-LIMIT = 10  # the cube goes no further than 1024
+MAX_TURNS = 100_000
+MAX_CUBE_POWER = 10  # log2 of the greatest cube value, 1024
 Tell = Callable[[Record], None]
 Players = tuple[Engine, Engine]
 
@@ -53,7 +53,7 @@ class Setting:
 class _Table:
     """A game in progress.
 
-    told : number of records that have been passed to `tell`.
+    reported : number of records that have been passed to `tell`.
     rolls, used : all rolls thrown, and how many of them are used; the others are reused after an undo.
     before : for each play of a person the player on roll, the roll, `used` and a copy of the game.
     """
@@ -64,8 +64,8 @@ class _Table:
         self.walk = walk
         self.dice = dice
         self.tell = tell
-        self.told = self.used = 0
-        self.rolls: list[Roll] = []  # what was thrown beyond those used is thrown again after an undo
+        self.reported = self.used = 0
+        self.rolls: list[Roll] = []  # rolls after `used` are reused after an undo
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
@@ -81,25 +81,25 @@ class _Table:
         sides = (walk.sides[0], walk.sides[1])
         return GameState(
             sides, turn, cube_value=walk.cube, cube_owner=walk.owner, scores=walk.scores,
-            length=self.setting.length, crawford=walk.crawford, cube_in_use=self.setting.cube, limit=LIMIT,
+            length=self.setting.length, crawford=walk.crawford, cube_in_use=self.setting.cube, limit=MAX_CUBE_POWER,
             jacoby=False, beavers=False, names=self.setting.names,
         )  # fmt: skip
 
     def say(self) -> bool:
         """Report new records to `tell`; return whether the game is over."""
-        for record in self.walk.records[self.told :]:
+        for record in self.walk.records[self.reported :]:
             self.tell(record)
-        self.told = len(self.walk.records)
+        self.reported = len(self.walk.records)
         return self.walk.over
 
-    def offered(self, turn: int) -> bool:
+    def ask_for_offers(self, turn: int) -> bool:
         """Ask for a resignation or a double, and for the answer; return whether that ended the game."""
         state = self.state(turn)
         other = self.players[1 - turn]
         games = self.players[turn].resign(state)
         if 1 <= games <= 3 and other.accept(replace(state, resigned=games)):
             self.walk.resign(turn, 0, games * self.walk.cube)
-        elif state.may_double and state.cube_power < LIMIT and self.players[turn].double(state):
+        elif state.may_double and state.cube_power < MAX_CUBE_POWER and self.players[turn].double(state):
             self.walk.double(turn, 0)
             answer = self.walk.take if other.take(replace(state, doubled=True)) else self.walk.drop
             answer(1 - turn, 0)
@@ -107,7 +107,7 @@ class _Table:
             return False
         return self.say()
 
-    def moved(self, turn: int, dice: Roll) -> bool:
+    def play_roll(self, turn: int, dice: Roll) -> bool:
         """Ask for a play with this roll and record it; return whether that ended the game."""
         state = self.state(turn).rolled(dice)
         plays = legal_plays(state.position, *dice)
@@ -125,7 +125,7 @@ class _Table:
         last = next((one for one in reversed(self.before[:-1]) if one[0] == turn), self.before[-1])
         del self.before[self.before.index(last) :]
         turn, rolled, self.used, self.walk = last
-        self.told = len(self.walk.records)
+        self.reported = len(self.walk.records)
         return turn, rolled
 
 
@@ -167,13 +167,13 @@ def play_game(
     if setting.position != Position(START, START) or setting.first is not None:
         walk.setup(0, board=setting.position, turn=turn)
     try:
-        for _ in range(MOST_TURNS):
+        for _ in range(MAX_TURNS):
             if rolled is None:
-                if table.offered(turn):
+                if table.ask_for_offers(turn):
                     break
                 rolled = table.roll()
             try:
-                if table.moved(turn, rolled):
+                if table.play_roll(turn, rolled):
                     break
                 turn = 1 - turn
                 rolled = None

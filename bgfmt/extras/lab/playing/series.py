@@ -24,7 +24,7 @@ from bgfmt.extras.lab.playing.dice import MASK
 from bgfmt.extras.lab.playing.referee import Setting
 from bgfmt.extras.matches.model import Game
 
-CHUNK = 50  # games of a thread between two looks at what was done
+CHUNK = 50  # games that a thread plays between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
     return Series(np.array(points, np.int64), gammon, backgammon, turns)
 
 
-def compiled(
+def play_compiled(
     engine: Bkg,
     setting: Setting,
     games: int,

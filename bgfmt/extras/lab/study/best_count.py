@@ -2,7 +2,7 @@
 
 docs/theory/best-count.md describes these decisions and what is proved.
 
-A rule has a count for each side: pips and an integer weight for each of up to `MOST_TERMS` terms. The lead is the
+A rule has a count for each side: pips and an integer weight for each of up to `MAX_TERMS` terms. The lead is the
 other side's count less that of the side on roll, to which its n-th part of `PARTS` is added, rounded down. The side
 on roll doubles and redoubles from a lead on, the other side takes up to one; limits are -15 to 15.
 
@@ -40,8 +40,8 @@ from bgfmt.tables.rolls import CHANCE_WHOLE
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 POINTS = 24
-THINNED = 16.0  # one in 16 positions outside home is kept: they are dear to estimate
-# by Keith's count
+THINNED = 16.0  # one in 16 positions outside home is kept, as estimates are expensive
+# limits by which the races are played on, in sevenths of a pip by Keith's count
 DOUBLE = -4 * 7
 REDOUBLE = -3 * 7
 TAKE = -2 * 7
@@ -116,7 +116,7 @@ def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
         goes_on = ~(double & ((lead > TAKE) | (owner > 0)))
         owner = np.where(double, -1, owner)
         us, them, race, owner = (part[goes_on] for part in (us, them, race, owner))
-        us = _rolled(us, rng)
+        us = _roll_sides(us, rng)
         on = us.any(axis=1)
         us, them, race, owner = them[on], us[on], race[on], -owner[on]
     us, them, owned, race, weight = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -127,7 +127,7 @@ def sample(recorded: list[list[Position]], again: int, seed: int) -> Sample:
     return Sample(us, them, owned, race, held[race], share)
 
 
-def _rolled(sides: Array, rng: Any) -> Array:
+def _roll_sides(sides: Array, rng: Any) -> Array:
     """Return sides after a random roll each, played for the fewest expected rolls.
 
     Chequers beyond ten points count as pips, 49/6 a roll.
@@ -144,7 +144,7 @@ def _rolled(sides: Array, rng: Any) -> Array:
     return np.asarray(boards[order[np.cumsum(lengths) - lengths]], np.int8)
 
 
-def judged(
+def position_worths(
     us: Array, them: Array, score: Score | None, table: TwoSided | None, progress: Progress | None = None
 ) -> Worths:
     """Return the values of positions, gammons ignored.
@@ -157,7 +157,7 @@ def judged(
             covered |= side[:, table.points :].any(axis=1) | (side.sum(axis=1) > table.chequers)
         covered = ~covered
     cubes = columns.match_columns(score, gammons=False) if score else columns.money_columns(gammons=False)
-    cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # the estimate comes upon gammons
+    cubes.won[:, :, 2:] = cubes.won[:, :, 1:2]  # gammons count as single games
     values, estimator = np.empty((len(us), len(cubes))), Estimator(QUICK, 1 << 16)
     those = np.flatnonzero(~covered)
     done = 0
@@ -197,7 +197,7 @@ def judged(
 
 Integers = NDArray[np.int64]
 PARTS = (0, 5, 6, 7, 8, 9, 10, 12)
-MOST_TERMS = 3
+MAX_TERMS = 3
 WEIGHTS = (-3, 6)
 BESIDE = ("isight", "keith", "ward", "thorp", "acount", "trice", "8-9-12")
 
@@ -217,7 +217,7 @@ class Term(NamedTuple):
     weights: tuple[int, int] = WEIGHTS
 
 
-def _beyond(points: slice, allowed: int) -> Callable[[Integers], Any]:
+def _excess(points: slice, allowed: int) -> Callable[[Integers], Any]:
     """Return a term: chequers on some points beyond the first `allowed` ones."""
     return lambda counts: np.maximum(counts[..., points].sum(axis=-1) - allowed, 0)
 
@@ -229,18 +229,18 @@ def _short(least: int, allowed: int) -> Callable[[Integers], Any]:
 
 
 TERMS = {
-    "chequer": Term("chequer", 1, _beyond(slice(None), 0)),
+    "chequer": Term("chequer", 1, _excess(slice(None), 0)),
     "pair": Term("two chequers, and for an odd one", 1, lambda c: -(-c.sum(axis=-1) // 2)),
     "odd": Term("odd chequer", 1, lambda c: c.sum(axis=-1) % 2),
-    "ace": Term("chequer on the ace point", 1, _beyond(slice(0, 1), 0)),
-    "low": Term("chequer on the ace or the 2 point", 1, _beyond(slice(0, 2), 0)),
-    "three": Term("chequer on the ace, 2 or 3 point", 1, _beyond(slice(0, 3), 0)),
-    "outside": Term("chequer outside the home board", 1, _beyond(slice(HOME, None), 0)),
+    "ace": Term("chequer on the ace point", 1, _excess(slice(0, 1), 0)),
+    "low": Term("chequer on the ace or the 2 point", 1, _excess(slice(0, 2), 0)),
+    "three": Term("chequer on the ace, 2 or 3 point", 1, _excess(slice(0, 3), 0)),
+    "outside": Term("chequer outside the home board", 1, _excess(slice(HOME, None), 0)),
     "gap": Term("empty point of the home board", 1, lambda c: (c[..., :HOME] == 0).sum(axis=-1)),
     "high gap": Term("of the points 4, 5, 6 that is empty", 1, lambda c: (c[..., 3:HOME] == 0).sum(axis=-1)),
-    "ace>1": Term("chequer beyond one on the ace point", 2, _beyond(slice(0, 1), 1)),
-    "ace>2": Term("chequer beyond two on the ace point", 2, _beyond(slice(0, 1), 2)),
-    "low>2": Term("chequer beyond two on the ace and the 2 point", 2, _beyond(slice(0, 2), 2)),
+    "ace>1": Term("chequer beyond one on the ace point", 2, _excess(slice(0, 1), 1)),
+    "ace>2": Term("chequer beyond two on the ace point", 2, _excess(slice(0, 1), 2)),
+    "low>2": Term("chequer beyond two on the ace and the 2 point", 2, _excess(slice(0, 2), 2)),
     "stack>3": Term("chequer beyond three on a point", 2, lambda c: np.maximum(c - 3, 0).sum(axis=-1)),
     "least 3": Term("pip that a chequer is short of 3", 1, _short(3, 0), (1, 1)),
     "least 3>1": Term("pip that a chequer beyond one on its point is short of 3", 2, _short(3, 1), (1, 1)),
@@ -307,12 +307,12 @@ class Part:
         yes = np.stack([decisions.double, decisions.redouble, ~decisions.take], axis=1)
         return np.where(yes, self.wrong[:, :, 1], self.wrong[:, :, 0])
 
-    def spread(self, values: Array) -> float:
+    def standard_error(self, values: Array) -> float:
         """Return the standard error of a sum over races of (N,) values."""
         return float(np.sqrt(np.square(np.bincount(self.race, values)).sum()))
 
 
-def part(sample: Sample, worths: Worths, rows: Array) -> Part:
+def build_part(sample: Sample, worths: Worths, rows: Array) -> Part:
     """Return the decisions of some rows of a sample with their losses.
 
     rows : (N,) bool. Answers are judged only where doubling is right.
@@ -330,18 +330,18 @@ def part(sample: Sample, worths: Worths, rows: Array) -> Part:
 
 
 def best(
-    asked: Part, numbers: int = kernels.MOST, progress: Progress | None = None
+    asked: Part, numbers: int = kernels.MAX_NUMBERS, progress: Progress | None = None
 ) -> list[tuple[Counted, float]]:
     """Find the best rules of at most 0, 1, ... `numbers` numbers; return each with its loss a race."""
     open_ = asked.wrong.any(axis=(1, 2))
     wrong = asked.wrong[open_]
     own, other = (of_chequers(side[open_]) for side in (asked.us, asked.them))
     pairs = {name: [np.asarray(term.of(side)) for side in (own, other)] for name, term in TERMS.items()}
-    least = np.full(kernels.MOST + 1, np.inf)
+    least = np.full(kernels.MAX_NUMBERS + 1, np.inf)
     rules = [Counted((), 0, 0, 0, 0)] * len(least)
     families = [
         (names, part, used)
-        for many in range(MOST_TERMS + 1)
+        for many in range(MAX_TERMS + 1)
         for names in combinations(TERMS, many)
         for part in PARTS
         if (used := sum(TERMS[name].numbers for name in names) + (part > 0)) <= numbers
@@ -355,13 +355,13 @@ def best(
             terms[:, k] = times * pairs[name][1] - own_times * pairs[name][0]
         box = np.array([TERMS[name].weights for name in names], np.int64).reshape(-1, 2)
         ends = constant + np.sort(box.T[:, None] * terms, axis=0).sum(axis=2)
-        above = ends[0] > times * kernels.FAR
-        below = ends[1] <= times * (-kernels.FAR - 1)
+        above = ends[0] > times * kernels.MAX_LEAD
+        below = ends[1] <= times * (-kernels.MAX_LEAD - 1)
         base = wrong[above, :, 1].sum(axis=0) + wrong[below, :, 0].sum(axis=0)
-        near = ~above & ~below  # where the limit or the weights may decide
+        near = ~above & ~below  # positions whose decision depends on the limits or weights
         found = np.zeros((len(least), len(names) + 3), np.int64)
         before = least.copy()
-        kernels.bounded(least, found, box, constant[near], terms[near], times, wrong[near], base, used)
+        kernels.search_box(least, found, box, constant[near], terms[near], times, wrong[near], base, used)
         for k in np.flatnonzero(least < before).tolist():
             *weights, double, redouble, take = found[k].tolist()
             kept = tuple((name, w) for name, w in zip(names, weights, strict=True) if w)
@@ -372,7 +372,7 @@ def best(
 
 
 def study(
-    sample: Sample, worths: Worths, numbers: int = kernels.MOST, progress: Progress | None = None
+    sample: Sample, worths: Worths, numbers: int = kernels.MAX_NUMBERS, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
     """Find the best rules of 1 to `numbers` numbers; judge them, Isight and others on the races held out.
 
@@ -390,7 +390,7 @@ def study(
     ------
     NotCoveredError : if Isight loses nothing there.
     """
-    searched, held = (part(sample, worths, rows) for rows in (~sample.held, sample.held))
+    searched, held = (build_part(sample, worths, rows) for rows in (~sample.held, sample.held))
     isight = held.losses(RULES["isight"].decide(held)).sum(axis=1)  # type: ignore[arg-type]
     whole = float(isight.sum())
     if not whole:
@@ -403,9 +403,9 @@ def study(
         kinds = held.losses(rule.decide(held))
         losses = kinds.sum(axis=1)
         share = float(losses.sum()) / whole
-        row = {"rule": name, "loss": float(losses.sum()), "error": held.spread(losses)}
+        row = {"rule": name, "loss": float(losses.sum()), "error": held.standard_error(losses)}
         row |= dict(zip(("double", "redouble", "take"), kinds.sum(axis=0).tolist(), strict=True))
-        row |= {"share": share, "share_error": held.spread(losses - share * isight) / whole}
+        row |= {"share": share, "share_error": held.standard_error(losses - share * isight) / whole}
         if name in rules:
             row |= {"words": str(rule), "numbers": rule.numbers}
             row |= {"searched": found[k][1], "bound": floor[k][1]}

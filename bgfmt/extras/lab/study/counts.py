@@ -101,7 +101,7 @@ def _keith(side: ArrayLike) -> Integers:
     counts = of_chequers(side)
     one, two, three = (counts[..., k] for k in range(3))
     gaps = (counts[..., 3:HOME] == 0).sum(axis=-1)
-    return np.asarray(pips(counts) + 2 * _beyond(one, 1) + _beyond(two, 1) + _beyond(three, 3) + gaps)
+    return np.asarray(pips(counts) + 2 * _excess(one, 1) + _excess(two, 1) + _excess(three, 3) + gaps)
 
 
 def ward(us: ArrayLike, them: ArrayLike) -> Integers:
@@ -114,7 +114,7 @@ def ward(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> int(ward([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 20
     -0.7
     """
-    own, other = (_compared(a, b, chequer=4, crossover=1, pip=2) for a, b in ((us, them), (them, us)))
+    own, other = (_relative_count(a, b, chequer=4, crossover=1, pip=2) for a, b in ((us, them), (them, us)))
     return np.asarray(10 * other - 11 * own)
 
 
@@ -127,11 +127,11 @@ def isight(us: ArrayLike, them: ArrayLike) -> Integers:
     >>> int(isight([5, 2, 3, 3, 2], [3, 3, 3, 2, 2, 2])) / 6
     -3.8333333333333335
     """
-    own, other = (_compared(a, b, chequer=1, crossover=1, pip=1) for a, b in ((us, them), (them, us)))
+    own, other = (_relative_count(a, b, chequer=1, crossover=1, pip=1) for a, b in ((us, them), (them, us)))
     return np.asarray(6 * other - 7 * own)
 
 
-def _compared(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, pip: int) -> Integers:
+def _relative_count(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, pip: int) -> Integers:
     """Return the count of one side against the other, as `ward` and `isight` have it.
 
     chequer, crossover : what each in excess adds, in units of which `pip` make a pip.
@@ -139,7 +139,7 @@ def _compared(us: ArrayLike, them: ArrayLike, *, chequer: int, crossover: int, p
     own = of_chequers(us)
     other = of_chequers(them)
     one, two, three = (own[..., k] for k in range(3))
-    stacked = 2 * _beyond(one, 2) + _beyond(two, 2) + _beyond(three, 3)
+    stacked = 2 * _excess(one, 2) + _excess(two, 2) + _excess(three, 3)
     gaps = ((own[..., 3:HOME] == 0) & (other[..., 3:HOME] > 0)).sum(axis=-1)
     excess = np.maximum(own.sum(axis=-1) - other.sum(axis=-1), 0)
     farther = np.maximum(_crossovers(own) - _crossovers(other), 0)
@@ -151,7 +151,7 @@ def _crossovers(counts: Integers) -> Any:
     return counts @ (np.arange(counts.shape[-1]) // HOME)
 
 
-def _beyond(chequers: Integers, allowed: int) -> Integers:
+def _excess(chequers: Integers, allowed: int) -> Integers:
     """Return the chequers beyond the first `allowed` ones."""
     return np.maximum(chequers - allowed, 0)
 

@@ -22,15 +22,15 @@ from bgfmt.met.score import NOBODY, Score
 from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, OneSided, Table, TwoSided, of_kind
 
-TIE = 1e-9  # a decision is wrong when it costs more than this, by exact numbers
+TIE = 1e-9  # loss up to which a decision is not wrong by exact values
 Floats = NDArray[np.float64]
 GRID = np.linspace(0, 1, 2001)
-#: how far the estimate's equity of not doubling errs over all pairs of six points and six chequers, measured: at
-#: most, where the next roll decides, and on average
+#: measured maximum error (where the next roll decides) and mean error of the estimated equity of not doubling, over
+#: all pairs of six points and six chequers
 WORST_EQUITY = 0.3723
 MEAN_EQUITY = 0.0347
-#: what the estimate's own decisions lose on average over these pairs, redoubles most: it cannot tell rules apart
-#: that are nearer to each other
+#: mean loss of the estimate's own decisions over these pairs (greatest for redoubles): it cannot distinguish rules
+#: that differ by less
 OWN_LOSS = 0.0016
 
 
@@ -92,7 +92,7 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
         for two in of_kind([table], TwoSided):
             return by_equities(two, name)
     for one in of_kind([table], OneSided):
-        return estimating(score, one.points, one.chequers, name)
+        return estimate_judge(score, one.points, one.chequers, name)
     what = "both sides' cubeful equities" if score is None else "the chances at that score"
     raise NotCoveredError(f"{name or table.kind}: rules are judged by {what} or the distributions of rolls")
 
@@ -153,7 +153,7 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     return Judge(words, "match-score", name, table.points, table.chequers, worths, ties, errors)
 
 
-def estimating(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
+def estimate_judge(score: Score | None, points: int, chequers: int, name: str | None = None) -> Judge:
     """Return the judge of the adviser's estimate from the distributions of both sides, which is approximate.
 
     score : None for money. points, chequers : of a side. name : of the one-sided table.
@@ -224,7 +224,7 @@ def as_rule(judge: Judge) -> Rule:
 # Match winning chances between those with a dead and with a fully live cube, the way R. Janowski ("Take-points in
 # money games", 1993) mixes them in money, at the score's own four outcomes. `win` is (N,).
 
-LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
+CUBE_LIFE = 2 / 3  # how live the cube is: 0 dead, 1 fully live
 
 
 def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
@@ -243,7 +243,7 @@ def chances(win: Floats, score: Score) -> tuple[Floats, Floats]:
             live = lost + np.clip((win - low) / (high - low), 0, 1) * (passed - lost)
             if score.owner == "owned":
                 live = np.maximum(live, rolling)
-            rolling = (1 - LIFE) * rolling + LIFE * live
+            rolling = (1 - CUBE_LIFE) * rolling + CUBE_LIFE * live
     return rolling, _other_owns(win, score, 0, 2 * score.cube)
 
 
@@ -262,7 +262,7 @@ def _other_owns(win: Floats, score: Score, side: int, cube: int) -> Floats:
     least = score.after(side, -2 * cube)
     low = np.clip((lost - least) / max(most - least, 1e-12), 0.0, 0.99)
     live = lost + np.clip((win - low) / (1 - low), 0, 1) * (won - lost)
-    return np.asarray((1 - LIFE) * dead + LIFE * live)
+    return np.asarray((1 - CUBE_LIFE) * dead + CUBE_LIFE * live)
 
 
 def _cash_point(score: Score, side: int) -> float:

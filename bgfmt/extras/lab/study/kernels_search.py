@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from bgfmt.jit import njit
 
 Array = NDArray[Any]
-FAR = 15  #: limits lie between leads of -FAR and FAR
-WIDTH = 2 * FAR + 3  # places of leads: below all limits, -FAR to FAR, above
-ZERO = FAR + 1
-MOST = 6  # numbers to remember
+MAX_LEAD = 15  # limits are between -MAX_LEAD and MAX_LEAD
+WIDTH = 2 * MAX_LEAD + 3  # classes of leads: below all limits, -MAX_LEAD to MAX_LEAD, above
+ZERO = MAX_LEAD + 1
+MAX_NUMBERS = 6  # that a rule may take to remember
 
 
 @njit()
@@ -79,12 +79,12 @@ def _limits(out: Array, places: Array, losses: Array) -> None:
             total += best
         if total < out[used]:
             out[used] = total
-            for k in range(3):  # an array assigned whole would need a list for its error
+            for k in range(3):  # assigning the array would compile a list for its error message
                 places[used, k] = at[k]
 
 
 @njit("f8.1C, i8.2C, i8.2C, i8.1C, i8.2C, i8, f8.3C, f8.1C, i8")
-def bounded(
+def search_box(
     best: Array, found: Array, box: Array, constant: Array, terms: Array, part: int, wrong: Array, base: Array,
     numbers: int,
 ) -> None:  # fmt: skip
@@ -92,8 +92,8 @@ def bounded(
 
     Parameters
     ----------
-    best : (MOST + 1,) the least loss by numbers to remember, improved in place.
-    found : (MOST + 1, terms + 3) weights and limits of these rules.
+    best : (MAX_NUMBERS + 1,) the least loss by numbers to remember, improved in place.
+    found : (MAX_NUMBERS + 1, terms + 3) weights and limits of these rules.
     box : (terms, 2) least and greatest weight of each term.
     constant, terms : (N,), (N, terms) int64, the lead without terms and the change by each weight, in 1 / `part`.
     part : unit of the lead.
@@ -133,11 +133,11 @@ def bounded(
         better = False
         for used in range(4):
             total = numbers + used
-            if total > MOST or out[used] >= best[total] - 1e-12:
+            if total > MAX_NUMBERS or out[used] >= best[total] - 1e-12:
                 continue
             better = True
             if leaf:
-                for k in range(total, MOST + 1):
+                for k in range(total, MAX_NUMBERS + 1):
                     if out[used] < best[k]:
                         best[k] = out[used]
                         for j in range(many):

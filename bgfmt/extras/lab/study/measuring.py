@@ -15,7 +15,7 @@ from bgfmt.analysis.library import Library
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.extras.lab.study import judges
 from bgfmt.extras.lab.study.judges import Floats, Judge, Worths
-from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule, chosen
+from bgfmt.extras.lab.study.rules import Decisions, Pairs, Rule, select_rules
 from bgfmt.game import board
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.met.score import Score
@@ -24,10 +24,10 @@ from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, Table, of_kind
 from bgfmt.tables.rolls import CHANCE_WHOLE
 
-# what is solved exactly where no database is named
+# size of the table that is solved exactly if no database is named
 POINTS = 6
 CHEQUERS = 6
-EVERY = 12_000_000  # pairs up to which all are taken
+MAX_EXHAUSTIVE_PAIRS = 12_000_000  # with more pairs a sample is drawn
 SAMPLE = 200_000
 SEED = 1
 CHUNK = 1 << 16
@@ -35,7 +35,7 @@ CHUNK = 1 << 16
 Progress = Callable[[int, int], None]
 
 
-# -- what wrong decisions are counted by ---------------------------------------------------------------------
+# -- tallies of wrong decisions ---------------------------------------------------------------------
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Tally:
         self.wrong_yes += int(np.count_nonzero(wrong_yes))
         self.wrong_no += int(np.count_nonzero(wrong_no))
         self.cost += float(cost.sum())
-        # a product of vectors would keep every processor busy for nothing
+        # a dot product would start BLAS threads
         self.squares += float(np.square(cost).sum())
         most = int(cost.argmax()) if len(cost) else 0
         if len(cost) and cost[most] > self.worst:
@@ -92,14 +92,14 @@ class Tally:
             self.at = first + (most if rows is None else int(np.flatnonzero(rows)[most]))
 
     @property
-    def wrong(self) -> int:
+    def wrong_decisions(self) -> int:
         """Return the number of wrong decisions."""
         return self.wrong_yes + self.wrong_no
 
     @property
     def share(self) -> float:
         """Return the share of wrong decisions."""
-        return self.wrong / self.pairs if self.pairs else 0.0
+        return self.wrong_decisions / self.pairs if self.pairs else 0.0
 
     @property
     def mean(self) -> float:
@@ -116,7 +116,7 @@ class Tally:
     @property
     def mean_wrong(self) -> float:
         """Return the mean loss of the wrong decisions."""
-        return self.cost / self.wrong if self.wrong else 0.0
+        return self.cost / self.wrong_decisions if self.wrong_decisions else 0.0
 
 
 @dataclass
@@ -230,7 +230,8 @@ def rule_quality(
         the estimate for up to fifteen chequers.
     score : the score, cube centered at 1; None for money.
     chequers : the fewest and the most chequers of a side; None for all that the table covers.
-    sample, seed : if there are more than `EVERY` pairs, this many are drawn, each side uniformly among its positions.
+    sample, seed : number of pairs to draw if there are more than `MAX_EXHAUSTIVE_PAIRS`, each side uniformly among
+        its positions, and the seed of the draw.
     names : the rules, all if empty.
     progress : called as ``progress(done, total)`` with pairs.
 
@@ -240,7 +241,7 @@ def rule_quality(
     CapabilityError : for an unknown rule.
     PositionError : for a score at which the side on roll does not double.
     """
-    rules = chosen(names)
+    rules = select_rules(names)
     if chequers is not None and not 1 <= chequers[0] <= chequers[1] <= MAX_CHEQUERS:
         raise PositionError(f"a side has 1 to {MAX_CHEQUERS} chequers, not {chequers[0]} to {chequers[1]}")
     sections = []
@@ -252,13 +253,13 @@ def rule_quality(
             )
         judged = rules
         if judge.source != OneSided.kind and not names:
-            judged = (*rules, judges.as_rule(judges.estimating(score, POINTS, last)))
+            judged = (*rules, judges.as_rule(judges.estimate_judge(score, POINTS, last)))
         rolls = table if table is not None else _distributions(last)
         points = min(POINTS, judge.points)
         low = board.count(points, first - 1)
         high = board.count(points, last)
         among = (high - low) ** 2
-        if among > EVERY:
+        if among > MAX_EXHAUSTIVE_PAIRS:
             us, them = np.random.default_rng(seed).integers(low, high, (2, sample))
         else:
             us, them = low + np.indices((high - low, high - low)).reshape(2, -1)
@@ -273,7 +274,7 @@ def rule_quality(
                 tallies.add(rule.decide(pairs), worths, judge.ties, start)
             if progress is not None:
                 progress(min(start + CHUNK, len(us)), len(us))
-        drawn = seed if among > EVERY else None
+        drawn = seed if among > MAX_EXHAUSTIVE_PAIRS else None
         sides = partial(_position, points, us, them)
         sections.append(Section(judge, score, (first, last), len(us), among, drawn, results, sides))
     return sections
@@ -291,7 +292,7 @@ def _judges(
     if chequers is None or chequers[1] <= CHEQUERS:
         yield judges.of_table(_exact(score), None, score), None
     if chequers is None or chequers[1] > CHEQUERS:
-        yield judges.estimating(score, POINTS, MAX_CHEQUERS), None
+        yield judges.estimate_judge(score, POINTS, MAX_CHEQUERS), None
 
 
 def _exact(score: Score | None) -> Table:

@@ -145,7 +145,7 @@ _ALL = (
 RULES = {rule.name: rule for rule in _ALL}
 
 
-def chosen(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
+def select_rules(names: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return the rules of these names, all if none is given; CapabilityError for an unknown name."""
     strange = [name for name in names if name not in RULES]
     if strange:

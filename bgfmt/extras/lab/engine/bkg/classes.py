@@ -80,7 +80,7 @@ class Classes:
 
         best : returns the position after the best play of (position, dice).
         """
-        return combined((r.weight, self.expectation(best(position, (r.high, r.low)))) for r in ROLLS)
+        return weighted_average((r.weight, self.expectation(best(position, (r.high, r.low)))) for r in ROLLS)
 
     def best_by_class(self, position: Position, dice: tuple[int, int]) -> Position:
         """Return the result in the best category; of several the one with the greatest expectation."""
@@ -95,16 +95,16 @@ class Classes:
         forward: set[str] = set()
         backward: set[str] = set()
         for ours in ROLLS:
-            after, hit = _played(engine, position, (ours.high, ours.low))
+            after, hit = _play(engine, position, (ours.high, ours.low))
             if not after.us.chequers:
                 continue
             for theirs in ROLLS:
-                end, hit_too = _played(engine, after.swapped(), (theirs.high, theirs.low))
+                end, hit_too = _play(engine, after.swapped(), (theirs.high, theirs.low))
                 (backward if hit or hit_too else forward).add(self.of(end.swapped()).name)
         return forward, backward
 
 
-def _played(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[Position, bool]:
+def _play(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[Position, bool]:
     """Return the position after the engine's play, and whether it hits."""
     if not legal_plays(position, *dice):
         return position, False
@@ -112,12 +112,12 @@ def _played(engine: Engine, position: Position, dice: tuple[int, int]) -> tuple[
     return play.result, any(move.hit for move in play.moves)
 
 
-def combined(parts: Iterable[tuple[int, Number]]) -> Number:
+def weighted_average(parts: Iterable[tuple[int, Number]]) -> Number:
     """Return the average of values weighted by rolls; PositionError unless the rolls add up to 36.
 
     parts : (rolls, value) pairs.
 
-    >>> combined([(20, Fraction(1)), (16, Fraction(0))])
+    >>> weighted_average([(20, Fraction(1)), (16, Fraction(0))])
     Fraction(5, 9)
     """
     rows = list(parts)
@@ -126,7 +126,7 @@ def combined(parts: Iterable[tuple[int, Number]]) -> Number:
     return sum((Fraction(rolls, 36) * value for rolls, value in rows), start=Fraction(0))
 
 
-def in_danger(hits: int, hit: Number, missed: Number, *, may_double: bool = False) -> Number:
+def expectation_in_danger(hits: int, hit: Number, missed: Number, *, may_double: bool = False) -> Number:
     """Return the expectation with a blot that `hits` of 36 rolls hit: hits/36 * hit + (1 - hits/36) * missed.
 
     hit, missed : expectations after a hit and otherwise.
@@ -174,7 +174,12 @@ def worked_example(reading: Literal["display", "text"] = "display") -> Example:
     first = Fraction(55, 100)
     fifth = Fraction(2, 36) * Fraction(1, 2)  # hit: escape with the next roll, then even
     eight, two = (second, Fraction(3, 4)) if reading == "display" else (fourth, second)
-    both = combined(
-        [(5, third), (8, in_danger(16, fifth, eight)), (2, in_danger(23, fifth, two)), (21, first)]
+    both = weighted_average(
+        [
+            (5, third),
+            (8, expectation_in_danger(16, fifth, eight)),
+            (2, expectation_in_danger(23, fifth, two)),
+            (21, first),
+        ]
     )
-    return Example(Fraction(in_danger(16, fifth, second)), Fraction(both))
+    return Example(Fraction(expectation_in_danger(16, fifth, second)), Fraction(both))

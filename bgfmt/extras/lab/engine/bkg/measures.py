@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bgfmt.extras.lab.engine.bkg.completion import C1, Completion, escapes_table
 from bgfmt.extras.lab.engine.bkg.kernels import choosing, running
 from bgfmt.extras.lab.engine.bkg.kernels.hits import Danger, danger
-from bgfmt.extras.lab.engine.bkg.kernels.measures import Measures, measured
+from bgfmt.extras.lab.engine.bkg.kernels.measures import Measures, measure_side
 from bgfmt.extras.lab.thumb import racing as thumb_racing
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 from bgfmt.game.state import GameState
@@ -43,7 +43,7 @@ def measure(position: Position, completion: Completion = C1) -> dict[str, Any]:
     moment = completion.place("moment2")
     sides = array_of(position.check())
     j, n = (
-        Measures(*measured(table, completion.contain_low, moment, *pair)) for pair in (sides, sides[::-1])
+        Measures(*measure_side(table, completion.contain_low, moment, *pair)) for pair in (sides, sides[::-1])
     )
     found = {"pips": [j.pips, n.pips], **Danger(*danger(*sides))._asdict()}
     for name, own, other in zip(Measures._fields, j, n, strict=True):
@@ -89,7 +89,7 @@ def racing(completion: Completion, state: GameState) -> Racing:
     if min(numbers) >= 0:
         chances = thumb_racing.distributions()[1]
         full = float(thumb_racing.win_chance(*chances[numbers]))
-    beyond = [choosing.beyond(board[0], board[1], margin, kernel.nearest) for margin in (-2, -1, 2)]
+    beyond = [choosing.count_excess(board[0], board[1], margin, kernel.nearest) for margin in (-2, -1, 2)]
     return Racing(
         enr=(running.expected_rolls(kernel, board[0]), running.expected_rolls(kernel, board[1])),
         win=running.win_chance(kernel, *rows) if min(rows) >= 0 else None,

@@ -21,7 +21,7 @@ COMPLETION = (
 
 
 @njit()
-def engaged(board: Array) -> bool:
+def is_engaged(board: Array) -> bool:
     """Return True if the sides have not passed each other yet."""
     return measures.mostback(board[0]) + measures.mostback(board[1]) > 25  # type: ignore[no-any-return]
 
@@ -47,11 +47,11 @@ def rate(kernel: Kernel, start: Array, boards: Array, gains: Array) -> tuple[int
     free = np.zeros(many, np.bool_)
     edge = np.zeros(many, np.int64)
     for k in range(many):
-        free[k] = not engaged(boards[k])
+        free[k] = not is_engaged(boards[k])
         edge[k] = measures.pipcount(boards[k, 1]) - measures.pipcount(boards[k, 0]) - 4
-    leaves = engaged(start) and (free & (edge > 0)).any()
-    if engaged(start) and not leaves and not free.all():
-        was = measures.measured(kernel.escapes, kernel.low, kernel.moment, start[0], start[1])
+    leaves = is_engaged(start) and (free & (edge > 0)).any()
+    if is_engaged(start) and not leaves and not free.all():
+        was = measures.measure_side(kernel.escapes, kernel.low, kernel.moment, start[0], start[1])
         for k in range(many):
             points[k, 0] = evaluation.evaluate(kernel, was, start, boards[k], terms[k])
             points[k, 1] = -k
@@ -100,7 +100,7 @@ def adjusted_thirds(us: Array, them: Array) -> int:
 
 
 @njit()
-def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
+def count_excess(us: Array, them: Array, margin: int, nearest: bool) -> int:
     """Return by how much the other side's adjusted count exceeds 1.1 times ours plus `margin` pips.
 
     With `nearest` 1.1 times ours is rounded and the unit is thirds of a pip, else thirtieths.
@@ -115,12 +115,12 @@ def beyond(us: Array, them: Array, margin: int, nearest: bool) -> int:
 @njit(f"{COMPLETION}, i8.2C, b1")
 def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
     """Return True if the side on roll doubles (redoubles if it owns the cube); never while engaged."""
-    if engaged(board):
+    if is_engaged(board):
         return False
     us = running.row(kernel, board[0])
     them = running.row(kernel, board[1])
     if us < 0 or them < 0:
-        return beyond(board[0], board[1], -1 if owned else -2, kernel.nearest) >= 0  # type: ignore[no-any-return]
+        return count_excess(board[0], board[1], -1 if owned else -2, kernel.nearest) >= 0  # type: ignore[no-any-return]
     win = running.win_chance(kernel, us, them)
     left = min(max(int(np.ceil(kernel.enr[us] - 1e-9)), 1), 5) - 1
     return win >= kernel.limits[int(owned), left]  # type: ignore[no-any-return]
@@ -129,10 +129,10 @@ def doubles(kernel: Kernel, board: Array, owned: bool) -> bool:
 @njit(f"{COMPLETION}, i8.2C")
 def takes(kernel: Kernel, board: Array) -> bool:
     """Return True if a double is taken, the doubler being first; always while engaged."""
-    if engaged(board):
+    if is_engaged(board):
         return True
     us = running.row(kernel, board[0])
     them = running.row(kernel, board[1])
     if us < 0 or them < 0:
-        return beyond(board[0], board[1], 2, kernel.nearest) <= 0  # type: ignore[no-any-return]
+        return count_excess(board[0], board[1], 2, kernel.nearest) <= 0  # type: ignore[no-any-return]
     return running.win_chance(kernel, us, them) <= PASS  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from bgfmt.extras.lab.engine.bkg.kernels.measures import (
     Measures,
     gammon_danger,
     getbackin,
-    measured,
+    measure_side,
     pipcount,
 )
 from bgfmt.jit import njit
@@ -87,8 +87,8 @@ def evaluate(kernel: Kernel, was: Measures, start: Array, board: Array, terms: A
     ours = board[0]
     theirs = board[1]
     risk = hits.danger(board[0], board[1])
-    j = measured(kernel.escapes, kernel.low, kernel.moment, ours, theirs)
-    n = measured(kernel.escapes, kernel.low, kernel.moment, theirs, ours)
+    j = measure_side(kernel.escapes, kernel.low, kernel.moment, ours, theirs)
+    n = measure_side(kernel.escapes, kernel.low, kernel.moment, theirs, ours)
     caploss = n.pips - pipcount(start[1])
     edge = n.pips - j.pips - 4
     winfactor = (j.pips + 4 + 2 * j.acontain) / (n.pips + 2 * n.acontain)

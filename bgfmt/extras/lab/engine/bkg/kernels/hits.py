@@ -32,7 +32,9 @@ def _scene(j: Array, n: Array) -> tuple[Array, Array, Array]:
     free = np.zeros(26, np.bool_)
     blot = np.zeros(26, np.bool_)
     men = n.copy()
-    first = 3 if measures.points(n, 1, 7, 2, 15) <= 2 else 1  # where men of J are blots
+    first = (
+        3 if measures.points(n, 1, 7, 2, 15) <= 2 else 1
+    )  # lowest point on which a single man of J counts as a blot
     for t in range(1, 25):
         free[t] = j[25 - t] < 2
         blot[t] = t >= first and j[25 - t] == 1

@@ -67,7 +67,7 @@ def mostback(x: Array) -> int:
 
 
 @njit()
-def weighed(x: Array, weights: Array) -> int:
+def weighted_sum(x: Array, weights: Array) -> int:
     """Return the sum over all men of the weights of their points, bar included."""
     total = 0
     for point in range(1, 26):
@@ -96,7 +96,7 @@ def men(x: Array, lowest: int) -> int:
 @njit()
 def pipcount(x: Array) -> int:
     """Return the pip count, 25 for each chequer on the bar."""
-    return weighed(x, PIPS)  # type: ignore[no-any-return]
+    return weighted_sum(x, PIPS)  # type: ignore[no-any-return]
 
 
 @njit()
@@ -144,7 +144,7 @@ def gaps(x: Array) -> int:
 @njit()
 def expallin(x: Array) -> int:
     """Return the half-turns to bring all men home."""
-    return weighed(x, COMING_HOME)  # type: ignore[no-any-return]
+    return weighted_sum(x, COMING_HOME)  # type: ignore[no-any-return]
 
 
 @njit()
@@ -156,7 +156,7 @@ def exploff(x: Array) -> int:
 @njit()
 def expturns(x: Array) -> int:
     """Return the half-turns to bear off all men."""
-    return weighed(x, GOING_OFF)  # type: ignore[no-any-return]
+    return weighted_sum(x, GOING_OFF)  # type: ignore[no-any-return]
 
 
 @njit()
@@ -176,7 +176,7 @@ def getbackin(closed: int, men: int) -> float:
 
 
 @njit()
-def measured(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
+def measure_side(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
     """Return all measures of a side.
 
     table, low, form : escapes, low and moment of `Kernel`.
@@ -207,7 +207,7 @@ def measured(table: Array, low: int, form: int, x: Array, y: Array) -> Measures:
         36 - rolls[low:25].min(),
         acontain,
         contsq,
-        weighed(x, rolls),
+        weighted_sum(x, rolls),
         back,
         points(x, 1, 7, 2, 15) - points(y, 19, 25, 2, 15) - blots // 2,
         moment2(x, form),

@@ -50,7 +50,7 @@ def swap_sides(board: Array) -> None:
 
 
 @njit()
-def _same(a: Array, b: Array) -> bool:
+def _equal_boards(a: Array, b: Array) -> bool:
     """Return True if two boards are equal."""
     for side in range(2):
         for point in range(26):
@@ -67,7 +67,7 @@ def _unique(boards: Array, gains: Array) -> tuple[Array, Array]:
     for k in range(len(boards)):
         keys[many] = _key(boards[k])
         place = 0
-        while keys[place] != keys[many] or (place < many and not _same(boards[place], boards[k])):
+        while keys[place] != keys[many] or (place < many and not _equal_boards(boards[place], boards[k])):
             place += 1
         if place < many:
             gains[place] = max(gains[place], gains[k])

@@ -36,7 +36,7 @@ def row(kernel: Kernel, x: Array) -> int:
 
 
 @njit()
-def within(kernel: Kernel, place: int, rolls: int) -> float:
+def off_within(kernel: Kernel, place: int, rolls: int) -> float:
     """Return the probability of being off in at most `rolls` rolls."""
     if place == 0:
         return 1.0
@@ -73,7 +73,7 @@ def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tu
     opponent.
     """
     if mode == 1:
-        return within(kernel, place, rolls), -kernel.enr[place]
+        return off_within(kernel, place, rolls), -kernel.enr[place]
     if mode == 2:
         theirs = row(kernel, board[1])
         return (1.0 if place == 0 else -win_chance(kernel, theirs, place)), 0.0
@@ -130,7 +130,7 @@ def score(board: Array, gain: float) -> float:
     gain : points of the men that came home, from `moves.plays`.
     """
     j = board[0]
-    points = gain + measures.weighed(board[0], OUTSIDE)
+    points = gain + measures.weighted_sum(board[0], OUTSIDE)
     if measures.mostback(j) <= HOME:
         points += 200
     if measures.gammon_danger(j, board[1]):

@@ -16,7 +16,7 @@ from bgfmt.jit import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-MOST_TURNS = 10_000
+MAX_TURNS = 10_000
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 COMPLETION = (
@@ -25,7 +25,7 @@ COMPLETION = (
 
 
 @njit("u8")
-def mixed(state: Any) -> Any:
+def mix(state: Any) -> Any:
     """Return the number that SplitMix64 gives for a state, uint64 (S. Vigna, 2015; public domain)."""
     z = np.uint64(state)
     z = (z ^ (z >> np.uint64(30))) * MIX1
@@ -36,14 +36,14 @@ def mixed(state: Any) -> Any:
 @njit("u8.1C, u8, i8")
 def begin(state: Array, seed: Any, game: int) -> None:
     """Set the dice to the beginning of a game of a series; `state` is (1,) uint64."""
-    state[0] = mixed(np.uint64(seed) + mixed(np.uint64(game) + GOLDEN))
+    state[0] = mix(np.uint64(seed) + mix(np.uint64(game) + GOLDEN))
 
 
 @njit("u8.1C")
 def die_of(state: Array) -> int:
     """Return the next die: the high 32 bits of the next number, scaled to 1..6."""
     state[0] += GOLDEN
-    return int(((mixed(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
+    return int(((mix(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
 
 @njit(f"{COMPLETION}, i8.2C, b1, b1, u8, i8, i8.2C")
@@ -73,7 +73,7 @@ def play(
             if b > a:
                 mover = 1
                 moves.swap_sides(board)
-        while turns < MOST_TURNS:
+        while turns < MAX_TURNS:
             if turns > 0 or not opening:
                 may = with_cube and owner in (-1, mover) and value < 1024
                 if may and choosing.doubles(kernel, board, owner == mover):
