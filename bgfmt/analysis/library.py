@@ -4,7 +4,8 @@ A name is a file or a folder of files. Without names these are tried in turn, an
 the library:
 
 1. the files and folders in the environment variable BGFMT_DB, separated like those in PATH;
-2. what GNU Backgammon has installed, with the default table of the kind (one-sided, two-sided) that it lacks;
+2. the files of GNU Backgammon, in its own folders and in its data folder of this user (~/.local/share/gnubg), with
+   the default table of the kind (one-sided, two-sided) that is not among them;
 3. the default tables: one-sided 6 points and two-sided 6x6, solved once in about two seconds and stored in the user's
    data folder (`folder()`).
 
@@ -203,10 +204,11 @@ def open_default(say: Say | None = None) -> Library:
 
 
 def _gnubg_files() -> Iterator[Path]:
-    try:
+    """Yield the files of gnubg that are installed: its own folders first, then its data folder of this user."""
+    found: dict[Path, None] = {}
+    with suppress(BgfmtError):
         found = dict.fromkeys(folders.stock(folders.detect()))
-    except BgfmtError:
-        return
+    found[folders.user_folder()] = None
     for each in found:
         for file in GNUBG_FILES:
             path = each / file

@@ -1,11 +1,11 @@
 """The folders in which GNU Backgammon and its Python packages look for bearoff files, on Linux, macOS and Windows.
 
 gnubg opens its files in one folder, the package data folder; Debian's build looks for all but gnubg_os0.bd in
-/var/lib/gnubg whatever its options say. No build looks in a user's own folder: ~/.gnubg and
-%USERPROFILE%\\.gnubg hold settings only. Linux was traced with gnubg 1.07 (Debian), 1.08 and the PyPI packages;
-see docs/hosts/gnubg.md. On Windows the package data folder is the folder of the program itself, on macOS
-PREFIX/share/gnubg as on other systems built from source; these two follow the program's documents and were not
-tested.
+/var/lib/gnubg whatever its options say. ~/.gnubg and %USERPROFILE%\\.gnubg hold settings only. Linux was traced with
+gnubg 1.07 (Debian), 1.08 and the PyPI packages, which look in no folder of the user; see docs/hosts/gnubg.md. Newer
+builds have a data folder of the user (`user_folder`), which was not traced: bgfmt only reads tables there. On Windows
+the package data folder is the folder of the program itself, on macOS PREFIX/share/gnubg as on other systems built
+from source; these two follow the program's documents and were not tested.
 """
 
 from __future__ import annotations
@@ -142,6 +142,11 @@ def user_data() -> Path:
     if os.environ.get("XDG_DATA_HOME"):
         return Path(os.environ["XDG_DATA_HOME"])
     return home / "Library" / "Application Support" if _system() == "darwin" else home / ".local" / "share"
+
+
+def user_folder() -> Path:
+    """Return gnubg's data folder of this user, such as ~/.local/share/gnubg."""
+    return user_data() / "gnubg"
 
 
 def program() -> Path | None:

@@ -228,6 +228,16 @@ def test_default_tables_that_cannot_be_kept_serve_once(
     assert len(said) == 1
 
 
+def test_tables_in_gnubgs_folder_of_the_user_are_used(machine: Path) -> None:
+    folder = machine / "data" / "gnubg"
+    folder.mkdir(parents=True)
+    shutil.copy(GOLDEN / "ts_06x03.bd", folder / "gnubg_ts.bd")
+    shutil.copy(GOLDEN / "os_p06.bd", folder / "gnubg_os0.bd")
+    with Library.of(None) as library:
+        assert [type(t) for t in library.tables] == [TwoSided, OneSided]
+        assert not library.notes
+
+
 @pytest.mark.slow
 def test_gnubgs_own_are_used_and_completed(machine: Path) -> None:
     (machine / "gnubg").mkdir()

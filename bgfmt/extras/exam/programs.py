@@ -23,7 +23,7 @@ from bgfmt.analysis.library import distributions
 from bgfmt.errors import CapabilityError, extra
 from bgfmt.extras.exam.candidates import DIED, ILLEGAL, LATE, REFUSED, Candidate, Failure, parse_options
 from bgfmt.extras.exam.sets import Question
-from bgfmt.extras.hosts.conformance import START, Talk
+from bgfmt.extras.hosts.conformance import START_SECONDS, V01, EngineProcess, find_versions
 from bgfmt.extras.lab.study.rules import RULES, Pairs
 from bgfmt.extras.lab.thumb.doubling import janowski as formula
 from bgfmt.game import board
@@ -45,7 +45,7 @@ class Lines(Candidate):
 
     threads = True
     timeout = 10.0
-    talk: Talk | None = None
+    talk: EngineProcess | None = None
 
     def __init__(self, command: str) -> None:
         self.command = shlex.split(command)
@@ -53,24 +53,24 @@ class Lines(Candidate):
             raise CapabilityError("which command? lines:COMMAND, ubgi:COMMAND")
         self.begin()
 
-    def begin(self) -> Talk:
+    def begin(self) -> EngineProcess:
         """Return the running program; start and initialise it if needed."""
         if self.talk is None:
             self.talk = self.start()
             self.greet(self.talk)
         return self.talk
 
-    def start(self) -> Talk:
+    def start(self) -> EngineProcess:
         """Start the program."""
-        return Talk(self.command)
+        return EngineProcess(self.command)
 
-    def greet(self, talk: Talk) -> None:
+    def greet(self, talk: EngineProcess) -> None:
         """Send what the protocol needs before the first question; nothing by default."""
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
         """Answer questions one by one; a Failure (late) if a line has not come after `timeout` seconds."""
         self.timeout = timeout  # `reply` raises Failure itself if a line does not come in time
-        yield from super().answers(questions, 2 * timeout + START)
+        yield from super().answers(questions, 2 * timeout + START_SECONDS)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
         """Answer one question; Failure if the program exits or is late."""
@@ -80,15 +80,15 @@ class Lines(Candidate):
             self.close()
             raise as_failure(error) from None
 
-    def ask(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
         """Send one question and return the answer as text.
 
         until : time (of `time.monotonic`) at which the answer is late.
         """
-        talk.drop()
-        talk.say(str(question))
-        said = talk.hear(until)
-        if talk.held:  # and more may follow
+        talk.discard_output()
+        talk.send(str(question))
+        said = talk.read_line(until)
+        if talk.unread:  # and more may follow
             self.close()
             raise Failure(ILLEGAL, "more than one line of answer")
         return said
@@ -113,32 +113,36 @@ def expressible_state(question: Question) -> GameState:
 
 
 class Ubgi(Lines):
-    """A UBGI engine; equities are queried by `eval` if it has that command."""
+    """A UBGI engine of version 0.1 or 0.2; equities are queried by `eval` if it has that command."""
 
-    REFUSALS = ("not_covered", "unsupported_feature", "unknown_command")
+    REFUSALS = ("not_covered", "unsupported_feature", "unknown_command", "unsupported", "bad_command")
+    go = "go role"
 
-    def greet(self, talk: Talk) -> None:
-        """Send `ubgi` and wait for `ubgiok`."""
-        talk.say("ubgi")
-        until = time.monotonic() + START
-        while talk.hear(until) != "ubgiok":
-            pass
+    def greet(self, talk: EngineProcess) -> None:
+        """Send `ubgi`, wait for `ubgiok`, and find out which version of the protocol the engine speaks."""
+        talk.send("ubgi")
+        until = time.monotonic() + START_SECONDS
+        lines = [""]
+        while lines[-1] != "ubgiok":
+            lines.append(talk.read_line(until))
+        self.go = "go role" if V01 in find_versions(lines) else "go"
 
-    def ask(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
         """Send the position and the dice; return the best move or cube action, or the numbers of `eval`."""
-        talk.say(f"position gnubgid {expressible_state(question).gnubg_id}")
+        talk.send(f"position gnubgid {expressible_state(question).gnubg_id}")
         if question.dice:
-            talk.say(f"dice {question.dice[0]} {question.dice[1]}")
-        talk.say("eval" if question.kind == "equity" else f"go role {'chequer' if question.dice else 'cube'}")
+            talk.send(f"dice {question.dice[0]} {question.dice[1]}")
+        role = "chequer" if question.dice else "cube"
+        talk.send("eval" if question.kind == "equity" else f"{self.go} {role}")
         while True:
-            word, _, rest = talk.hear(until).partition(" ")
+            word, _, rest = talk.read_line(until).partition(" ")
             if word == "error":
-                talk.say("isready")  # skip further output about this question
-                while talk.hear(until) != "readyok":
+                talk.send("isready")  # skip further output about this question
+                while talk.read_line(until) != "readyok":
                     pass
                 raise Failure(REFUSED if rest.startswith(self.REFUSALS) else ILLEGAL, f"error {rest}")
             if word in ("bestmove", "bestcube", "bestturn"):
-                return rest
+                return "none" if rest == "pass" else rest
             if word == "eval":
                 pairs = dict(zip(*[iter(rest.split())] * 2, strict=False))
                 name = "cubeless" if question.owner == "none" else "mwc" if question.away else "equity"
@@ -167,7 +171,7 @@ class External(Candidate):
         for again in (True, False):  # some servers hang up after mistakes
             try:
                 if self.file is None:
-                    with socket.create_connection(self.address, START) as line:
+                    with socket.create_connection(self.address, START_SECONDS) as line:
                         self.file = line.makefile("rw", encoding="utf-8", newline="\n")
                 self.file.write(asked + "\n")
                 self.file.flush()
@@ -200,7 +204,7 @@ class Http(Candidate):
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self.connection = kind(parts.netloc, timeout=START)
+        self.connection = kind(parts.netloc, timeout=START_SECONDS)
         self.prefix = parts.path.rstrip("/")
         self.close = self.connection.close  # type: ignore[method-assign]
 
@@ -287,30 +291,30 @@ class Gnubg(Lines):
         self.options = words
         self.begin()
 
-    def start(self) -> Talk:
+    def start(self) -> EngineProcess:
         """Start gnubg with the script, in an empty home directory."""
         self.home = tempfile.TemporaryDirectory()
         table = Path(met.__file__).parent.parent / "data" / "met" / "Kazaross-XG2.xml"
         script = Path(self.home.name) / "ask.py"
         script.write_text(f"MET, PLIES = {str(table)!r}, {int(self.options.get('plies', 0))}\n{SCRIPT}")
         no = ["-b"] * (self.options.get("tables") == "no")
-        return Talk([*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name})
+        return EngineProcess([*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name})
 
-    def greet(self, talk: Talk) -> None:
+    def greet(self, talk: EngineProcess) -> None:
         """Wait until the script is ready."""
-        self.hear(talk, time.monotonic() + START)
+        self.hear(talk, time.monotonic() + START_SECONDS)
 
-    def hear(self, talk: Talk, until: float) -> str:
+    def hear(self, talk: EngineProcess, until: float) -> str:
         """Return the next line that the script has printed, without its mark."""
-        while not (line := talk.hear(until)).startswith("@"):
+        while not (line := talk.read_line(until)).startswith("@"):
             pass
         return line[1:]
 
-    def ask(self, talk: Talk, question: Question, until: float) -> object:
+    def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
         """Send one question as JSON and return the answer."""
         q = question
         state = (q.cube, OWNER[q.owner], q.away or (0, 0), int(q.crawford), int(q.owner != "none"), q.beavers)
-        talk.say(json.dumps([q.kind, q.us, q.them, q.dice, *state]))
+        talk.send(json.dumps([q.kind, q.us, q.them, q.dice, *state]))
         return json.loads(self.hear(talk, until))
 
     def close(self) -> None:

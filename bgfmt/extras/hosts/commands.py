@@ -15,6 +15,7 @@ from bgfmt.cli import asking, options
 from bgfmt.cli.sections import section
 from bgfmt.cli.verify import LEVELS
 from bgfmt.extras.hosts import conformance
+from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.gnubg import check as gnubg_check
 from bgfmt.extras.hosts.gnubg import slots as gnubg_slots
 from bgfmt.extras.hosts.gnubg.folder import NotAllowedError
@@ -279,12 +280,19 @@ def gnubg_external(
 @click.option(
     "--check", metavar="COMMAND", help="Ask another engine the questions of a corpus, and tell what it fails."
 )
+@click.option(
+    "--protocol",
+    type=click.Choice(["auto", V01, V02]),
+    default="auto",
+    help="Version of UBGI; by default that of the controller's commands, or those of the checked engine's greeting.",
+)
 @asking.engine_options
 @options.as_option
 def ubgi(
-    databases: tuple[str, ...], engine: str | None, check: str | None, described: str | None, **calculation: Any,
+    databases: tuple[str, ...], engine: str | None, check: str | None, protocol: str, described: str | None,
+    **calculation: Any,
 ) -> int:  # fmt: skip
-    """Answer UBGI commands (handshake, best play, cube action) from the tables DB...; refuse what they do not cover.
+    """Answer commands of UBGI 0.1 and 0.2 (best play, cube action) from the tables DB.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
     answers are exact for its score where a table of it or calculation on demand reaches. With --engine an engine
@@ -295,31 +303,36 @@ def ubgi(
       printf 'ubgi\\nposition gnubgid tw8AANg7AAAAAA\\ndice 2 1\\ngo role chequer\\nquit\\n' | bgfmt ubgi t.bd
     """
     if check is not None:
-        return _check_engine(check)
+        return _check_engine(check, () if protocol == "auto" else (protocol,))
     from bgfmt.extras.hosts.ubgi import Engine
+
+    how: dict[str, Any] = {} if protocol == "auto" else {"version": protocol, "fixed": True}
 
     def write(line: str) -> None:
         sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
     if engine is not None:
-        Engine(_engine_of(engine, databases), engine.partition(":")[0]).run(sys.stdin.buffer, write)
+        Engine(_engine_of(engine, databases), engine.partition(":")[0], **how).run(sys.stdin.buffer, write)
         return 0
     with asking.open_library(list(databases), described, None) as library:
-        Engine(asking.engine_adviser(library, **calculation)).run(sys.stdin.buffer, write)
+        Engine(asking.engine_adviser(library, **calculation), **how).run(sys.stdin.buffer, write)
     return 0
 
 
-def _check_engine(command: str) -> int:
-    """Print how an engine answers the test cases; return 1 if it fails one."""
-    outcomes = conformance.check(command)
-    for one in outcomes:
-        why = f": {printable(one.why)}" if one.why else ""
-        click.echo(f"{one.verdict:8} level {one.case.level}  {one.case.name}{why}")
-    for level in sorted({one.case.level for one in outcomes}):
-        of = [one.verdict for one in outcomes if one.case.level == level]
-        click.echo(
-            f"level {level}: {of.count('ok')} of {len(of)}, {of.count('refused')} refused, "
-            f"{of.count('failed')} failed"
-        )
+def _check_engine(command: str, versions: Sequence[str]) -> int:
+    """Print how an engine answers the corpora of these versions; return 1 where it fails a case."""
+    outcomes = conformance.check(command, versions)
+    for version in dict.fromkeys(one.case.version for one in outcomes):
+        cases = [one for one in outcomes if one.case.version == version]
+        click.echo(f"UBGI {version}")
+        for one in cases:
+            why = f": {printable(one.why)}" if one.why else ""
+            click.echo(f"{one.verdict:8} level {one.case.level}  {one.case.name}{why}")
+        for level in sorted({one.case.level for one in cases}):
+            verdicts = [one.verdict for one in cases if one.case.level == level]
+            click.echo(
+                f"level {level}: {verdicts.count('ok')} of {len(verdicts)}, {verdicts.count('refused')} refused, "
+                f"{verdicts.count('failed')} failed"
+            )
     return int(any(one.verdict == "failed" for one in outcomes))

@@ -1,4 +1,8 @@
-"""UBGI, an engine protocol of text lines on standard input and output, from tables: docs/hosts/ubgi.md."""
+"""UBGI, an engine protocol of text lines on standard input and output: docs/hosts/ubgi.md.
+
+Versions 0.1 and 0.2 have most commands in common. `Engine` starts with the version it is given and follows the
+controller: `keys`, `set`, `get` and `go chequer` belong to 0.2, `setoption` and `go role chequer` to 0.1.
+"""
 
 from __future__ import annotations
 
@@ -12,112 +16,188 @@ from bgfmt import __version__
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.engines import Decider, Outside
 from bgfmt.errors import CONTACT, BgfmtError, NotCoveredError
+from bgfmt.extras.hosts.conformance import V01, V02
 from bgfmt.extras.hosts.external import format_decision, format_play
 from bgfmt.game.identifiers import from_gnubg_id, from_xgid, parse
 from bgfmt.game.state import GameState
 
-LONGEST = 4096  # bytes of a command
-INFO = 3  # plays that info lines tell
+MAX_COMMAND_BYTES = 4096
+MAX_INFO_PLAYS = 3
+#: `option` lines of 0.1
 OPTIONS = (
     "option name Outside type combo default refuse var refuse var rule",
     "option name Info type combo default off var off var on",
 )
+#: key of 0.2 -> what a `key` line says of its type and values
+KEYS = {
+    "game.variant": "enum backgammon backgammon",
+    "engine.outside": "enum refuse|rule refuse what to do where no table covers a position",
+    "engine.info": "bool false ! info lines before an answer",
+}
+#: error code of 0.1 -> code of 0.2, unless an error names another one
+CODES = {
+    "unknown_command": "bad_command",
+    "bad_argument": "bad_command",
+    "bad_dice": "bad_value",
+    "bad_position": "bad_value",
+    "no_position": "bad_state",
+    "no_dice": "bad_state",
+    "not_covered": "unsupported",
+    "unsupported_feature": "unsupported",
+}
 
 
-class Refused(Exception):
-    """An error of the protocol: its code, then a text."""
+class ProtocolError(Exception):
+    """An `error` line.
+
+    Parameters
+    ----------
+    code
+        Error code of UBGI 0.1.
+    text
+        Explanation for people; in 0.1 the second word may name a feature.
+    code_02
+        Error code of UBGI 0.2, where it is not the one that `CODES` has for `code`.
+    """
+
+    def __init__(self, code: str, text: str, code_02: str = "") -> None:
+        super().__init__(code, text, code_02)
+        self.code = code
+        self.text = text
+        self.code_02 = code_02 or CODES[code]
+
+    def format_line(self, version: str) -> str:
+        """Return the `error` line in a version of the protocol."""
+        return f"error {self.code_02 if version == V02 else self.code} {self.text}"
 
 
 class Engine:
-    """The state of one conversation, answered by an adviser, or by an engine of that `name`."""
+    """The engine's side of one conversation.
 
-    def __init__(self, advisor: Decider, name: str = "") -> None:
+    Parameters
+    ----------
+    advisor
+        Answers the queries: an `Advisor`, or an engine in its place.
+    name
+        Name of that engine; empty for bgfmt itself. A named engine has no options.
+    version
+        Version of the protocol to begin with, "0.1" or "0.2".
+    fixed
+        Keep to that version, whatever the controller's commands say.
+    """
+
+    def __init__(self, advisor: Decider, name: str = "", *, version: str = V01, fixed: bool = False) -> None:
         self.advisor = advisor
         self.name = name
+        self.version = version
+        self.fixed = fixed
         self.state: GameState | None = None
-        self.session: dict[str, Any] = {}  # what positions are asked with that do not say it themselves
-        self.info = self.over = False
+        self.session: dict[str, Any] = {}  # score and cube for positions that do not state them
+        self.info = False
+        self.outside = "refuse"
+        self.over = False
 
     def reply(self, line: str) -> list[str]:
-        """The lines that answer one command."""
+        """Return the lines that answer one command."""
         words = line.replace("\0", "").split()
         if not words:
             return []
         try:
-            if words[0].startswith(("board:", "XGID=")):
-                return [self._act(parse(line.strip()), "turn").partition(" ")[2]]
-            word = words[0].lower()
-            if word in ("isready", "stop"):
-                return ["readyok"] if word == "isready" else []
-            command = getattr(self, f"do_{word}", None)
-            if command is None:
-                raise Refused(f"unknown_command {_plain(words[0])}")
-            return list(command(words[1:]))
-        except Refused as error:
-            return [f"error {error}"]
+            return self._reply(line, words)
+        except ProtocolError as error:
+            return [error.format_line(self.version)]
         except BgfmtError as error:
-            return [f"error bad_position {_plain(str(error))}"]
+            return [ProtocolError("bad_position", _make_printable(str(error))).format_line(self.version)]
+
+    def _reply(self, line: str, words: list[str]) -> list[str]:
+        if words[0].startswith(("board:", "XGID=")):
+            return [self._answer(parse(line.strip()), "turn").partition(" ")[2]]
+        word = self._fold_case(words[0])
+        if word == "isready":
+            return ["readyok"]
+        if word == "stop":
+            return []
+        command = getattr(self, f"do_{word}", None)
+        if command is None:
+            raise ProtocolError("unknown_command", _make_printable(words[0]))
+        return list(command(words[1:]))
 
     def run(self, read: IO[bytes], write: Callable[[str], None]) -> None:
         """Answer commands until `quit` or the end of the input."""
         while not self.over:
-            data = read.readline(LONGEST + 1)
+            data = read.readline(MAX_COMMAND_BYTES + 1)
             if not data:
                 return
-            if len(data) > LONGEST and not data.endswith(b"\n"):
+            if len(data) > MAX_COMMAND_BYTES and not data.endswith(b"\n"):
                 while data and not data.endswith(b"\n"):
-                    data = read.readline(LONGEST)
-                write("error bad_argument line too long")
+                    data = read.readline(MAX_COMMAND_BYTES)
+                write(ProtocolError("bad_argument", "line too long").format_line(self.version))
                 continue
             for line in self.reply(data.decode("utf-8", "replace")):
                 write(line)
 
+    def _fold_case(self, word: str) -> str:
+        """Return a keyword as it is compared: 0.2 tells capitals apart, 0.1 does not."""
+        return word if self.version == V02 else word.lower()
+
+    def _follow(self, version: str) -> None:
+        """Go on in the version that a command of the controller belongs to."""
+        if not self.fixed:
+            self.version = version
+
     # -- commands, each a method `do_NAME` ------------------------------------------------------------------
 
     def do_ubgi(self, words: list[str]) -> list[str]:
+        """Greet, and list the options of 0.1."""
         name = f"id name bgfmt {self.name}".strip()
-        told = [name, "id author the bgfmt authors", f"id version {__version__}"]
-        return [*told, *([] if self.name else OPTIONS), "ubgiok"]
+        lines = [name, "id author the bgfmt authors", f"id version {__version__}"]
+        if not self.fixed or self.version == V02:
+            lines.append(f"proto {V02}")
+        if not self.name and not (self.fixed and self.version == V02):
+            lines += OPTIONS
+        return [*lines, "ubgiok"]
 
     def do_newgame(self, words: list[str]) -> list[str]:
+        """Forget the position."""
         self.state = None
         return []
 
     def do_newsession(self, words: list[str]) -> list[str]:
-        said = _matched(r"(?:length (\d{1,2}))?", words, "newsession or newsession length N", re.IGNORECASE)
+        """Begin money play or a match to some points; forget position, score and cube."""
+        form = r"(?:length (\d{1,2}))?"
+        match = _match_arguments(form, words, "newsession or newsession length N", re.IGNORECASE)
         self.state = None
-        self.session = {"length": int(said[1])} if said[1] else {}
+        self.session = {"length": int(match[1])} if match[1] else {}
         return []
 
     def do_score(self, words: list[str]) -> list[str]:
-        said = _matched(r"(\d{1,2}) (\d{1,2})", words, "score A B")
-        return self._set(score=(int(said[1]), int(said[2])))
+        """Set the points that the side on roll and the other side have."""
+        match = _match_arguments(r"(\d{1,2}) (\d{1,2})", words, "score A B")
+        return self._update_session(score=(int(match[1]), int(match[2])))
 
     def do_cube(self, words: list[str]) -> list[str]:
+        """Set the cube's value, and its owner as the side on roll sees it."""
         form = r"(\d+)(?: (centered|owned|opponent))?"
-        said = _matched(form, words, "cube VALUE centered, owned or opponent")
-        return self._set(cube=(int(said[1]), said[2] or "centered"))
+        match = _match_arguments(form, words, "cube VALUE centered, owned or opponent")
+        return self._update_session(cube=(int(match[1]), match[2] or "centered"))
 
     def do_crawford(self, words: list[str]) -> list[str]:
-        said = _matched("on|off", words, "crawford on or crawford off")
-        return self._set(crawford=said[0] == "on")
-
-    @property
-    def here(self) -> GameState:
-        """The position there is; Refused where there is none."""
-        if self.state is None:
-            raise Refused("no_position say position first")
-        return self.state
+        """Say whether this is the Crawford game."""
+        match = _match_arguments("on|off", words, "crawford on or crawford off")
+        return self._update_session(crawford=match[0] == "on")
 
     def do_turn(self, words: list[str]) -> list[str]:
-        self.state = replace(self.here.before_roll(), turn=1 - self.here.turn)
+        """Put the other side on roll, before its roll."""
+        state = self._require_position()
+        self.state = replace(state.before_roll(), turn=1 - state.turn)
         return []
 
     def do_eval(self, words: list[str]) -> list[str]:
-        state = self.here.before_roll()
+        """Return equities and win probability of the side on roll before it rolls or doubles."""
+        state = self._require_position().before_roll()
         if not isinstance(self.advisor, Advisor):
-            raise Refused("unsupported_feature eval")
-        with _covered(state):
+            raise ProtocolError("unsupported_feature", "eval")
+        with _translate_refusal(state):
             if not state.money:
                 match = self.advisor.cube(state).match
                 assert match is not None
@@ -127,81 +207,171 @@ class Engine:
         win = "" if equities.win is None else f" win {float(equities.win)!r}"
         return [f"eval{win} cubeless {float(equities.cubeless)!r} equity {float(best)!r}"]
 
-    def _set(self, **facts: Any) -> list[str]:
-        """Keep facts of the session, and put them into the position there is."""
+    def do_quit(self, words: list[str]) -> list[str]:
+        """End the conversation."""
+        self.over = True
+        return []
+
+    def do_position(self, words: list[str]) -> list[str]:
+        """Set the position from an identifier."""
+        readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
+        form = self._fold_case(words[0]) if words else ""
+        if len(words) < 2 or form not in readers:
+            raise ProtocolError("bad_argument", "expected position gnubgid ID or position xgid ID")
+        self.state = None
+        text = " ".join(words[1:])
+        state = readers[form](text)
+        says_no_score = form == "gnubgid" and ":" not in text and len(words) == 2
+        self.state = self._apply_session(state) if says_no_score and self.session else state
+        return []
+
+    def do_dice(self, words: list[str]) -> list[str]:
+        """Set the dice of the side on roll."""
+        dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
+        if len(words) != 2 or len(dice) != 2:
+            code = "bad_value" if len(words) == 2 else "bad_command"
+            found = _make_printable(" ".join(words))
+            raise ProtocolError("bad_dice", f"expected two numbers from 1 to 6, found {found}", code)
+        self.state = self._require_position().rolled((dice[0], dice[1]))
+        return []
+
+    def do_go(self, words: list[str]) -> list[str]:
+        """Answer with a play, a cube action or both."""
+        folded = [self._fold_case(word) for word in words]
+        if "role" in folded[:-1]:
+            self._follow(V01)
+            role = folded[folded.index("role") + 1]
+        elif len(folded) == 1 and folded[0] in ("chequer", "checker", "cube", "turn"):
+            self._follow(V02)
+            role = folded[0]
+        elif words and self.version == V02:
+            raise ProtocolError("bad_argument", "expected go, go chequer, go cube or go turn")
+        else:
+            role = "chequer"
+        role = {"checker": "chequer"}.get(role, role)
+        if role not in ("chequer", "cube", "turn"):
+            raise ProtocolError("unsupported_feature", f"go_role_{_make_printable(role)}", "bad_command")
+        state = self._require_position()
+        lines = self._format_info(state, role) if self.info else []
+        answer = self._answer_02(state, role) if self.version == V02 else self._answer(state, role)
+        return [*lines, answer]
+
+    # -- options: `setoption` of 0.1; `keys`, `set` and `get` of 0.2 ------------------------------------------
+
+    def do_setoption(self, words: list[str]) -> list[str]:
+        """Set an option of 0.1."""
+        text = " ".join(words).lower()
+        if (info := re.fullmatch("name info value (on|off)", text)) and not self.name:
+            self.info = info[1] == "on"
+        elif (outside := re.fullmatch("name outside value (rule|refuse)", text)) and isinstance(
+            self.advisor, Outside
+        ):
+            self._set_outside(outside[1])
+        else:
+            found = _make_printable(" ".join(words))
+            raise ProtocolError("bad_argument", f"no such option or value: {found}", "bad_value")
+        self._follow(V01)
+        return []
+
+    def do_keys(self, words: list[str]) -> list[str]:
+        """List the keys of 0.2, a line each."""
+        self._follow(V02)
+        return [f"key {key} {KEYS[key]}" for key in self._list_keys()]
+
+    def do_set(self, words: list[str]) -> list[str]:
+        """Set a key of 0.2."""
+        self._follow(V02)
+        if len(words) != 2:
+            raise ProtocolError("bad_argument", "expected set KEY VALUE")
+        key, value = words
+        allowed = self._list_values(key)
+        if value not in allowed:
+            raise ProtocolError("bad_argument", f"{key} is one of {' '.join(allowed)}", "bad_value")
+        if key == "engine.info":
+            self.info = value == "true"
+        elif key == "engine.outside":
+            self._set_outside(value)
+        return []
+
+    def do_get(self, words: list[str]) -> list[str]:
+        """Return the value of a key of 0.2."""
+        self._follow(V02)
+        if len(words) != 1:
+            raise ProtocolError("bad_argument", "expected get KEY")
+        self._list_values(words[0])
+        values = {
+            "game.variant": "backgammon",
+            "engine.outside": self.outside,
+            "engine.info": "true" if self.info else "false",
+        }
+        return [f"value {words[0]} {values[words[0]]}"]
+
+    def _list_keys(self) -> list[str]:
+        """Return the keys that this engine has."""
+        if self.name:
+            return ["game.variant"]
+        return [key for key in KEYS if key != "engine.outside" or isinstance(self.advisor, Outside)]
+
+    def _list_values(self, key: str) -> list[str]:
+        """Return the values that a key may have; ProtocolError where there is no such key."""
+        if key not in self._list_keys():
+            raise ProtocolError("bad_argument", f"no key {_make_printable(key)}", "bad_value")
+        words = KEYS[key].split()
+        return ["true", "false"] if words[0] == "bool" else words[1].split("|")
+
+    def _set_outside(self, outside: str) -> None:
+        """Set what the advisor does where no table covers a position: "refuse" or "rule"."""
+        assert isinstance(self.advisor, Outside)
+        self.advisor = self.advisor.with_outside(outside)
+        self.outside = outside
+
+    # -- position and session -----------------------------------------------------------------------------
+
+    def _require_position(self) -> GameState:
+        """Return the position; ProtocolError where none is set."""
+        if self.state is None:
+            raise ProtocolError("no_position", "say position first")
+        return self.state
+
+    def _update_session(self, **facts: Any) -> list[str]:
+        """Keep facts of the session and apply them to the position, if there is one."""
         before = self.session
         self.session = {**before, **facts}
         try:
-            self.state = self.state and self._placed(self.state)
-        except (Refused, BgfmtError) as error:
+            self.state = self.state and self._apply_session(self.state)
+        except ProtocolError as error:
             self.session = before
-            raise Refused(f"bad_argument {_plain(str(error))}") from None
+            raise error from None
+        except BgfmtError as error:
+            self.session = before
+            raise ProtocolError("bad_argument", _make_printable(str(error)), "bad_value") from None
         return []
 
-    def _placed(self, state: GameState) -> GameState:
-        """A position with what the session says of score and cube."""
+    def _apply_session(self, state: GameState) -> GameState:
+        """Return the position with the score and the cube of the session."""
         length = self.session.get("length", 0)
         (mine, other) = self.session.get("score", (0, 0))
         if length and max(mine, other) >= length:
-            raise Refused(f"no match to {length} stands at {mine} to {other}")
+            text = f"no match to {length} stands at {mine} to {other}"
+            raise ProtocolError("bad_argument", text, "bad_value")
         value, owner = self.session.get("cube", (1, "centered"))
         return GameState.of(
             state.position, state.dice, cube=owner, cube_value=value, doubled=state.doubled,
             away=(length - mine, length - other) if length else None, crawford=self.session.get("crawford", False),
         )  # fmt: skip
 
-    def do_quit(self, words: list[str]) -> list[str]:
-        self.over = True
-        return []
+    # -- answers -----------------------------------------------------------------------------------------
 
-    def do_position(self, words: list[str]) -> list[str]:
-        readers = {"gnubgid": from_gnubg_id, "xgid": from_xgid, "fibs": parse}
-        if len(words) < 2 or words[0].lower() not in readers:
-            raise Refused("bad_argument expected position gnubgid ID or position xgid ID")
-        self.state = None
-        text = " ".join(words[1:])
-        state = readers[words[0].lower()](text)
-        alone = words[0].lower() == "gnubgid" and ":" not in text and len(words) == 2
-        self.state = self._placed(state) if alone and self.session else state
-        return []
-
-    def do_dice(self, words: list[str]) -> list[str]:
-        dice = [int(word) for word in words if len(word) == 1 and word in "123456"]
-        if len(words) != 2 or len(dice) != 2:
-            raise Refused(f"bad_dice expected two numbers from 1 to 6, found {_plain(' '.join(words))}")
-        self.state = self.here.rolled((dice[0], dice[1]))
-        return []
-
-    def do_setoption(self, words: list[str]) -> list[str]:
-        said = " ".join(words).lower()
-        if (info := re.fullmatch("name info value (on|off)", said)) and not self.name:
-            self.info = info[1] == "on"
-        elif (outside := re.fullmatch("name outside value (rule|refuse)", said)) and isinstance(
-            self.advisor, Outside
-        ):
-            self.advisor = self.advisor.with_outside(outside[1])
-        else:
-            raise Refused(f"bad_argument no such option or value: {_plain(' '.join(words))}")
-        return []
-
-    def do_go(self, words: list[str]) -> list[str]:
-        lower = [word.lower() for word in words]
-        role = lower[lower.index("role") + 1] if "role" in lower[:-1] else "chequer"
-        role = {"checker": "chequer"}.get(role, role)
-        if role not in ("chequer", "cube", "turn"):
-            raise Refused(f"unsupported_feature go_role_{_plain(role)}")
-        told = self._info(self.here, role) if self.info else []
-        return [*told, self._act(self.here, role)]
-
-    def _info(self, state: GameState, role: str) -> list[str]:
-        """What the answer goes by: the best plays, or the worths of a cube action."""
+    def _format_info(self, state: GameState, role: str) -> list[str]:
+        """Return `info` lines: the best plays, or the equities of a cube action."""
         if not isinstance(self.advisor, Advisor):
             return []
+        equity = "score" if self.version == V02 else "equity"
         try:
             if state.dice and role != "cube":
-                ranked = self.advisor.plays(state).plays[:INFO]
+                ranked = self.advisor.plays(state).plays[:MAX_INFO_PLAYS]
                 return [
-                    f"info multipv {k} equity {play.value!r} pv {format_play(play.moves)}"
+                    f"info multipv {k} {equity} {play.value!r} pv {format_play(play.moves)}"
                     for k, play in enumerate(ranked, 1)
                     if play.value is not None
                 ]
@@ -211,45 +381,67 @@ class Engine:
         doubled = f"double_take {float(action.double_take)!r} double_pass {float(action.double_pass)!r}"
         return [f"info no_double {float(action.no_double)!r} {doubled} source {action.source}"]
 
-    # -- answers -----------------------------------------------------------------------------------------
-
-    def _act(self, state: GameState, role: str) -> str:
-        position = state.position
-        if not position.us.chequers or not position.them.chequers:
-            raise Refused("bad_position the game is over")
+    def _answer(self, state: GameState, role: str) -> str:
+        """Return the answer to `go role ROLE` in 0.1."""
+        _require_game(state)
         if role == "chequer" or (role == "turn" and state.kind == "play"):
-            if state.dice is None:
-                raise Refused("no_dice say dice first")
-            move = self._decide(state.rolled(state.dice)) or "none"
+            move = self._choose_play(state) or "none"
             return f"{'bestmove' if role == 'chequer' else 'bestturn'} {move}"
-        text = self._decide(replace(state, dice=None, resigned=0))
+        action = self._choose_action(state)
         if role == "turn":
-            return f"bestturn {text}"
-        return f"bestcube {'nodouble' if text == 'roll' else text}"
+            return f"bestturn {action}"
+        return f"bestcube {'nodouble' if action == 'roll' else action}"
 
-    def _decide(self, state: GameState) -> str:
-        with _covered(state):
-            return format_decision(self.advisor.decide(state))
+    def _answer_02(self, state: GameState, role: str) -> str:
+        """Return the answer to `go ROLE` in 0.2."""
+        _require_game(state)
+        if state.doubled:
+            raise ProtocolError(
+                "unsupported_feature", "a double is pending, which go role cube of 0.1 answers"
+            )
+        move = "" if role == "cube" else self._choose_play(state) or "pass"
+        if role == "chequer":
+            return f"bestmove {move}"
+        cube = "double" if self._choose_action(state) == "double" else "nodouble"
+        return f"bestcube {cube}" if role == "cube" else f"bestturn cube={cube} move={move}"
+
+    def _choose_play(self, state: GameState) -> str:
+        """Return the play as from/to pairs, empty where none is legal; ProtocolError without dice."""
+        if state.dice is None:
+            raise ProtocolError("no_dice", "say dice first")
+        with _translate_refusal(state):
+            return format_decision(self.advisor.decide(state.rolled(state.dice)))
+
+    def _choose_action(self, state: GameState) -> str:
+        """Return the cube action before the roll: double, roll, take or drop."""
+        with _translate_refusal(state):
+            return format_decision(self.advisor.decide(replace(state, dice=None, resigned=0)))
+
+
+def _require_game(state: GameState) -> None:
+    """Raise ProtocolError where a side has borne off all its chequers."""
+    if not state.position.us.chequers or not state.position.them.chequers:
+        raise ProtocolError("bad_position", "the game is over", "bad_state")
 
 
 @contextmanager
-def _covered(state: GameState) -> Iterator[None]:
-    """Say in the protocol's words why nothing covers a position."""
+def _translate_refusal(state: GameState) -> Iterator[None]:
+    """Raise NotCoveredError of the block as an error of the protocol."""
     try:
         yield
     except NotCoveredError:
-        where = CONTACT if state.position.contact else "no table covers it"
-        raise Refused(f"not_covered {where}") from None
+        reason = CONTACT if state.position.contact else "no table covers it"
+        raise ProtocolError("not_covered", reason) from None
 
 
-def _matched(form: str, words: list[str], expected: str, flags: int = 0) -> re.Match[str]:
-    """The arguments of a command, in one text of this form."""
-    said = re.fullmatch(form, " ".join(words), flags)
-    if said is None:
-        raise Refused(f"bad_argument expected {expected}")
-    return said
+def _match_arguments(form: str, words: list[str], expected: str, flags: int = 0) -> re.Match[str]:
+    """Match the arguments of a command, joined by spaces; ProtocolError where they do not match."""
+    match = re.fullmatch(form, " ".join(words), flags)
+    if match is None:
+        raise ProtocolError("bad_argument", f"expected {expected}")
+    return match
 
 
-def _plain(text: str) -> str:
-    """Text for one line of an answer."""
+def _make_printable(text: str) -> str:
+    """Return text for one line of an answer: at most 120 printable characters."""
     return "".join(c if c.isprintable() else "?" for c in text)[:120]

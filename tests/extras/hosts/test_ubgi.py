@@ -11,10 +11,11 @@ import pytest
 
 import bgfmt
 from bgfmt.analysis import Advisor, judge_cube, rank_plays
-from bgfmt.extras.hosts.ubgi import LONGEST, Engine
+from bgfmt.extras.hosts.ubgi import MAX_COMMAND_BYTES, Engine
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import gnubg_id, xgid
 from bgfmt.game.state import GameState
+from tests.support.ubgi_controller import play_games
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +132,7 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
     bgfmt.save(table, path, format="gnubg-ts")
     source = random.Random(1)
     junk = b"".join(source.randbytes(60).replace(b"\n", b"") + b"\n" for _ in range(50))
-    asked = b"ubgi\n" + junk + b"x" * (3 * LONGEST) + b"\nisready\r\nquit\nisready\n"
+    asked = b"ubgi\n" + junk + b"x" * (3 * MAX_COMMAND_BYTES) + b"\nisready\r\nquit\nisready\n"
     done = subprocess.run(
         [sys.executable, "-m", "bgfmt", "ubgi", str(path)],
         input=asked,
@@ -140,7 +141,7 @@ def test_as_a_program(table: object, tmp_path: Path) -> None:
         check=True,
     )
     said = done.stdout.decode().splitlines()
-    assert said[5] == "ubgiok"
+    assert said[6] == "ubgiok"
     assert said[-2:] == ["error bad_argument line too long", "readyok"]
     assert not done.stderr
 
@@ -163,3 +164,74 @@ def test_with_a_match_equity_table(table: object, tmp_path: Path) -> None:
     assert said[2][0] == 0
     assert said[3][0] == 2
     assert "no match equity table 'no such'" in said[3][1]
+
+
+# -- version 0.2 ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def engine_02(table: object) -> Engine:
+    return Engine(Advisor([table]), version="0.2", fixed=True)  # type: ignore[list-item]
+
+
+def test_scenario_of_02(engine_02: Engine) -> None:
+    greeting = engine_02.reply("ubgi")
+    assert greeting[0].startswith("id name ")
+    assert "proto 0.2" in greeting
+    assert greeting[-1] == "ubgiok"
+    assert not [line for line in greeting if line.startswith("option")]
+    assert engine_02.reply("go") == ["error bad_state say position first"]
+    assert engine_02.reply("position gnubgid tw8AANg7AAAAAA:cAkAAAAAAAAA") == []
+    assert engine_02.reply("go cube") == ["bestcube double"]
+    assert engine_02.reply("go turn") == ["error bad_state say dice first"]
+    assert engine_02.reply("dice 2 1") == []
+    assert engine_02.reply("go") == ["bestmove 2/off 1/off"]
+    assert engine_02.reply("go chequer") == ["bestmove 2/off 1/off"]
+    assert engine_02.reply("go turn") == ["bestturn cube=double move=2/off 1/off"]
+    assert engine_02.reply("dice 7 1")[0].startswith("error bad_value ")
+    assert engine_02.reply("dice 7")[0].startswith("error bad_command ")
+    assert engine_02.reply("GO")[0].startswith("error bad_command ")
+    assert engine_02.reply("go fish")[0].startswith("error bad_command ")
+    assert engine_02.reply("position gnubgid ????")[0].startswith("error bad_value ")
+    doubled = GameState(sides(Position(Side(6), Side(2, 1))), doubled=True)
+    assert engine_02.reply(f"position gnubgid {gnubg_id(doubled)}") == []
+    assert engine_02.reply("go cube")[0].startswith("error unsupported ")
+
+
+def test_keys(engine_02: Engine) -> None:
+    assert [line.split()[1] for line in engine_02.reply("keys")] == [
+        "game.variant",
+        "engine.outside",
+        "engine.info",
+    ]
+    assert engine_02.reply("get engine.outside") == ["value engine.outside refuse"]
+    assert engine_02.reply("set engine.outside rule") == []
+    assert engine_02.reply("get engine.outside") == ["value engine.outside rule"]
+    assert engine_02.reply("set engine.info true") == []
+    assert engine_02.reply("set engine.outside maybe")[0].startswith("error bad_value ")
+    assert engine_02.reply("set engine.ply 2")[0].startswith("error bad_value ")
+    assert engine_02.reply("set")[0].startswith("error bad_command ")
+    engine_02.reply("position gnubgid 4HPwATDgc/ABMA")
+    engine_02.reply("dice 3 1")
+    assert engine_02.reply("go")[-1].startswith("bestmove ")
+
+
+def test_the_version_follows_the_controller(engine: Engine) -> None:
+    assert "proto 0.2" in engine.reply("ubgi")
+    assert engine.reply("go") == ["error no_position say position first"]
+    assert engine.reply("get game.variant") == ["value game.variant backgammon"]
+    assert engine.reply("go") == ["error bad_state say position first"]
+    assert engine.reply("go role cube") == ["error no_position say position first"]
+    assert engine.reply("go cube") == ["error bad_state say position first"]
+
+
+@pytest.mark.slow
+def test_a_controller_of_02_plays_games(table: object, tmp_path: Path) -> None:
+    path = tmp_path / "t.bd"
+    bgfmt.save(table, path, format="gnubg-ts")  # type: ignore[arg-type]
+    command = f"{sys.executable} -m bgfmt ubgi {path}"
+    start = Position(Side(3, 3, 4), Side(3, 3, 4))
+    results = play_games(100, [command, f"{command} --protocol 0.2"], start, 7)
+    assert len(results) == 100
+    assert 0 < sum(one.winner for one in results) < 100
+    assert sum(one.doubles for one in results) > 0
