@@ -298,7 +298,9 @@ class Gnubg(Lines):
         script = Path(self.home.name) / "ask.py"
         script.write_text(f"MET, PLIES = {str(table)!r}, {int(self.options.get('plies', 0))}\n{SCRIPT}")
         no = ["-b"] * (self.options.get("tables") == "no")
-        return EngineProcess([*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name})
+        return EngineProcess(
+            [*self.command, *no, "-p", str(script)], env={**os.environ, "HOME": self.home.name}
+        )
 
     def greet(self, talk: EngineProcess) -> None:
         """Wait until the script is ready."""
