@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bgfmt import met
-from bgfmt.extras.hypergammon.met import make, opening
+from bgfmt.extras.hypergammon.met import evaluate_opening, make_met
 from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.files.database import load
 from bgfmt.met.model import Met
@@ -34,8 +34,8 @@ def normal(mine: int, other: int) -> float:
 def main(exact: str, chequers: str, *tables: str) -> None:
     known = met.load(exact)
     table = load(tables[0]) if tables else hypergammon(int(chequers), recipe="exact").table
-    wins = opening(table).wins  # type: ignore[arg-type]
-    ours, backgammon = make(known.length, wins, name="today"), met.load()
+    wins = evaluate_opening(table).wins  # type: ignore[arg-type]
+    ours, backgammon = make_met(known.length, wins, name="today"), met.load()
     models: dict[str, Chance] = {
         "today's hypergammon-met (Keith's method, Janowski's cube)": lambda a, b: ours.mwc((a, b)),
         "Kazaross-XG2, of backgammon": lambda a, b: backgammon.mwc((a, b)),

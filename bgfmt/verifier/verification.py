@@ -17,7 +17,7 @@ from bgfmt import errors, formats
 from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.files.diff import diff_tables
 from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import open_workers
+from bgfmt.solver.workers import Workers, open_workers
 from bgfmt.storage import PathLike, Source, chunks, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import checks, error_bound, report
@@ -83,14 +83,7 @@ def verify(
     CapabilityError
         If an argument is out of range, or `cluster` is given for a kind of table that cannot be checked in parts.
     """
-    if until is not None and until not in LEVELS:
-        raise errors.CapabilityError(
-            f"no verification level is called {until!r} (there are: {', '.join(LEVELS)})"
-        )
-    if tolerance is not None and not 0 <= tolerance < math.inf:
-        raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
-    if sample is not None and sample < 1:
-        raise errors.CapabilityError(f"a sample has 1 entry or more, not {sample}")
+    _check_arguments(until, tolerance, sample)
     if quick:
         sample = sample or QUICK_SAMPLE_ENTRIES
     name = os.fspath(path)
@@ -104,11 +97,7 @@ def verify(
         try:
             db = read_source(source, **options)
         except errors.FormatError as error:
-            # of a file without header the reading that proves best
-            readings = checks.try_readings(source, error)
-            read = (verification.verify_table(db, source.name, (note, *same)) for db, note in readings)
-            best = min(read, key=lambda r: (r.exit_code, r.wrong), default=None)
-            return best or _unreadable(source, error, verification, same)
+            return _verify_readings(source, error, verification, same)
         more = same if against is None else (*same, _compare_with(db, against, tolerance))
         measured = proof_of(db.table).measure(db.table, request.threads) if exact else report.EMPTY
         bounded = verification.bound_errors(db.table) if bound else report.EMPTY
@@ -119,14 +108,32 @@ def verify(
                 raise errors.CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             workers = closing.enter_context(open_workers(cluster))
             whole = name if chunks.is_address(name) else os.path.abspath(name)
-            more_of = (tuple(options.items()), progress)
-            spreads = [Spread(workers, whole, k, *more_of) for k in range(len(parts))]
-            runs = [replace(verification, request=replace(request, spread=spread)) for spread in spreads]
+            runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
         reports = [
             run.verify_table(part, name, (*more, *_duplicate_findings(parts[:k], part)), measured, bounded)
             for k, (run, part) in enumerate(zip(runs, parts, strict=True))
         ]
         return report.merge_reports(name, reports)
+
+
+def _check_arguments(until: str | None, tolerance: float | None, sample: int | None) -> None:
+    if until is not None and until not in LEVELS:
+        levels = ", ".join(LEVELS)
+        raise errors.CapabilityError(f"no verification level is called {until!r} (there are: {levels})")
+    if tolerance is not None and not 0 <= tolerance < math.inf:
+        raise errors.CapabilityError(f"a tolerance is a number from 0 up, not {tolerance}")
+    if sample is not None and sample < 1:
+        raise errors.CapabilityError(f"a sample has 1 entry or more, not {sample}")
+
+
+def _verify_readings(
+    source: Source, error: errors.FormatError, verification: Verification, same: tuple[Finding, ...]
+) -> Report:
+    """Return the report of the best possible reading of a file without a header, else that of an unreadable file."""
+    readings = checks.try_readings(source, error)
+    reports = (verification.verify_table(db, source.name, (note, *same)) for db, note in readings)
+    best = min(reports, key=lambda r: (r.exit_code, r.wrong), default=None)
+    return best or _unreadable(source, error, verification, same)
 
 
 def parts_of(source: Source, db: Database, **options: Any) -> list[Database]:
@@ -181,6 +188,11 @@ class Verification:
     until: str = "recurrence"
     request: Request = field(default_factory=Request)
     announce: Callable[[float], None] | None = None
+
+    def on_workers(self, workers: Workers, path: str, part: int, options: Mapping[str, Any]) -> Verification:
+        """Return the same run on the workers of a cluster, which open database `part` of the file themselves."""
+        spread = Spread(workers, path, part, tuple(options.items()), self.request.progress)
+        return replace(self, request=replace(self.request, spread=spread))
 
     def observe(
         self, findings: list[Finding], outcome: Outcome | None, level: str, likely: LikelyCause | None = None

@@ -1,4 +1,4 @@
-"""`bgfmt solve hypergammon` and `hypergammon-met`."""
+"""The commands `bgfmt solve hypergammon` and `hypergammon-met`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from bgfmt.cli.terminal import say
 @click.option("--resume", is_flag=True, help="Go on from the state that an ended run left in OUTPUT.sweeps.")
 @common_options
 def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
-    """Chances and money equities of all positions of 1, 2 or 3 chequers a side, contact included.
+    """Solve hypergammon: outcome probabilities and money equities of 1, 2 or 3 chequers a side, with contact.
 
-    Sweeps over all positions until no number changes by more than the threshold: 1e-5 as makehyper's, 1e-12 under
+    Sweeps over all positions until no number changes by more than the threshold: 1e-5 as in makehyper, 1e-12 under
     recipe exact. Two chequers take a second, three some minutes and 1.1 GB (2.8 GB under exact).
 
     \b
@@ -66,11 +66,11 @@ def hypergammon(chequers: str, quiet: bool, **common: Any) -> None:
 @options.threads_option
 @options.force_option
 def hypergammon_met(chequers: str | None, live: float | None, output: str, quiet: bool, **how: Any) -> None:
-    """A match equity table for hypergammon, of matches up to LENGTH points, as gnubg's XML ("set met FILE").
+    """Make a match equity table of hypergammon up to LENGTH points, as gnubg's XML ("set met FILE").
 
-    From how often the opening position of the table wins and loses gammons and backgammons; exact, by solving every
-    score, which takes minutes with one or two chequers and days with three. OUTPUT.scores keeps what is solved: after
-    an interrupt --resume goes on from it, and --force starts anew.
+    It is computed from how often the opening position of the table wins and loses gammons and backgammons; exact, by
+    solving every score, which takes minutes with one or two chequers and days with three. OUTPUT.scores saves what is
+    solved: after an interrupt --resume continues from it, and --force starts anew.
 
     \b
     Examples:

@@ -1,11 +1,11 @@
-"""Compiled hypergammon, for the verifier alone: plays, one step of a record, a sweep in makehyper's order.
+"""Compiled hypergammon, for the verifier only: plays, one step of a record, a sweep in makehyper's order.
 
 A record holds ten numbers: win, win gammon, win backgammon, lose gammon, lose backgammon, then the equities
 cubeless, owned, centered, centered with Jacoby, opponent. `values` is (n * n, 10) float32 or float64, record
 us * n + them.
 
-Plays are listed beforehand. What a side can play depends on the one landing that the other side blocks (three
-chequers block no more), and what a play leaves of the other side on which of its blots it lands.
+Plays are listed beforehand. The plays of a side depend on the one landing that the other side blocks (three chequers
+block no more), and the other side after a play depends on which of its blots are landed on.
 """
 
 from __future__ import annotations
@@ -27,18 +27,23 @@ ILLEGAL = 0
 OVER = 1
 CONTACT = 2
 RACE = 3
-MOST_PLAYS = 4096
+MAX_PLAYS = 4096
 SEEN = 1 << 30  # in `landed`: an earlier play of the roll leaves the same side
-TOGETHER = 32  # columns of a row that are made together: near rows look at the same records
+COLUMNS_AT_ONCE = 32  # columns computed together: near rows read the same records
 LEAST = -1e9  # less than any equity
 
 
 class Lists(NamedTuple):
     """Plays of side us against one that blocks a landing: rolls (us * 25 + landing) * 21 and up, as ranges.
 
-    starts : where the plays of each roll begin. after : the side left. landed : bit k: one landed on k; SEEN.
-    blocked, blots (n,) : the landing a side blocks, and those of its blots as bits. met (n, 3) : the blots one by
-    one, 31 where there are fewer. hit (n, 8) : the side when those blots (bit k: met[k]) are on the bar.
+    Attributes
+    ----------
+    starts : first play of each roll.
+    after : the side after a play.
+    landed : bit k: a chequer landed on k; SEEN.
+    blocked, blots : (n,) the landing that a side blocks, and those of its blots as bits.
+    met : (n, 3) the landings of the blots one by one, then 31.
+    hit : (n, 8) the side after those blots (bit k: met[k]) are hit.
     """
 
     starts: Array
@@ -50,14 +55,19 @@ class Lists(NamedTuple):
     hit: Array
 
 
-class Sweeping(NamedTuple):
+class CheckState(NamedTuple):
     """The iteration and its rule.
 
-    values, turned (n * n, 10) : the records, and what record [us, them] is worth to the side that moved into it, at
-    them * n + us, so that those of neighbours lie together; see `set_turned`. kinds (n * n,) : the classes; what is
-    ILLEGAL is left alone. ends (2, n, 10) : the records [nothing, them] and [us, nothing]. divide : sums are divided
-    by 36, not multiplied by the reciprocal. stay : a side that cannot move leaves all as it is, which makehyper gets
-    wrong.
+    Attributes
+    ----------
+    lists : the plays.
+    values : (n * n, 10) the records.
+    turned : (n * n, 10) value of record [us, them] to the side that moved into it, at them * n + us, so that those of
+        neighbours lie together; see `negate_record`.
+    kinds : (n * n,) the classes; ILLEGAL records are skipped.
+    ends : (2, n, 10) the records [nothing, them] and [us, nothing].
+    divide : sums are divided by 36, not multiplied by the reciprocal.
+    stay : a side that cannot move leaves all as it is, which makehyper gets wrong.
     """
 
     lists: Lists
@@ -73,25 +83,27 @@ class Sweeping(NamedTuple):
 
 #: forms of tuples that kernels take, see `bgfmt.jit.njit`
 LISTS = "bgfmt.extras.hypergammon.kernels_recurrence:Lists(i8.1C, u2.1C, u4.1C, i8.1C, i8.1C, i8.2A, i8.2C)"
-SWEEPING = (
-    f"bgfmt.extras.hypergammon.kernels_recurrence:Sweeping({LISTS}, f4.2C, f4.2C, u1.1C, f4.3C, b1, b1)"
+CHECK_STATE = (
+    f"bgfmt.extras.hypergammon.kernels_recurrence:CheckState({LISTS}, f4.2C, f4.2C, u1.1C, f4.3C, b1, b1)"
 )
-SWEEPING64 = (
-    f"bgfmt.extras.hypergammon.kernels_recurrence:Sweeping({LISTS}, f8.2C, f8.2C, u1.1C, f8.3C, b1, b1)"
+CHECK_STATE64 = (
+    f"bgfmt.extras.hypergammon.kernels_recurrence:CheckState({LISTS}, f8.2C, f8.2C, u1.1C, f8.3C, b1, b1)"
 )
 
 
 @njit("i8.1C, i8.2C, i8.1C")
 def list_side(board: Array, terms: Array, ends: Array) -> Any:
-    """(after, landed) of the plays of a side of 25 counts, in makehyper's order, those of a roll each once; ends
-    (25 * 21,) takes where the plays of a roll end."""
+    """List the plays of a side of 25 counts, in makehyper's order; return (after, landed).
+
+    Each play of a roll is listed once. ends (25 * 21,) takes where the plays of a roll end.
+    """
     after = np.empty(1 << 14, np.uint16)
     landed = np.empty(1 << 14, np.uint32)
     used = at = 0
     for blocked in range(PLACES):
         for high in range(1, 7):
             for low in range(1, high + 1):
-                if used + MOST_PLAYS > len(after):
+                if used + MAX_PLAYS > len(after):
                     after = np.concatenate((after, after))
                     landed = np.concatenate((landed, landed))
                 state = np.zeros(3, np.int64)
@@ -110,9 +122,9 @@ def list_side(board: Array, terms: Array, ends: Array) -> Any:
 def list_order(
     board: Array, blocked: int, dice: Array, terms: Array, state: Array, after: Array, landed: Array
 ) -> None:
-    """All ways to play the dice in this order, depth first, sources downwards; those of a double never rise.
+    """List all ways to play the dice in this order, depth first, sources downwards; those of a double never rise.
 
-    state : how many plays are listed, and the dice and pips that they use: the most.
+    state : number of plays listed, and the most dice and pips that they use; updated.
     """
     u = board.copy()
     many = len(dice)
@@ -155,7 +167,7 @@ def list_order(
 
 @njit()
 def may_move(u: Array, i: int, die: int, blocked: int) -> bool:
-    """Whether the chequer on index i may move; with one on the bar only that may."""
+    """Check whether the chequer on index i may move; with one on the bar only that may."""
     if u[BAR] and i < BAR:
         return False
     if i >= die:
@@ -171,7 +183,7 @@ def may_move(u: Array, i: int, die: int, blocked: int) -> bool:
 def add_play(
     u: Array, used: int, pips: int, mask: int, terms: Array, state: Array, after: Array, landed: Array
 ) -> None:
-    """List a play that reaches u with `used` dice, if none used more and it is not there."""
+    """Add a play that reaches u with `used` dice to the list, unless another uses more, or it is listed already."""
     if used < state[1] or pips < state[2]:
         return
     if used > state[1] or pips > state[2]:
@@ -196,8 +208,11 @@ def add_play(
 
 
 @njit()
-def hand(nd: Any, dt: Any, one: Any) -> Any:
-    """The side on roll with its best cube action; `one` is 1 in the type of the others."""
+def best_cube_equity(nd: Any, dt: Any, one: Any) -> Any:
+    """Return the equity of the side on roll with its best cube action; `one` is 1 in the type of the others.
+
+    nd : without doubling. dt : with the cube turned, in units of the new cube.
+    """
     two = dt + dt
     if two >= nd and one >= nd:
         return one if two >= one else two
@@ -205,8 +220,11 @@ def hand(nd: Any, dt: Any, one: Any) -> Any:
 
 
 @njit()
-def set_turned(x: Array, g: Array) -> None:
-    """g = what a record x of the opponent's is worth to the side that moved into it; columns as best play asks."""
+def negate_record(x: Array, g: Array) -> None:
+    """Compute the value g of an opponent's record x to the side that moved into it.
+
+    Equities are sorted by our cube.
+    """
     one = x.dtype.type(1)
     g[0] = one - x[0]
     g[1] = x[3]
@@ -215,31 +233,31 @@ def set_turned(x: Array, g: Array) -> None:
     g[4] = x[2]
     g[5] = -x[5]
     g[6] = -x[9]
-    g[7] = -hand(x[7], x[9], one)
-    g[8] = -hand(x[8], x[9], one)
-    g[9] = -hand(x[6], x[9], one)
+    g[7] = -best_cube_equity(x[7], x[9], one)
+    g[8] = -best_cube_equity(x[8], x[9], one)
+    g[9] = -best_cube_equity(x[6], x[9], one)
 
 
 @njit("i8, f4.2C, f4.2C", "i8, f8.2C, f8.2C")
-def turn_all(n: int, values: Array, turned: Array) -> None:
-    """`set_turned` of every record [us, them], to them * n + us."""
+def negate_all(n: int, values: Array, turned: Array) -> None:
+    """Compute `negate_record` of every record [us, them], into them * n + us."""
     for us in range(n):
         for them in range(n):
-            set_turned(values[us * n + them], turned[them * n + us])
+            negate_record(values[us * n + them], turned[them * n + us])
 
 
-@njit(f"i8.1C, f4.2C, {SWEEPING}", f"i8.1C, f8.2C, {SWEEPING64}")
-def put(which: Array, numbers: Array, state: Sweeping) -> None:
-    """Put the numbers of the records `which` in place."""
+@njit(f"i8.1C, f4.2C, {CHECK_STATE}", f"i8.1C, f8.2C, {CHECK_STATE64}")
+def store_records(which: Array, numbers: Array, state: CheckState) -> None:
+    """Store the numbers of the records `which`, and their values to the other side."""
     n = len(state.lists.blocked)
     for i in range(len(which)):
         state.values[which[i]] = numbers[i]
-        set_turned(numbers[i], state.turned[which[i] % n * n + which[i] // n])
+        negate_record(numbers[i], state.turned[which[i] % n * n + which[i] // n])
 
 
 @njit()
 def add_roll(total: Array, best: Array, double: bool) -> None:
-    """One roll's numbers into the sum, twice for a roll of two different dice."""
+    """Add one roll's numbers to the sum, twice for a roll of two different dice."""
     for k in range(len(best)):
         if double:
             total[k] = total[k] + best[k]
@@ -248,8 +266,8 @@ def add_roll(total: Array, best: Array, double: bool) -> None:
 
 
 @njit("f4.1C, b1", "f8.1C, b1")
-def finish(total: Array, divide: bool) -> None:
-    """The mean over 36 rolls: times the reciprocal, as the common build has it, or divided."""
+def take_mean(total: Array, divide: bool) -> None:
+    """Take the mean over 36 rolls in place: multiply by the reciprocal, as the usual build does, or divide."""
     whole = total.dtype.type(36)
     reciprocal = total.dtype.type(1) / whole
     for k in range(len(total)):
@@ -257,8 +275,8 @@ def finish(total: Array, divide: bool) -> None:
 
 
 @njit()
-def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
-    """total = one step for record [r, c], not over, from the numbers as they stand."""
+def compute_record(r: int, c: int, state: CheckState, total: Array) -> None:
+    """Compute one step for record [r, c], not over, from the current numbers, into total."""
     lists = state.lists
     turned = state.turned
     starts = lists.starts
@@ -316,14 +334,14 @@ def make_record(r: int, c: int, state: Sweeping, total: Array) -> None:
             total[8] += weight * e8
             total[9] += weight * e9
             roll += 1
-    finish(total, state.divide)
+    take_mean(total, state.divide)
 
 
 @njit()
-def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high: Array) -> None:
-    """Least and greatest chances (5,) of record [r, c] if any play within `slack` of the best one may be made.
+def bound_chances(r: int, c: int, state: CheckState, slack: Any, low: Array, high: Array) -> None:
+    """Compute bounds (5,) of the probabilities of record [r, c] if any play within `slack` of the best is allowed.
 
-    Which of almost equal plays a program saw as best is not to be had from rounded numbers.
+    Rounded numbers do not tell which of almost equal plays a program considered best.
     """
     lists = state.lists
     turned = state.turned
@@ -358,13 +376,13 @@ def chances_within(r: int, c: int, state: Sweeping, slack: Any, low: Array, high
             add_roll(low, least, a == b)
             add_roll(high, most, a == b)
             roll += 1
-    finish(low, state.divide)
-    finish(high, state.divide)
+    take_mean(low, state.divide)
+    take_mean(high, state.divide)
 
 
-@njit(f"i8, i8, b1, {SWEEPING}", f"i8, i8, b1, {SWEEPING64}")
-def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
-    """Renew, in place, the records of the rows first..last-1 beyond the diagonal, or in order those up to it.
+@njit(f"i8, i8, b1, {CHECK_STATE}", f"i8, i8, b1, {CHECK_STATE64}")
+def sweep_rows(first: int, last: int, beyond: bool, state: CheckState) -> Any:
+    """Update, in place, the records of rows first..last-1 beyond the diagonal, or in order those up to it.
 
     Returns the greatest change of a number in a record that is iterated.
     """
@@ -375,9 +393,9 @@ def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
     most = values.dtype.type(0)
     height = last - first if beyond else 1
     for top in range(first, last, height):
-        for column in range(0, n, TOGETHER):
+        for column in range(0, n, COLUMNS_AT_ONCE):
             for r in range(top, top + height):
-                end = min(n if beyond else r + 1, column + TOGETHER)
+                end = min(n if beyond else r + 1, column + COLUMNS_AT_ONCE)
                 for c in range(max(column, r + 1 if beyond else 0), end):
                     x = r * n + c
                     if kinds[x] == ILLEGAL:
@@ -385,20 +403,21 @@ def sweep_rows(first: int, last: int, beyond: bool, state: Sweeping) -> Any:
                     if kinds[x] == OVER:
                         total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
                     else:
-                        make_record(r, c, state, total)
+                        compute_record(r, c, state, total)
                         for k in range(NUMBERS):
                             most = max(most, abs(total[k] - values[x, k]))
                     values[x] = total
-                    set_turned(total, state.turned[c * n + r])
+                    negate_record(total, state.turned[c * n + r])
     return most
 
 
-@njit(f"i8.1C, {SWEEPING}, f4, f4.2C, f4.1C", f"i8.1C, {SWEEPING64}, f8, f8.2C, f8.1C")
-def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array) -> None:
-    """One step of the iteration for the records `which`, from the numbers as they stand.
+@njit(f"i8.1C, {CHECK_STATE}, f4, f4.2C, f4.1C", f"i8.1C, {CHECK_STATE64}, f8, f8.2C, f8.1C")
+def compute_residuals(which: Array, state: CheckState, slack: Any, right: Array, off: Array) -> None:
+    """Compute one step of the iteration for the records `which`, from the current numbers.
 
-    right : (m, 10), what the step gives; off : (m,), the greatest difference to what is stored, of an equity (the
-    cubeless one too, which follows from the chances) or of a chance from where `chances_within` allows it.
+    right : (m, 10), the result of the step. off : (m,), the greatest difference from the stored numbers, of an equity
+    (also the cubeless one, which follows from the probabilities) or of a probability from the interval of
+    `bound_chances`.
     """
     n = len(state.lists.blocked)
     values = state.values
@@ -414,11 +433,11 @@ def residual(which: Array, state: Sweeping, slack: Any, right: Array, off: Array
         if kind == OVER:
             total[:] = state.ends[0, c] if r == 0 and c else state.ends[1, r]
         elif kind != ILLEGAL:
-            make_record(r, c, state, total)
+            compute_record(r, c, state, total)
         low[:] = total[:5]
         high[:] = total[:5]
         if kind >= CONTACT:
-            chances_within(r, c, state, slack, low, high)
+            bound_chances(r, c, state, slack, low, high)
         most = values.dtype.type(0)
         for k in range(NUMBERS):
             right[i, k] = total[k]

@@ -1,7 +1,7 @@
-"""Match equity tables made: from the chances of one game, by a model; of hypergammon also exact, every score solved.
+"""Match equity tables: of any game by a model, and of hypergammon also exact, by solving every score.
 
-Both ways are told in docs/theory/hypergammon.md. An exact table takes hours with three chequers; each score that is
-solved goes into the file OUTPUT.scores, from which another run goes on.
+docs/theory/hypergammon.md describes both methods. An exact table takes hours with three chequers; each solved score
+is saved in the file OUTPUT.scores, from which an interrupted run can continue.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from bgfmt.storage import PathLike, check_output, create
 from bgfmt.storage.rows import RowFile
 from bgfmt.tables import ExactHypergammon, Hypergammon
 
-LIVE = 2 / 3  # part of a cube's liveness that play makes use of
-HALVINGS = 48  # of the interval in which a cash point lies
+DEFAULT_EFFICIENCY = 2 / 3  # of the cube
+BISECTION_STEPS = 48  # of the interval in which a cash point lies
 FAIR = 0.5
 
 Value = Callable[[float], float]
@@ -39,7 +39,7 @@ Value = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Wins:
-    """How a game is won: gammon and backgammon, the parts of all wins that are gammons or better, and backgammons."""
+    """How games are won: the shares of all wins that are gammons or better, and that are backgammons."""
 
     gammon: float
     backgammon: float
@@ -49,57 +49,62 @@ class Wins:
             raise PositionError(f"no parts of wins: gammons {self.gammon}, backgammons {self.backgammon}")
 
     def mean(self, of: Callable[[int], float]) -> float:
-        """The mean of `of(points)` over a win with the cube at 1."""
+        """Return the mean of `of(points)` over a win with the cube at 1."""
         single = 1 - self.gammon
         double = self.gammon - self.backgammon
         return single * of(1) + double * of(2) + self.backgammon * of(3)
 
 
 @dataclass
-class Making:
-    """A table being made; chances of the side named first before the opening roll, 0.5 of scores not made yet.
+class MetBuilder:
+    """A match equity table under construction.
 
-    post[n] : of a trailer who needs n, after the Crawford game. pre[a, b] : a at most b.
+    post[n] : probability of a trailer who needs n, after the Crawford game. pre[a, b] : probability of the first side
+    at a-away, b-away before the opening roll, a at most b. Scores not solved yet count 0.5.
     """
 
     length: int
     post: dict[int, float] = field(default_factory=lambda: {1: FAIR})
     pre: dict[tuple[int, int], float] = field(default_factory=lambda: {(1, 1): FAIR})
 
-    def at(self, away: int, other: int) -> float:
-        """At any score before the Crawford game, or when the match is over."""
+    def chance_at(self, away: int, other: int) -> float:
+        """Return the match winning probability at any score before the Crawford game, or when the match is over."""
         if away <= 0 or other <= 0:
             return 1.0 if away <= 0 else 0.0
         return self.pre.get((away, other), FAIR) if away <= other else 1 - self.pre.get((other, away), FAIR)
 
-    def met(self, name: str, title: str = "") -> Met:
+    def build(self, name: str, title: str = "") -> Met:
+        """Build the table."""
         away = range(1, self.length + 1)
         post = tuple(self.post.get(n, FAIR) for n in away)
-        return Met(name, tuple(tuple(self.at(a, b) for b in away) for a in away), (post, post), title)
+        return Met(name, tuple(tuple(self.chance_at(a, b) for b in away) for a in away), (post, post), title)
 
 
 @dataclass(kw_only=True)
-class _Modelled(Making):
-    """By the model."""
+class _ModelBuilder(MetBuilder):
+    """A table under construction by the model; live : the cube's efficiency."""
 
     wins: Wins
     live: float
 
-    def won(self, away: int, other: int, cube: int) -> float:
-        """After a win of a game with the cube at `cube`."""
-        return self.wins.mean(lambda points: self.at(away - points * cube, other))
+    def chance_after_win(self, away: int, other: int, cube: int) -> float:
+        """Return the match winning probability after a win of a game with the cube at `cube`."""
+        return self.wins.mean(lambda points: self.chance_at(away - points * cube, other))
 
-    def dead(self, away: int, other: int, cube: int) -> Value:
-        """By the chance to win, with a cube that nobody turns any more."""
-        lost, won = 1 - self.won(other, away, cube), self.won(away, other, cube)
+    def dead_cube_value(self, away: int, other: int, cube: int) -> Value:
+        """Return the match winning probability with a dead cube, as a function of the game winning probability."""
+        lost, won = 1 - self.chance_after_win(other, away, cube), self.chance_after_win(away, other, cube)
         return lambda chance: lost + (won - lost) * chance
 
-    def owned(self, away: int, other: int, cube: int) -> Value:
-        """By the chance to win, of the side that owns the cube and needs `away`."""
-        dead = self.dead(away, other, cube)
+    def owned_cube_value(self, away: int, other: int, cube: int) -> Value:
+        """Return the owner's match winning probability, as a function of the game winning probability.
+
+        away, other : points needed by the owner of the cube and by the other side.
+        """
+        dead = self.dead_cube_value(away, other, cube)
         if cube >= away:
             return dead
-        lost, cash, at = dead(0.0), self.at(away - cube, other), self.cash_point(away, other, cube)
+        lost, cash, at = dead(0.0), self.chance_at(away - cube, other), self.cash_point(away, other, cube)
 
         def value(chance: float) -> float:
             if chance >= at:
@@ -109,41 +114,40 @@ class _Modelled(Making):
         return value
 
     def cash_point(self, away: int, other: int, cube: int) -> float:
-        """The chance from which the other side passes a double of the side that needs `away`."""
-        passed = self.at(away - cube, other)
-        take = self.owned(other, away, 2 * cube)
+        """Find the game winning probability from which the opponent of the side that needs `away` passes a double."""
+        passed = self.chance_at(away - cube, other)
+        take = self.owned_cube_value(other, away, 2 * cube)
         low = 0.0
         high = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(BISECTION_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if 1 - take(1 - middle) >= passed else (middle, high)
         return high
 
-    def centered(self, away: int, other: int) -> float:
-        """At the beginning of a game with the cube in the middle."""
+    def centered_cube_chance(self, away: int, other: int) -> float:
+        """Return the match winning probability at the beginning of a game, with the cube in the middle."""
         high = self.cash_point(away, other, 1)
         low = 1 - self.cash_point(other, away, 1)
-        won = self.at(away - 1, other)
-        lost = 1 - self.at(other - 1, away)
-        dead = self.dead(away, other, 1)(FAIR)
+        won = self.chance_at(away - 1, other)
+        lost = 1 - self.chance_at(other - 1, away)
+        dead = self.dead_cube_value(away, other, 1)(FAIR)
         if not low < FAIR < high:  # one side cashes at once
             return won if high <= FAIR else lost
         return self.live * (lost + (won - lost) * (FAIR - low) / (high - low)) + (1 - self.live) * dead
 
 
-def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = LIVE) -> Met:
-    """The table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
+def make_met(length: int, wins: Wins, *, name: str, title: str = "", live: float = DEFAULT_EFFICIENCY) -> Met:
+    """Build the table of matches up to `length` points (1 to 64) of a game that both sides win equally often.
 
-    wins : the parts of gammons and backgammons in all wins.
-    live : the cube's efficiency, 0 (dead) to 1 (live).
+    wins : shares of gammons and backgammons in all wins. live : the cube's efficiency, 0 (dead) to 1 (live).
 
-    PositionError for a length, parts or an efficiency out of range.
+    Raises PositionError for a length, shares or an efficiency out of range.
     """
     if not 1 <= length <= MAX_AWAY:
         raise PositionError(f"a match equity table has 1 to {MAX_AWAY} points, not {length}")
     if not 0 <= live <= 1:
         raise PositionError(f"the efficiency of a cube lies between 0 and 1, not at {live}")
-    making = _Modelled(length, wins=wins, live=live)
+    making = _ModelBuilder(length, wins=wins, live=live)
     post = making.post
     pre = making.pre
     for away in range(2, length + 1):  # the cube at 2, owned by a side that needs one point
@@ -152,23 +156,25 @@ def make(length: int, wins: Wins, *, name: str, title: str = "", live: float = L
         pre[1, away] = 1 - FAIR * wins.mean(lambda points, n=away: post.get(n - points, 1.0))  # type: ignore[misc]
     for away in range(2, length + 1):
         for other in range(away, length + 1):
-            pre[away, other] = FAIR if away == other else making.centered(away, other)
-    return making.met(name, title or name)
+            pre[away, other] = FAIR if away == other else making.centered_cube_chance(away, other)
+    return making.build(name, title or name)
 
 
 # -- hypergammon ---------------------------------------------------------------------------------------------
 
 
-FARTHEST = 24
-#: a row of OUTPUT.scores: the points that are needed, the chance, and how it was come by
-SOLVED = re.compile(r"\(?(\d{1,2})(?:, (\d{1,2})\))? = (0x[01]\.[0-9a-f]+p[+-]\d+) steps \d+ residual \S+")
-#: what win, win gammon, win backgammon, lose gammon and lose backgammon add to -1
+FARTHEST_POINT = 24
+#: a row of OUTPUT.scores: points needed, probability, steps and last change
+SOLVED_ROW = re.compile(
+    r"\(?(\d{1,2})(?:, (\d{1,2})\))? = (0x[01]\.[0-9a-f]+p[+-]\d+) steps \d+ residual \S+"
+)
+#: points that win, win gammon, win backgammon, lose gammon and lose backgammon add to -1
 POINTS_WON = (2, 1, 1, -1, -1)
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What the side that wins the opening roll can expect: the mean over its fifteen rolls, the dice being different.
+    """Prospects of the side that wins the opening roll: the mean over its fifteen rolls of two different dice.
 
     chances : win, win gammon, win backgammon, lose gammon, lose backgammon, after the plays of greatest cubeless
     equity. equity : cubeless, for money.
@@ -179,28 +185,28 @@ class Opening:
 
     @property
     def wins(self) -> Wins:
-        """How games are won where each side begins half of them."""
+        """Shares of gammons and backgammons if each side begins half of the games."""
         _, win_gammon, win_backgammon, lose_gammon, lose_backgammon = self.chances
         gammon = min(1.0, win_gammon + lose_gammon)  # a table of rounded numbers may have a little more
         return Wins(gammon, min(gammon, win_backgammon + lose_backgammon))
 
 
-def start(chequers: int) -> Position:
-    """The position a game of hypergammon begins with: single chequers on the 24, 23 and 22 points.
+def start_position(chequers: int) -> Position:
+    """Return the starting position of hypergammon: single chequers on the 24, 23 and 22 points.
 
-    >>> str(start(2).us)
+    >>> str(start_position(2).us)
     '0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1'
     """
-    side = Side(*(0,) * (FARTHEST - chequers), *(1,) * chequers)
+    side = Side(*(0,) * (FARTHEST_POINT - chequers), *(1,) * chequers)
     return Position(side, side)
 
 
-def opening(table: Hypergammon | ExactHypergammon) -> Opening:
-    """The opening of a hypergammon table."""
+def evaluate_opening(table: Hypergammon | ExactHypergammon) -> Opening:
+    """Evaluate the opening with a hypergammon table."""
     total = np.zeros(len(POINTS_WON))
     rolls = list(combinations(range(1, 7), 2))
     for low, high in rolls:
-        results = (play.result for play in legal_plays(start(table.chequers), high, low))
+        results = (play.result for play in legal_plays(start_position(table.chequers), high, low))
         theirs = np.array([[*table.lookup(r.swapped()).outcomes.values()] for r in results])
         total += theirs[np.argmin(theirs @ POINTS_WON)]
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (total / len(rolls)).tolist()
@@ -227,57 +233,58 @@ def hypergammon_met(
 ) -> Met:
     """Make the match equity table of hypergammon, as gnubg's XML, in a file that appears whole or not at all.
 
-    points : 25, the bar being one.
+    Parameters
+    ----------
+    path : the file.
+    points, chequers : 25, the bar being one, and 1 to 3.
     length : points of the longest match, 1 to 64.
     table : a hypergammon table, best one of recipe ``exact``; without it that of `chequers` is solved, and not kept.
-    live : the cube's efficiency; see `make`.
-    exact : solve every score with its cube instead, by no model; `table` and `live` are not used. solving : called
-        with the name of each score.
-    resume : go on from the scores that an ended run left beside `path`; with `force` alone they are dropped.
+    live : the cube's efficiency; see `make_met`.
+    exact : solve every score with its cube instead of the model; `table` and `live` are not used.
+    resume : continue from the scores that an interrupted run saved next to `path`.
+    force : overwrite `path`, and without `resume` discard saved scores.
     threads, sweeping : of the solve; see `bgfmt.extras.hypergammon.solver.hypergammon`.
+    progress : called with (scores solved, scores).
+    solving : called with the name of each score.
 
-    SolverError for a file of another kind; ScratchError for scores that are of another table, damaged, or neither
-    gone on from nor dropped; PositionError for a length or efficiency out of range; OutputExistsError for a file that
-    is there, unless `force`.
+    Raises
+    ------
+    SolverError
+        For a table of another kind, or options that exclude each other.
+    ScratchError
+        For saved scores that are damaged, of another table, or neither continued nor discarded.
+    PositionError
+        For a length or efficiency out of range.
+    OutputExistsError
+        For an existing file, unless `force`.
     """
     if exact and (table is not None or live is not None):
         raise SolverError("an exact match equity table is made of no table, and its cube has no efficiency")
     if resume and not exact:
         raise SolverError("only an exact match equity table is made in parts that another run can go on from")
-    live = LIVE if live is None else live
+    live = DEFAULT_EFFICIENCY if live is None else live
     solver = HypergammonSolver(points, chequers, recipe="exact", sweeping=sweeping)
     check_output(path, force=force)
-    make(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
+    make_met(length, Wins(0, 0), name="", live=live)  # an error in them comes before the work
     name = Path(path).stem
     kept = Path(f"{path}.scores")
     if exact:
-        made = Making(length)
         if kept.exists() and not resume and not force:
             message = "holds the scores of an ended run, and going on from it was not asked for"
             raise ScratchError(str(kept), "unfinished", message)
         if resume and not kept.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(kept))
-        total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
         head = f"bgfmt hypergammon-met {chequers}"
         with Scores(chequers, threads) as scores, RowFile(kept, head, anew=not resume) as rows:
-            for row in rows.rows:
-                _take_score(made, row, kept)
-            for words, score, chances, key in _left(made):
-                if solving is not None:
-                    solving(words)
-                found = scores.solve(score, sweeping)
-                chances[key] = found.chance
-                rows.add(f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}")
-                if progress is not None:
-                    progress(len(rows.rows), total)
-        met = made.met(name, f"{_title(chequers)}, exact")
+            made = _solve_scores(length, scores, rows, progress, sweeping, solving)
+        met = made.build(name, f"{_title(chequers)}, exact")
         description = "bgfmt, every score solved with its cube, by no model"
     else:
         known = solver.solve(threads=threads) if table is None else load(table)
         if not isinstance(known, Hypergammon | ExactHypergammon):
             raise SolverError(f"{os.fspath(table or '')}: a {known.kind} table, not a hypergammon one")
-        wins = opening(known).wins
-        met = make(length, wins, name=name, title=_title(known.chequers), live=live)
+        wins = evaluate_opening(known).wins
+        met = make_met(length, wins, name=name, title=_title(known.chequers), live=live)
         description = (
             f"bgfmt, from a {known.kind} table: {wins.gammon:.6f} of wins are gammons, "
             f"{wins.backgammon:.6f} backgammons; cube efficiency {live:.3f}"
@@ -289,21 +296,45 @@ def hypergammon_met(
     return met
 
 
+def _solve_scores(
+    length: int,
+    scores: Scores,
+    rows: RowFile,
+    progress: Callable[[int, int], None] | None,
+    sweeping: Callable[[int, float], None] | None,
+    solving: Callable[[str], None] | None,
+) -> MetBuilder:
+    """Solve every score of matches up to `length` points that `rows` lacks, and add each to `rows`."""
+    made = MetBuilder(length)
+    total = (length - 1) * 2 + (length - 1) * (length - 2) // 2
+    for row in rows.rows:
+        _take_score(made, row, rows.path)
+    for words, score, chances, key in _unsolved_scores(made):
+        if solving is not None:
+            solving(words)
+        found = scores.solve(score, sweeping)
+        chances[key] = found.chance
+        rows.add(f"{key!r} = {found.chance.hex()} steps {found.steps} residual {found.change:.1e}")
+        if progress is not None:
+            progress(len(rows.rows), total)
+    return made
+
+
 def _title(chequers: int) -> str:
     return f"Hypergammon, {chequers} chequer{'s'[: chequers > 1]}"
 
 
-def _left(made: Making) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
-    """(name, score, where its chance belongs and under which key) of what is not solved, each after all it needs.
+def _unsolved_scores(made: MetBuilder) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
+    """Yield (name, score, dict that takes its probability, key) of what is not solved, each after all it needs.
 
-    Scores that are equal need no solving: both sides have the same chances.
+    Equal scores need no solving: both sides have the same chances.
     """
     for n in range(2, made.length + 1):
         if n not in made.post:
-            yield f"{n}-away after the Crawford game", Score((n, 1), made.met("")), made.post, n
+            yield f"{n}-away after the Crawford game", Score((n, 1), made.build("")), made.post, n
     for n in range(2, made.length + 1):
         if (1, n) not in made.pre:
-            score = Score((1, n), made.met(""), crawford=True)
+            score = Score((1, n), made.build(""), crawford=True)
             yield f"1-away {n}-away, the Crawford game", score, made.pre, (1, n)
     for total in range(4, 2 * made.length + 1):
         for a in range(max(2, total - made.length), total // 2 + 1):
@@ -313,15 +344,15 @@ def _left(made: Making) -> Iterator[tuple[str, Score, dict[Any, float], Any]]:
             if a == total - a:
                 made.pre[pair] = 0.5
             else:
-                yield f"{a}-away {total - a}-away", Score(pair, made.met("")), made.pre, pair
+                yield f"{a}-away {total - a}-away", Score(pair, made.build("")), made.pre, pair
 
 
-def _take_score(made: Making, row: str, kept: Path) -> None:
-    """Enter a score that an ended run has solved; ScratchError for a row that is none."""
-    match = SOLVED.fullmatch(row)
+def _take_score(made: MetBuilder, row: str, kept: str) -> None:
+    """Take over a score that an interrupted run has solved; raise ScratchError for an invalid row."""
+    match = SOLVED_ROW.fullmatch(row)
     chance = float.fromhex(match[3]) if match else -1.0
     if match is None or not 0 <= chance <= 1:
-        raise ScratchError(str(kept), "damaged", f"no solved score: {row[:60]!r}")
+        raise ScratchError(kept, "damaged", f"no solved score: {row[:60]!r}")
     if match[2]:
         made.pre[int(match[1]), int(match[2])] = chance
     else:

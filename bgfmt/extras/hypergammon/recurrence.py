@@ -1,7 +1,7 @@
-"""Recurrence of hypergammon tables: the iteration of makehyper run again, or one step of it from a file's records.
+"""Recurrence of hypergammon tables: makehyper's iteration run again, or one step of it from a file's records.
 
-The positions of hypergammon go round in circles, so no order of proof exists: a file is a state of an iteration, and
-the iteration is run again. That an entry follows from the file's own others in one step says less, at once.
+Hypergammon positions can repeat, so no order of proof exists: a file is a state of an iteration, and the iteration is
+run again. One step from the file's own records proves less, but is quick.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from bgfmt.verifier.recurrence.plays import Array, Progress
 
 WHOLE = 16777215
 DECODE = np.float32(1 / WHOLE)
-PART = 4096  # records a thread takes at once
-SOME = 64  # rows made at once
-SETTLING = 200  # steps after which records settle in any case
-APART = 20  # times the limit by which what is wrong in itself differs, where anything does
-WHILE = 1 << 17  # records compared at once
-NO_BLOT = 31  # a landing that no play reaches
+RECORDS_PER_TASK = 4096  # records of one task
+ROWS_PER_TASK = 64  # rows of one task
+MAX_SETTLING_STEPS = 200  # records have always settled by then
+MIN_ERROR_RATIO = 20  # records wrong themselves differ by more than so many times the limit
+RECORDS_PER_BLOCK = 1 << 17  # records compared at once
+NO_BLOT = 31  # stands for a landing that no play reaches
 
 
 def encode(values: Array) -> Array:
-    """(…, 10) float32 as the 28 bytes of a record."""
+    """Encode values (..., 10) float32 as records of 28 bytes, (..., 28) uint8."""
     numbers = np.empty((*values.shape[:-1], 9), np.int32)
     numbers[..., :5] = (values[..., :5] * np.float32(WHOLE)).astype(np.int32)
     equities = values[..., 6:] * np.float32(1 / 6) + np.float32(0.5)
@@ -41,13 +41,16 @@ def encode(values: Array) -> Array:
 
 
 def numbers_of(records: Array) -> Array:
-    """(…, 9) int32 of the nine 24-bit numbers of records (…, 28)."""
+    """Return the nine 24-bit numbers of records (..., 28), as (..., 9) int32."""
     wide = records[..., :27].astype(np.int32)
     return np.asarray(wide[..., 0::3] | wide[..., 1::3] << 8 | wide[..., 2::3] << 16)
 
 
 def decode(records: Array) -> Array:
-    """(…, 10) float32 of records, the cubeless equity from the chances, as makehyper restarts from a file."""
+    """Decode records to values (..., 10) float32, as makehyper restarts from a file.
+
+    The cubeless equity is computed from the probabilities.
+    """
     numbers = numbers_of(records).astype(np.float32)
     out = np.empty((*records.shape[:-1], 10), np.float32)
     chances = numbers[..., :5] * DECODE
@@ -59,8 +62,11 @@ def decode(records: Array) -> Array:
     return out
 
 
-def off(one: Array, other: Array) -> Array:
-    """(m,) the greatest difference of a chance or an equity between records (m, 28), or (m, 10) int64 of float64."""
+def greatest_differences(one: Array, other: Array) -> Array:
+    """Return the greatest difference of a probability or equity between records, (m,).
+
+    Records are (m, 28) uint8, or (m, 10) int64 bits of float64.
+    """
     if one.dtype == np.int64:
         gap = np.abs(one.view(np.float64) - other.view(np.float64))
     else:
@@ -69,12 +75,12 @@ def off(one: Array, other: Array) -> Array:
 
 
 def boards_of(chequers: int) -> Array:
-    """(n, 25) int64 counts of every position."""
+    """Return the chequers on each point of every position, (n, 25) int64."""
     return board.unrank_array(np.arange(board.count(PLACES, chequers)), PLACES).astype(np.int64)
 
 
 def kinds_of(boards: Array) -> Array:
-    """(n * n,) uint8 class of every record."""
+    """Return the class of every record: OVER, ILLEGAL (both sides on one point), RACE or CONTACT; (n * n,) uint8."""
     taken = (boards[:, :24] > 0).astype(np.float32)
     high = np.where(boards > 0, np.arange(PLACES), -1).max(axis=1)
     kinds = np.where(high[:, None] + high > 22, CONTACT, RACE).astype(np.uint8)
@@ -85,7 +91,7 @@ def kinds_of(boards: Array) -> Array:
 
 
 def ends_of(boards: Array, chequers: int, width: Any) -> Array:
-    """(2, n, 10): the records [nothing, side], a game won, and [side, nothing], one lost."""
+    """Return (2, n, 10): the records [nothing, side], a game won, and [side, nothing], one lost."""
     gammon = boards.sum(axis=1) == chequers
     out = np.zeros((2, len(boards), 10), width)
     out[0, :, 0] = 1
@@ -98,8 +104,8 @@ def ends_of(boards: Array, chequers: int, width: Any) -> Array:
     return out
 
 
-def lists(boards: Array, threads: int) -> kernels.Lists:
-    """The plays of all sides."""
+def list_plays(boards: Array, threads: int) -> kernels.Lists:
+    """List the plays of all sides, with the tables that a step needs."""
     n = len(boards)
     places = np.arange(24)
     terms = board.number_terms(PLACES)
@@ -125,20 +131,25 @@ def lists(boards: Array, threads: int) -> kernels.Lists:
 
 
 class CheckedIteration:
-    """makehyper's iteration in memory: renewal in place, record by record, row by row.
+    """makehyper's iteration in memory: records are updated in place, one by one, row by row.
 
-    A record [us, them] with us < them looks at records that come after its turn alone, and are as they were; a sweep
-    makes those first, on all threads. Then it takes the others, one after the other.
+    A record [us, them] with us < them depends only on records that are updated after it; a sweep computes those
+    records first, on all threads, and then the others, one after the other.
 
-    values (n * n, 10) : the numbers. live, races : numbers of the records that are iterated, and of those of them
-    in which all contact is over: they look at races alone. divide : sums are divided by 36 instead of multiplied by
-    the reciprocal.
+    Attributes
+    ----------
+    values : (n * n, 10) the records.
+    kinds : (n * n,) their classes.
+    live, races : numbers of the records that change, and of those of them without contact, which depend only on
+        races.
+    state : the arguments of the kernels.
     """
 
     def __init__(self, chequers: int, *, divide: bool = False, exact: bool = False, threads: int = 1) -> None:
-        """The state before the first sweep.
+        """Build the state before the first sweep.
 
-        `exact` : in float64, and a side that cannot move leaves everything as it was, which makehyper gets wrong.
+        divide : divide sums by 36 instead of multiplying by the reciprocal. exact : compute in float64, with a side
+        that cannot move leaving everything as it was, which makehyper gets wrong.
         """
         self.chequers = chequers
         self.exact = exact
@@ -151,13 +162,19 @@ class CheckedIteration:
         self.live, self.races = np.flatnonzero(self.kinds >= CONTACT), np.flatnonzero(self.kinds == RACE)
         self._without_contact = np.where(self.kinds == CONTACT, ILLEGAL, self.kinds).astype(np.uint8)
         ends = ends_of(boards, chequers, width)
-        self.state = kernels.Sweeping(
-            lists(boards, threads), self.values, np.zeros_like(self.values), self.kinds, ends, divide, exact
+        self.state = kernels.CheckState(
+            list_plays(boards, threads),
+            self.values,
+            np.zeros_like(self.values),
+            self.kinds,
+            ends,
+            divide,
+            exact,
         )
         self.begin_again(divide=divide)
 
     def begin_again(self, *, divide: bool) -> None:
-        """Back to the state before the first sweep."""
+        """Restore the state before the first sweep."""
         n = self.positions
         self.values[:] = 0
         self.values[self.live] = [1, 1, 0, 0, 0, 2, 0, 0, 0, 0]
@@ -165,101 +182,109 @@ class CheckedIteration:
         self._go_on(divide)
 
     def leave_races(self) -> None:
-        """Races are settled: sweeps leave them as they are."""
+        """Skip races in further sweeps, because they no longer change."""
         kinds = np.where(self.kinds == RACE, ILLEGAL, self.kinds).astype(np.uint8)
         self.state = self.state._replace(kinds=kinds)
 
     def restart(self, stored: Array) -> None:
-        """Go on from the records of a file, as makehyper -r does; given as `written` has them."""
-        for first in range(0, len(stored), WHILE):
-            some = slice(first, first + WHILE)
+        """Load the records of a file and continue from them, as makehyper -r does.
+
+        stored : in the form of `encode_records`.
+        """
+        for first in range(0, len(stored), RECORDS_PER_BLOCK):
+            some = slice(first, first + RECORDS_PER_BLOCK)
             self.values[some] = stored[some].view(np.float64) if self.exact else decode(stored[some])
         self._go_on(self.state.divide)
 
     def _go_on(self, divide: bool) -> None:
         self.state = self.state._replace(kinds=self.kinds, divide=divide)
-        kernels.turn_all(self.positions, self.values, self.state.turned)
+        kernels.negate_all(self.positions, self.values, self.state.turned)
 
     def sweep(self, *, races: bool = False) -> float:
-        """One sweep, of races alone if so asked; the greatest change of a number."""
+        """Run one sweep, over races only if `races`; return the greatest change of a number."""
         n = self.positions
         state = self.state._replace(kinds=self._without_contact) if races else self.state
 
-        def beyond(first: int) -> float:
-            return float(kernels.sweep_rows(first, min(n, first + SOME), True, state))
+        def sweep_above_diagonal(first: int) -> float:
+            return float(kernels.sweep_rows(first, min(n, first + ROWS_PER_TASK), True, state))
 
         with ThreadPoolExecutor(self.threads) as pool:
-            changes = list(pool.map(beyond, range(0, n, SOME)))
+            changes = list(pool.map(sweep_above_diagonal, range(0, n, ROWS_PER_TASK)))
         return max(*changes, float(kernels.sweep_rows(0, n, False, state)))
 
     def differ(self, stored: Array) -> Array:
-        """Numbers of the records in which a file differs, given as `written` has it."""
+        """Return the numbers of the records in which a file differs; stored : in the form of `encode_records`."""
         parts = []
-        for first in range(0, len(stored), WHILE):
-            some = slice(first, first + WHILE)
-            wrong = (self.written(self.values[some]) != stored[some]).any(axis=1)
+        for first in range(0, len(stored), RECORDS_PER_BLOCK):
+            some = slice(first, first + RECORDS_PER_BLOCK)
+            wrong = (self.encode_records(self.values[some]) != stored[some]).any(axis=1)
             parts.append(first + np.flatnonzero(wrong))
         return np.concatenate(parts)
 
-    def written(self, values: Array) -> Array:
-        """(m, 10) values as a file holds them: (m, 28) uint8, or (m, 10) int64, the bits of float64."""
+    def encode_records(self, values: Array) -> Array:
+        """Convert values (m, 10) to the file's form: (m, 28) uint8, or the bits of float64, (m, 10) int64."""
         return values.view(np.int64) if self.exact else encode(values)
 
-    def numbers(self, records: Array) -> Array:
-        """The numbers of records as a file holds them: the nine of 24 bits, or the ten in float64."""
+    def decode_numbers(self, records: Array) -> Array:
+        """Return the numbers of records as a file stores them: nine of 24 bits, or ten float64."""
         return records.view(np.float64) if self.exact else numbers_of(records)
 
 
-def steps(
+def check_steps(
     iteration: CheckedIteration, which: Array | None, slack: float, progress: Progress | None
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """One step from the records as they stand for the records `which` (all when None), some at a time: which, what
-    the step gives for each, and how far that is off.
+    """Compute one step of the iteration for the records `which` (all if None), from the current records.
 
-    Plays whose cubeless values are within `slack` of each other count as equally good.
+    Yields (records, their values after the step, largest difference of each from the current value), for a few
+    records at a time. slack : plays whose cubeless values differ by no more count as equally good.
     """
     width = iteration.values.dtype.type
     looked = which if which is not None else np.arange(len(iteration.kinds))
 
     def work(start: int) -> tuple[Array, Array, Array]:
-        some = looked[start : start + PART]
+        some = looked[start : start + RECORDS_PER_TASK]
         right = np.zeros((len(some), 10), width)
         off = np.zeros(len(some), width)
-        kernels.residual(some, iteration.state, width(slack), right, off)
+        kernels.compute_residuals(some, iteration.state, width(slack), right, off)
         return some, right, off
 
     with ThreadPoolExecutor(iteration.threads) as pool:
-        for k, step in enumerate(pool.map(work, range(0, len(looked), PART))):
+        for k, step in enumerate(pool.map(work, range(0, len(looked), RECORDS_PER_TASK))):
             if progress is not None:
-                progress(min(len(looked), (k + 1) * PART), len(looked))
+                progress(min(len(looked), (k + 1) * RECORDS_PER_TASK), len(looked))
             yield step
 
 
-def settled(iteration: CheckedIteration, stored: Array, which: Array, limit: float) -> tuple[Array, Array]:
-    """What records of a table of recipe exact are, all others right: (their values, which differ from the stored).
+def settle_records(
+    iteration: CheckedIteration, stored: Array, which: Array, limit: float
+) -> tuple[Array, Array]:
+    """Compute the right values of the records `which` of a table of recipe exact, if all others are right.
 
-    stored (n * n, 10) float64. The records are iterated among themselves until none changes by more than `limit`.
+    Returns (their values, True for those that differ from the stored). The records are iterated among themselves
+    until none changes by more than `limit`.
+
+    stored : (n * n, 10) float64.
     """
     iteration.restart(np.nan_to_num(stored, posinf=0, neginf=0))
     right = np.zeros((len(which), 10))
     off = np.zeros(len(which))
 
     def step(some: Array) -> None:
-        kernels.residual(some, iteration.state, 2 * limit, right, off)
+        kernels.compute_residuals(some, iteration.state, 2 * limit, right, off)
 
-    for _ in range(SETTLING):
+    for _ in range(MAX_SETTLING_STEPS):
         step(which)
         change = np.abs(iteration.values[which] - right).max()
-        kernels.put(which, right, iteration.state)
-        if change <= limit / APART:
+        kernels.store_records(which, right, iteration.state)
+        if change <= limit / MIN_ERROR_RATIO:
             break
     made = right.copy()
     gap = np.zeros(len(which))
     for k, x in enumerate(which):
         one = which[k : k + 1]
-        kernels.put(one, stored[one], iteration.state)
+        kernels.store_records(one, stored[one], iteration.state)
         step(one)
         bits = right[0].view(np.int64) != stored[x].view(np.int64)
         gap[k] = np.inf if iteration.kinds[x] <= OVER and bits.any() else off[0]
-        kernels.put(one, made[k : k + 1], iteration.state)
-    return made, gap > min(APART * limit, gap.max(initial=0) / 2)
+        kernels.store_records(one, made[k : k + 1], iteration.state)
+    return made, gap > min(MIN_ERROR_RATIO * limit, gap.max(initial=0) / 2)

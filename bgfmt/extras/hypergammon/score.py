@@ -1,8 +1,8 @@
-"""Hypergammon at a match score: what every position is worth with every cube that can arise, and the opening.
+"""Hypergammon at a match score: values of every position with every cube that can arise, and of the opening.
 
-Kept is, for each player, what a record is worth to the one who has just moved, the other being on roll: values
-2 * MWC - 1, one column for each cube state. docs/theory/hypergammon.md has the steps; a step reads nothing that it
-writes, so that no number depends on threads.
+The arrays hold for each player the value of a record to the one who has just moved, the other being on roll: 2 * MWC
+- 1, one column for each cube state. docs/theory/hypergammon.md describes the steps; a step reads nothing that it
+writes, so that results do not depend on threads.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.extras.hypergammon.solver import PLACES, Iterated
+from bgfmt.extras.hypergammon.solver import PLACES, IterationBase
 from bgfmt.extras.hypergammon.solver.plays import Plays, Sides
-from bgfmt.extras.hypergammon.solver.sweep import CONTACT, TOGETHER
+from bgfmt.extras.hypergammon.solver.sweep import COLUMNS_AT_ONCE, CONTACT
 from bgfmt.game import board
 from bgfmt.game.board import Side
 from bgfmt.game.results import Array
@@ -28,29 +28,33 @@ from bgfmt.solver import columns
 from bgfmt.solver.machine import check_memory, thread_count
 
 Stepping = Callable[[int, float], None]
-LIMIT = 5e-13
-MOST_STEPS = 2000
-MOST_COLUMNS = 9  # cube states at any score up to 16-away
+MAX_CHANGE = 5e-13
+MAX_STEPS = 2000
+MAX_COLUMNS = 9  # cube states at any score up to 16-away
 
 
 @dataclass(frozen=True)
 class SolvedScore:
-    """A score solved: the chance of player a to win the match before the opening roll; steps; the last changes."""
+    """Result of solving a score.
+
+    chance : match winning probability of player a before the opening roll. steps : iterations. change : greatest
+    change in the last one.
+    """
 
     chance: float
     steps: int
     change: float
 
 
-class Scores(Iterated):
-    """Solves scores of hypergammon of 1, 2 or 3 chequers a side, one after the other. A context manager."""
+class Scores(IterationBase):
+    """Solver of hypergammon scores with 1, 2 or 3 chequers a side, one after the other. A context manager."""
 
     def __init__(self, chequers: int, threads: int | None = None) -> None:
         if chequers not in (1, 2, 3):
             raise SolverError(f"hypergammon has 1, 2 or 3 chequers a side, not {chequers}")
         n = board.count(PLACES, chequers)
         what = f"match scores of hypergammon, {chequers} chequers"
-        check_memory(n * n * (4 * MOST_COLUMNS + 2) * 8, what)
+        check_memory(n * n * (4 * MAX_COLUMNS + 2) * 8, what)
         super().__init__(chequers, thread_count(threads))
         self.start = Side(*(0,) * (PLACES - 1 - chequers), *(1,) * chequers).number(PLACES)
         self._first: Array | None = None
@@ -62,17 +66,26 @@ class Scores(Iterated):
         self.pool.shutdown(cancel_futures=True)
 
     def solve(self, score: Score, stepping: Stepping | None = None) -> SolvedScore:
-        """The chance of the side first in `score`, of whose match equity table only what can follow counts."""
+        """Compute the match winning probability of the first side of `score` before the opening roll.
+
+        Only those entries of its match equity table are used that can follow. stepping : called after each step with
+        its number and the greatest change.
+        """
         kept = columns.match_columns(score, gammons=True)
-        worth, steps, change = self.worth(kept, stepping)
+        worth, steps, change = self.solve_values(kept, stepping)
         if self._first is None:
             # chances, to begin other scores with
             self._first = worth[..., :1].copy() / np.abs(worth[0, 0, 1, 0])
         place = kept.states.index(CubeState(1, NOBODY))
-        return SolvedScore(float(1 + self.opening(worth)[place]) / 2, steps, change)
+        return SolvedScore(float(1 + self.average_opening(worth)[place]) / 2, steps, change)
 
-    def worth(self, kept: columns.Columns, stepping: Stepping | None = None) -> tuple[Array, int, float]:
-        """(2, n, n, K): what [mover, own side, other side] is worth to the mover; steps, and the last changes."""
+    def solve_values(
+        self, kept: columns.Columns, stepping: Stepping | None = None
+    ) -> tuple[Array, int, float]:
+        """Compute the values of all records for the columns `kept`; return (values, steps, last change).
+
+        values[mover, own side, other side, column], (2, n, n, K), is the value to the mover.
+        """
         worth = np.zeros((2, self.n, self.n, len(kept)))
         for side in (0, 1):
             if self._first is not None:
@@ -81,22 +94,22 @@ class Scores(Iterated):
                 worth[side] = (win + lose) / 2 + (win - lose) / 2 * self._first[side]
             worth[side, 0] = kept.won[side][:, 1 + self.gammon + self.backgammon].T
         doubling = [tuple(np.ascontiguousarray(array[side]) for array in kept.doubling) for side in (0, 1)]
-        self.begin()
-        for steps in range(1, MOST_STEPS + 1):
+        self.reset()
+        for steps in range(1, MAX_STEPS + 1):
             changes: list[Array] = []
             for side in (0, 1):
                 fixed = worth[side], worth[1 - side], self.plays, self.sides, self.now, doubling[side]
-                changes += self.each(partial(step, *fixed), self.rows)
-            change = float(self.greatest(changes))
+                changes += self.map_rows(partial(update_rows, *fixed), self.rows)
+            change = float(self.greatest_change(changes))
             if stepping is not None:
                 stepping(steps, change)
-            if change <= LIMIT:
+            if change <= MAX_CHANGE:
                 return worth, steps, change
-            self.guess(steps, worth.swapaxes(0, 1))
-        raise SolverError(f"numbers still change by {change:g} after {MOST_STEPS} steps")
+            self.extrapolate(steps, worth.swapaxes(0, 1))
+        raise SolverError(f"numbers still change by {change:g} after {MAX_STEPS} steps")
 
-    def opening(self, worth: Array) -> Array:
-        """(K,) values of player a before the opening roll: either side begins, by one of fifteen rolls."""
+    def average_opening(self, worth: Array) -> Array:
+        """Return (K,) values of player a before the opening roll: either side begins, with one of fifteen rolls."""
         plays = self.plays
         sides = self.sides
         us = self.start
@@ -120,12 +133,15 @@ SIDES = "bgfmt.extras.hypergammon.solver.plays:Sides(i8.1C, u4.1C, u4.2C, u2.2C)
 
 
 @njit(f"f8.3C, f8.3C, {PLAYS}, {SIDES}, u1.2C, {DOUBLING}, i8, i8")
-def step(
+def update_rows(
     worth: Array, others: Array, plays: Plays, sides: Sides, kinds: Array, doubling: Any, first: int, last: int
 ) -> Array:  # fmt: skip
-    """Renew others[them, us] of the rows us first to last - 1 on roll from `worth`; (4,) greatest changes by class.
+    """Update others[them, us] of the rows us first to last - 1 on roll from `worth`.
 
-    doubling : what the side on roll may do in each of K columns, as `bgfmt.solver.columns.Doubling` of one side.
+    Returns the greatest changes by class.
+
+    plays, sides, kinds : see `IterationBase`. doubling : what the side on roll may do in each of K columns, as one
+    side of `bgfmt.solver.columns.Doubling`.
     """
     may, passed, source, add, times = doubling
     first_play = plays.first
@@ -140,9 +156,9 @@ def step(
     total = np.empty(k)
     best = np.empty(k)
     changes = np.zeros(4)
-    for column in range(1, n, TOGETHER):
+    for column in range(1, n, COLUMNS_AT_ONCE):
         for us in range(first, last):
-            for them in range(column, min(n, column + TOGETHER)):
+            for them in range(column, min(n, column + COLUMNS_AT_ONCE)):
                 kind = kinds[us, them]
                 if kind < CONTACT:
                     continue

@@ -14,7 +14,7 @@ import bgfmt
 from bgfmt import met as tables
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, OutputExistsError, PositionError, SolverError
-from bgfmt.extras.hypergammon.met import Wins, hypergammon_met, make, opening, start
+from bgfmt.extras.hypergammon.met import Wins, evaluate_opening, hypergammon_met, make_met, start_position
 from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.game.moves import legal_plays
 from bgfmt.met import gnubg_xml
@@ -22,14 +22,14 @@ from bgfmt.met import gnubg_xml
 
 def test_near_a_table_of_rollouts() -> None:
     """With backgammon's own parts of gammons it comes within 0.022 of gnubg's rolled out table."""
-    made, known = make(15, Wins(0.262, 0.012), name="made"), tables.load("g11")
+    made, known = make_met(15, Wins(0.262, 0.012), name="made"), tables.load("g11")
     gaps = [abs(made.pre[a][b] - known.pre[a][b]) for a in range(11) for b in range(11)]
     assert max(gaps) < 0.022
     assert made.even
 
 
 def test_without_gammons_and_with_a_dead_cube_it_is_a_race_of_coins() -> None:
-    made = make(6, Wins(0, 0), name="made", live=0)
+    made = make_met(6, Wins(0, 0), name="made", live=0)
     for a in range(2, 7):
         for b in range(2, 7):
             won, lost = made.mwc((a - 1, b)), made.mwc((a, b - 1))
@@ -42,14 +42,14 @@ def test_without_gammons_and_with_a_dead_cube_it_is_a_race_of_coins() -> None:
 def test_a_live_cube_lies_where_it_should() -> None:
     """At 2-away each a live cube without gammons is turned at once or decides nothing: the score stays even; and
     at 3-away, 2-away the published 60 % are met."""
-    made = make(5, Wins(0, 0), name="made", live=1)
+    made = make_met(5, Wins(0, 0), name="made", live=1)
     assert made.mwc((2, 2)) == 0.5
     assert 0.55 < made.mwc((2, 3)) < 0.65
 
 
 @pytest.mark.parametrize("wins", [Wins(0, 0), Wins(0.26, 0.01), Wins(0.7, 0.1), Wins(1, 0.1), Wins(1, 1)])
 def test_order(wins: Wins) -> None:
-    made = make(12, wins, name="made")
+    made = make_met(12, wins, name="made")
     for row in made.pre:
         assert all(0 <= x <= y <= 1 for x, y in pairwise(row))
     assert all(0 <= y <= x <= 1 for x, y in pairwise(made.post[0]))
@@ -59,7 +59,7 @@ def test_order(wins: Wins) -> None:
 def test_refusals(tmp_path: Path, golden: Path) -> None:
     for wrong in ({"length": 0}, {"length": 65}, {"length": 3, "live": 1.5}):
         with pytest.raises(PositionError):
-            make(wins=Wins(0, 0), name="x", **wrong)  # type: ignore[arg-type]
+            make_met(wins=Wins(0, 0), name="x", **wrong)  # type: ignore[arg-type]
     for parts in ((0.1, 0.2), (1.1, 0.0), (0.5, -0.1), (float("nan"), 0.0)):
         with pytest.raises(PositionError):
             Wins(*parts)
@@ -78,20 +78,20 @@ def test_refusals(tmp_path: Path, golden: Path) -> None:
 def test_opening_by_hand() -> None:
     """Of one chequer: the mean over the fifteen rolls, by the rules of play and the table's own records."""
     table = hypergammon(1, recipe="exact").table
-    found = opening(table)
+    found = evaluate_opening(table)
     equities, rows = [], []
     for low in range(1, 7):
         for high in range(low + 1, 7):
             theirs = [
                 np.asarray(table.float64[table.side_number(p.result.them), table.side_number(p.result.us)])
-                for p in legal_plays(start(1), high, low)
+                for p in legal_plays(start_position(1), high, low)
             ]
             best = min(theirs, key=lambda row: row[5])
             equities.append(-best[5])
             rows.append([1 - best[0], best[3], best[4], best[1], best[2]])
     assert found.equity == pytest.approx(np.mean(equities), abs=1e-14)
     assert found.chances == pytest.approx(tuple(np.mean(rows, axis=0)), abs=1e-14)
-    stored = opening(hypergammon(1).table)
+    stored = evaluate_opening(hypergammon(1).table)
     assert stored.equity == pytest.approx(found.equity, abs=1e-5)
 
 

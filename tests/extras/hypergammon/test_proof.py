@@ -30,14 +30,14 @@ Array = Any
 def _lists_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         kept: dict[int, Any] = {}
-        plain = recurrence.lists
+        plain = recurrence.list_plays
 
         def lists(boards: Array, threads: int) -> Any:
             if len(boards) not in kept:
                 kept[len(boards)] = plain(boards, threads)
             return kept[len(boards)]
 
-        patch.setattr(recurrence, "lists", lists)
+        patch.setattr(recurrence, "list_plays", lists)
         yield
 
 
@@ -92,8 +92,8 @@ def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
     right, off = np.zeros((1, 10), slow.values.dtype), np.zeros(1, slow.values.dtype)
     for _ in range(4):
         for x in np.flatnonzero(slow.kinds >= recurrence.OVER):
-            kernels.residual(np.array([x]), slow.state, slow.values.dtype.type(0), right, off)
-            kernels.put(np.array([x]), right, slow.state)
+            kernels.compute_residuals(np.array([x]), slow.state, slow.values.dtype.type(0), right, off)
+            kernels.store_records(np.array([x]), right, slow.state)
         iteration.sweep()
         assert np.array_equal(slow.values, iteration.values)
 
@@ -102,7 +102,7 @@ def test_a_sweep_is_a_step_of_each_record_in_turn(exact: bool) -> None:
 def test_plays_are_those_of_the_game() -> None:
     """With points of the other side closed, and its blots hit."""
     boards = recurrence.boards_of(2)
-    lists, sides = recurrence.lists(boards, 2), [Side(*b[:24], bar=b[24]) for b in boards.tolist()]
+    lists, sides = recurrence.list_plays(boards, 2), [Side(*b[:24], bar=b[24]) for b in boards.tolist()]
     numbers, kinds = {side: k for k, side in enumerate(sides)}, recurrence.kinds_of(boards).reshape(351, 351)
     for us, them in np.random.default_rng(5).integers(1, len(boards), (200, 2)).tolist():
         if kinds[us, them] == recurrence.ILLEGAL:
@@ -272,7 +272,7 @@ def test_a_tolerance_holds_for_every_entry(
     golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not for those alone that a description of the differences takes."""
-    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCED", 100)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCE_RECORDS", 100)
     table = bgfmt.load(golden / "gnubg" / "hyper1.bd")
     assert isinstance(table, Hypergammon)
     live = np.flatnonzero(classes(1) >= recurrence.CONTACT)
@@ -294,7 +294,7 @@ def test_a_tolerance_holds_for_every_entry(
 @pytest.mark.slow
 def test_damaged_exact_tables_are_told_soon(sweeps: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of two chequers are: without the iteration, wrong entries apart from what follows from them."""
-    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.QUICK", 0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.MAX_FAST_CHEQUERS", 0)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)
@@ -334,7 +334,7 @@ def test_an_exact_table_is_proved_by_a_state_of_the_iteration_alone(monkeypatch:
     """Not by following from itself in one step."""
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.states.SWEEPS_EXACT", 3)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.states.MAX_SWEEPS_EXACT", 3)
     found = outcome(table, np.asarray(table.float64))
     assert found.recipe == ""
     assert found.failing > 0
@@ -356,8 +356,8 @@ def test_what_is_no_number_in_a_chance_is_found() -> None:
 def test_an_exact_table_of_three_chequers_is_glanced_at_before_all_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.RUN_AGAIN_MOST", 0)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCED", 200)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.MAX_RERUN_CHEQUERS", 0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.proof.GLANCE_RECORDS", 200)
     table = hypergammon(1, recipe="exact").table
     assert isinstance(table, ExactHypergammon)
     right = np.asarray(table.float64)

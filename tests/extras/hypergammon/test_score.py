@@ -41,7 +41,7 @@ def test_each_number_follows_from_the_others_in_fractions(
 ) -> None:
     """By the plays of bgfmt.game; a game of one chequer lasts some ten rolls, so that the error is 1e-11 at most."""
     kept = columns.match_columns(Score(away, met), gammons=True)
-    worth, _, _ = one.worth(kept)
+    worth, _, _ = one.solve_values(kept)
     table = hypergammon(1, recipe="exact").table
     sides = [table.side(number) for number in range(one.n)]
     rng, looked = np.random.default_rng(26), 0
@@ -78,7 +78,7 @@ def test_scores_mirror_each_other_whatever_the_threads(one: Scores, met: Met) ->
 
 
 def test_for_the_match_a_race_is_won_as_often_as_in_the_cubeless_game(one: Scores, met: Met) -> None:
-    worth, _, _ = one.worth(columns.match_columns(Score((1, 1), met), gammons=True))
+    worth, _, _ = one.solve_values(columns.match_columns(Score((1, 1), met), gammons=True))
     table = hypergammon(1, recipe="exact").table
     home = [table.side_number(Side(*(0,) * point, 1)) for point in range(6)]
     for us in home:

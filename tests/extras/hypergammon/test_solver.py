@@ -97,14 +97,14 @@ def test_what_ends_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """An error or an interrupt in one of them, while the others still have work."""
     from bgfmt.extras.hypergammon.solver import sweep as kernels
 
-    kernel, calls = kernels.up_to, count()
+    kernel, calls = kernels.compute_below_diagonal, count()
 
     def wrong(*args: object) -> None:
         kernel(*args)  # type: ignore[arg-type]
         if next(calls) == 5:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(kernels, "up_to", wrong)
+    monkeypatch.setattr(kernels, "compute_below_diagonal", wrong)
     with pytest.raises(KeyboardInterrupt):
         hypergammon(2, threads=3)
 
@@ -226,7 +226,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
 ) -> None:
     """As with three chequers, where the numbers come near their end by one factor a sweep."""
     plain = exact(chequers)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.LONG", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.EXTRAPOLATED_CHEQUERS", 1)
     guessed = hypergammon(chequers, recipe="exact")
     assert guessed.converged
     assert guessed.change <= 1e-12
@@ -243,8 +243,8 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.LONG", 1)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.EXTRAPOLATED_CHEQUERS", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.STATE_INTERVAL_SECONDS", -1.0)
     bgfmt.solve("hypergammon", 25, 1, tmp_path / "whole.npz", recipe="exact")
 
     def stop(sweep: int, change: float) -> None:
@@ -274,7 +274,7 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "import bgfmt, bgfmt.extras.hypergammon.solver as h\n"
-        "h.LONG, h.KEEP_EVERY = 1, -1.0\n"
+        "h.LONG, h.STATE_INTERVAL_SECONDS = 1, -1.0\n"
         "def tell(sweep, change):\n"
         "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
         "bgfmt.solve('hypergammon', 25, 1, sys.argv[1], recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"
@@ -300,7 +300,7 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_resuming_gives_the_same_bytes(golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.KEEP_EVERY", -1.0)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.STATE_INTERVAL_SECONDS", -1.0)
     path = tmp_path / "hyper1.bd"
 
     def stop(sweep: int, change: float) -> None:

@@ -1,7 +1,7 @@
 """The hypergammon solver: value iteration over all positions of one, two or three chequers a side.
 
-Every record is renewed from the others, in place and in makehyper's order, sweep after sweep, until none changes by
-more than a threshold; docs/theory/hypergammon.md has the rules of both recipes and how threads keep to it.
+Every record is updated from the others, in place and in makehyper's order, sweep after sweep, until none changes by
+more than a threshold; docs/theory/hypergammon.md has the rules of both recipes and how threads keep that order.
 """
 
 from __future__ import annotations
@@ -27,36 +27,38 @@ from bgfmt.tables import ExactHypergammon, Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Sweeping = Callable[[int, float], None]
-# points and the bar; the first of the other side's home board
-PLACES = 25
-FAR = 18
+PLACES = 25  # points and the bar
+FAR_PLACE = 18  # first point of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
-MOST_SWEEPS = 1000
-KEEP_EVERY = 60.0  # seconds between two states of a long solve
-SCALE = 16777215
-#: recipe exact, this number of chequers: after every CYCLE sweeps the numbers go on by as much as they would in all
-#: further sweeps, if each sweep changed them by the same part of the one before, up to a part of STEADY
-LONG = 3
-CYCLE = 6
-STEADY = 0.95
-# rows made together: up to the diagonal, and beyond it
-BLOCK = 16
-BEYOND = 64
-FEW = 100  # rows up to which threads cost more than they save
-#: bytes a record takes in a solve: values and replies, under exact the values of an earlier sweep too, and the class
-COST = {"gnubg": 81, "exact": 241}
-SECONDS = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, for a record and each chequer
+MAX_SWEEPS = 1000
+STATE_INTERVAL_SECONDS = 60.0  # between two saved states of a long solve
+MAX_24_BIT = 16777215
+#: recipe exact with this number of chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
+#: successive changes is below MAX_RATIO
+EXTRAPOLATED_CHEQUERS = 3
+CYCLE_SWEEPS = 6
+MAX_RATIO = 0.95
+BLOCK_ROWS = 16  # rows computed together up to the diagonal
+ABOVE_DIAGONAL_ROWS = 64  # rows of one task beyond it
+MAX_SINGLE_THREAD_ROWS = 100  # for fewer rows threads cost more than they save
+#: memory of a record: values, replies and class, under exact also the values of an earlier sweep
+BYTES_PER_RECORD = {"gnubg": 81, "exact": 241}
+SECONDS_PER_RECORD = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, per chequer
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """Where a solve stands.
+    """State of a solve.
 
-    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: the chances of win, win gammon, win
+    Attributes
+    ----------
+    chequers, recipe : chequers of a side, and the recipe's name.
+    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: probabilities of win, win gammon, win
         backgammon, lose gammon, lose backgammon; money equities cubeless, cube owned, centered, centered with Jacoby,
         opponent's cube.
-    sweeps : the number of sweeps done. change : the greatest change of a number in the last one. converged : whether
-        that is within the threshold.
+    sweeps : number of sweeps done.
+    change : greatest change of a number in the last one.
+    converged : True if that is within the threshold.
     """
 
     chequers: int
@@ -67,13 +69,13 @@ class Iteration:
     converged: bool
 
     @property
-    def whole(self) -> bool:
-        """Whether a solve that goes on from here gets the numbers of one that was never left."""
-        return not _guesses(self.chequers, self.recipe) or self.sweeps % CYCLE == 0
+    def resumable(self) -> bool:
+        """True if a solve that continues from here gives the same numbers as an uninterrupted one."""
+        return not _extrapolates(self.chequers, self.recipe) or self.sweeps % CYCLE_SWEEPS == 0
 
     @property
     def table(self) -> Hypergammon | ExactHypergammon:
-        """The numbers as makehyper writes them, cut off to 24 bits; under ``exact`` as they are."""
+        """The numbers as makehyper writes them, truncated to 24 bits; under ``exact`` unchanged."""
         how: dict[str, Any] = {
             "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
             "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
@@ -84,14 +86,14 @@ class Iteration:
         one = np.float32(1)
         for record, row in zip(records, self.values, strict=True):
             parts = np.concatenate([row[:, :5], row[:, 6:] * (one / np.float32(6)) + one / 2], axis=1)
-            whole = (parts * np.float32(SCALE)).astype(np.int64)
+            whole = (parts * np.float32(MAX_24_BIT)).astype(np.int64)
             for k in range(3):
                 record[:, k : RECORD - 1 : 3] = whole >> 8 * k & 255
         return Hypergammon(records=records, **how)
 
 
 class HypergammonSolver(Solver):
-    """Tables of hypergammon. A long solve keeps its state in a file, from which another goes on."""
+    """Solver of hypergammon tables. A long solve saves its state in a file, from which it can be continued."""
 
     name = kind = "hypergammon"
     recipes = ("gnubg", "exact")
@@ -110,7 +112,7 @@ class HypergammonSolver(Solver):
         restart: Table | Iteration | None = None,
         sweeping: Sweeping | None = None,
     ) -> None:
-        """`threshold`, `restart`, `sweeping` and errors as `hypergammon` has them."""
+        """Set up the solve; the arguments and errors are those of `hypergammon`."""
         super().__init__(points, chequers, recipe=recipe)
         name = self.recipe.name
         if points != PLACES:
@@ -136,10 +138,12 @@ class HypergammonSolver(Solver):
         ((_, (shape, dtype)),) = self.arrays().items()
         records = shape[0] * shape[1]
         name = self.recipe.name
-        seconds = START_SECONDS + SECONDS[name] * records * self.chequers / thread_count(threads)
+        seconds = START_SECONDS + SECONDS_PER_RECORD[name] * records * self.chequers / thread_count(threads)
         what = f"hypergammon of {self.chequers} chequer{'s'[: self.chequers > 1]}, recipe {name}"
         output = records * shape[2] * dtype.itemsize
-        return self.limit_memory(Plan(what, records, seconds, records * COST[name], output), memory)
+        return self.limit_memory(
+            Plan(what, records, seconds, records * BYTES_PER_RECORD[name], output), memory
+        )
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
         n = board.count(PLACES, self.chequers)
@@ -152,11 +156,11 @@ class HypergammonSolver(Solver):
         return kind(points=PLACES, chequers=self.chequers, **arrays)  # type: ignore[no-any-return]
 
     def sweeps(
-        self, threads: int | None = None, most_sweeps: int = MOST_SWEEPS, *, begin: Iteration | None = None
+        self, threads: int | None = None, most_sweeps: int = MAX_SWEEPS, *, begin: Iteration | None = None
     ) -> Iterator[Iteration]:
-        """The states of a solve after every sweep; the next one changes the values of the last.
+        """Yield the state of the solve after every sweep; the next sweep changes the values of the last state.
 
-        begin : where it stands already, instead of at the numbers to begin with.
+        begin : state from which to continue, instead of the initial numbers.
         """
         planned = self.plan()
         name = self.recipe.name
@@ -166,9 +170,9 @@ class HypergammonSolver(Solver):
         first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
         for done in range(first, first + max(1, most_sweeps)):
             change = solve.sweep()
-            guesses = _guesses(self.chequers, name) and change > self.limit
-            if guesses and solve.guess(done, solve.values):
-                solve.answered()
+            extrapolates = _extrapolates(self.chequers, name) and change > self.limit
+            if extrapolates and solve.extrapolate(done, solve.values):
+                solve.update_replies()
             converged = not change > self.limit
             if self.sweeping is not None:
                 self.sweeping(done, float(change))
@@ -185,14 +189,19 @@ class HypergammonSolver(Solver):
         threads: int | None = None,
         **_: Any,
     ) -> Table:
-        """Make the table.
+        """Solve the table.
 
-        state : the file of the state. resume : go on from there, to the same numbers. force : start anew where an
-        ended run left a state; without either that is a ScratchError.
+        Parameters
+        ----------
+        state : file in which the state is saved from time to time.
+        resume : continue from that file, to the same numbers.
+        force : start anew if an interrupted run left a state.
+
+        Raises ScratchError if there is a state and neither is given.
         """
         from bgfmt.extras.hypergammon.solver import state as states
 
-        begun = states.begun_with(self.restart)
+        begun = states.start_checksum(self.restart)
         begin = None
         if state is not None:
             check_output(state, force=True)  # said now, not after the first minute
@@ -206,41 +215,48 @@ class HypergammonSolver(Solver):
                 raise ScratchError(str(state), "unfinished", message)
         written = time.monotonic()
         for last in self.sweeps(threads, begin=begin):
-            late = time.monotonic() - written > KEEP_EVERY
-            if state is not None and late and last.whole and not last.converged:
+            late = time.monotonic() - written > STATE_INTERVAL_SECONDS
+            if state is not None and late and last.resumable and not last.converged:
                 states.write(last, state, begun)
                 written = time.monotonic()
         return last.table
 
 
 def hypergammon(
-    chequers: int, *, threads: int | None = None, most_sweeps: int = MOST_SWEEPS, **how: Any
+    chequers: int, *, threads: int | None = None, most_sweeps: int = MAX_SWEEPS, **how: Any
 ) -> Iteration:
     """Solve hypergammon of 1, 2 or 3 chequers a side.
 
-    most_sweeps : sweeps after which to stop in any case, 1 at least; the result says whether it has converged.
-    recipe : ``gnubg`` makes the numbers of makehyper; ``exact`` float64 and the rules of backgammon throughout.
-    threshold : sweeps go on while a number changes by more (default 1e-5 under ``gnubg``, as makehyper's, 1e-12 under
+    Parameters
+    ----------
+    chequers : of a side.
+    threads : number of threads, one for each core if None.
+    most_sweeps : greatest number of sweeps, at least 1; the result tells whether it has converged.
+    recipe : ``gnubg``, the numbers of makehyper; or ``exact``, float64 and the rules of backgammon throughout.
+    threshold : sweep until no number changes by more (default 1e-5 under ``gnubg``, as in makehyper, 1e-12 under
         ``exact``). 0 may never be reached.
-    restart : numbers to begin with: a table, as makehyper's `-r`, or an `Iteration`, which goes on as if never left.
+    restart : initial numbers: a table, as for makehyper's `-r`, or an `Iteration`, which is continued.
     sweeping : called after each sweep with its number and the greatest change.
 
-    SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind, and too
-    little memory.
+    Raises SolverError for another number of chequers, recipe or threshold, a restart from numbers of another kind,
+    and too little memory.
     """
     *_, last = HypergammonSolver(PLACES, chequers, **how).sweeps(threads, most_sweeps)
     return last
 
 
-def _guesses(chequers: int, recipe: str) -> bool:
-    return recipe == "exact" and chequers >= LONG
+def _extrapolates(chequers: int, recipe: str) -> bool:
+    return recipe == "exact" and chequers >= EXTRAPOLATED_CHEQUERS
 
 
-class Iterated:
-    """What every iteration of hypergammon needs: sides, plays, classes of records, threads, and where changes lead.
+class IterationBase:
+    """Base class of iterations of hypergammon: sides, plays, classes of records, threads, and extrapolation.
 
-    kinds : (n, n) uint8, the classes of all records [us, them], as `sweep` names them. now : those of this sweep, in
-    which races that no longer change are FIXED. gammon, backgammon : (n,) bool, what is lost against each side.
+    Attributes
+    ----------
+    kinds : (n, n) uint8, the classes of all records [us, them], see `sweep`.
+    now : those of this sweep, in which races that no longer change are FIXED.
+    gammon, backgammon : (n,) bool, whether a loss against each side is a gammon or backgammon at least.
     """
 
     def __init__(self, chequers: int, threads: int) -> None:
@@ -249,9 +265,9 @@ class Iterated:
 
         n = self.n = board.count(PLACES, chequers)
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
-        self.threads = 1 if n <= FEW else threads
+        self.threads = 1 if n <= MAX_SINGLE_THREAD_ROWS else threads
         self.pool = ThreadPoolExecutor(self.threads)
-        self.rows = list(pairwise(np.linspace(0, n, -(-n // BLOCK) + 1).astype(int).tolist()))
+        self.rows = list(pairwise(np.linspace(0, n, -(-n // BLOCK_ROWS) + 1).astype(int).tolist()))
         self.sides, self.plays = plays.list_sides(boards), plays.list_plays(boards, self.pool)
         highest = np.where(boards, np.arange(PLACES), -1).max(axis=1)
         on = (boards[:, : PLACES - 1] > 0).astype(np.float32)
@@ -259,17 +275,20 @@ class Iterated:
         self.kinds[on[:, ::-1] @ on.T > 0] = FIXED  # both on one point
         self.kinds[0, :] = self.kinds[:, 0] = OVER
         self.gammon = boards.sum(axis=1) == chequers
-        self.backgammon = self.gammon & boards[:, FAR:].any(axis=1)
-        self.begin()
+        self.backgammon = self.gammon & boards[:, FAR_PLACE:].any(axis=1)
+        self.reset()
 
-    def begin(self) -> None:
-        """Before the first sweep."""
+    def reset(self) -> None:
+        """Start over: restore the classes before the first sweep, and forget earlier changes."""
         self.now = self.kinds.copy()
         self._before = np.empty(0)
         self._size = 0.0
 
-    def greatest(self, changes: list[Array]) -> Any:
-        """The greatest change of a number, from those by class."""
+    def greatest_change(self, changes: list[Array]) -> Any:
+        """Return the greatest change of a number, from the changes by class.
+
+        Stop updating races that no longer change.
+        """
         from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, RACE
 
         by_class = np.max(changes, axis=0)
@@ -277,45 +296,45 @@ class Iterated:
             self.now[self.kinds == RACE] = FIXED
         return by_class[CONTACT:].max()
 
-    def guess(self, sweeps: int, values: Array) -> bool:
-        """At the end of a cycle of sweeps, go where they lead (Aitken): what they change shrinks by one factor.
+    def extrapolate(self, sweeps: int, values: Array) -> bool:
+        """Apply Aitken's extrapolation at the end of a cycle of sweeps, if changes shrink by a steady factor.
 
-        values : rows of numbers. Whether they were changed.
+        values : rows of numbers, changed in place. Returns True if they were changed.
         """
-        if sweeps % CYCLE == CYCLE - 2:
+        if sweeps % CYCLE_SWEEPS == CYCLE_SWEEPS - 2:
             self._before = values.copy()
-        elif sweeps % CYCLE == CYCLE - 1 and self._before.size:
+        elif sweeps % CYCLE_SWEEPS == CYCLE_SWEEPS - 1 and self._before.size:
             self._size = self._changed(values)
             np.copyto(self._before, values)
-        elif sweeps % CYCLE == 0 and self._size > 0:
+        elif sweeps % CYCLE_SWEEPS == 0 and self._size > 0:
             factor = round((self._changed(values) / self._size) ** 0.5, 3)  # as all machines have it
-            if factor < STEADY:
+            if factor < MAX_RATIO:
 
                 def stretch(first: int, last: int) -> None:
                     rows = values[first:last]
                     rows += factor / (1 - factor) * (rows - self._before[first:last])
 
-                self.each(stretch, self.rows)
+                self.map_rows(stretch, self.rows)
                 return True
         return False
 
     def _changed(self, values: Array) -> float:
-        """The sum of the squares of the changes since `_before`, in an order that does not depend on threads."""
+        """Sum the squares of the changes since `_before`, in an order that does not depend on threads."""
 
-        def some(first: int, last: int) -> float:
+        def part_sum(first: int, last: int) -> float:
             change = values[first:last] - self._before[first:last]
             return float((change * change).sum())
 
-        return float(sum(self.each(some, self.rows)))
+        return float(sum(self.map_rows(part_sum, self.rows)))
 
-    def each(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
-        """What a function gives for each of these, by threads; an error or an interrupt in one ends all."""
+    def map_rows(self, function: Callable[[int, int], Any], arguments: list[tuple[int, int]]) -> list[Any]:
+        """Call the function for each pair of arguments, on threads; an error or interrupt in one call ends all."""
         if self.threads == 1:
             return [function(*pair) for pair in arguments]
         return list(self.pool.map(lambda pair: function(*pair), arguments))
 
 
-class _Solve(Iterated):
+class _Solve(IterationBase):
     """The numbers of a solve for money, and a sweep over them."""
 
     def __init__(
@@ -339,7 +358,7 @@ class _Solve(Iterated):
             self.values[:] = restart.values
         else:
             for us in range(n):
-                self.values[us] = _decoded(restart.records[us])
+                self.values[us] = _decode(restart.records[us])
         won = self.values[0, 1:]
         won[:] = 0
         won[:, 0] = 1
@@ -348,37 +367,37 @@ class _Solve(Iterated):
         self._state = sweep.SweepState(
             self.values, np.empty_like(self.values), self.now, lost, recipe == "gnubg"
         )
-        self._block = np.empty((BLOCK, n, 10), kind)
-        self.answered()
+        self._block = np.empty((BLOCK_ROWS, n, 10), kind)
+        self.update_replies()
 
-    def answered(self) -> None:
-        """Bring the replies up to the values."""
+    def update_replies(self) -> None:
+        """Update the replies to the current values."""
         from bgfmt.extras.hypergammon.solver import sweep
 
-        self.each(lambda a, b: sweep.answer_all(self._state, a, b), self.rows)
+        self.map_rows(lambda a, b: sweep.update_all_replies(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:
-        """Renew every record once; the greatest change of a number."""
+        """Update every record once; return the greatest change of a number."""
         from bgfmt.extras.hypergammon.solver import sweep as kernels
 
         known = self._state, self.plays, self.sides
-        rows = [(a, min(self.n, a + BEYOND)) for a in range(0, self.n, BEYOND)]
-        changes = self.each(lambda a, b: kernels.beyond(*known, a, b), rows)
-        for first in range(0, self.n, BLOCK):
-            last = min(self.n, first + BLOCK)
+        rows = [(a, min(self.n, a + ABOVE_DIAGONAL_ROWS)) for a in range(0, self.n, ABOVE_DIAGONAL_ROWS)]
+        changes = self.map_rows(lambda a, b: kernels.sweep_above_diagonal(*known, a, b), rows)
+        for first in range(0, self.n, BLOCK_ROWS):
+            last = min(self.n, first + BLOCK_ROWS)
             hit = self.sides.hit
             inward = np.asarray(((hit >= first) & (hit < last)).any(axis=1))
 
             def make(part: int, parts: int) -> None:
-                kernels.up_to(*known, first, last, inward, part, parts, self._block)  # noqa: B023
+                kernels.compute_below_diagonal(*known, first, last, inward, part, parts, self._block)  # noqa: B023
 
-            self.each(make, [(part, self.threads) for part in range(self.threads)])
-            changes.append(kernels.in_order(*known, first, last, inward, self._block))
-        return self.greatest(changes)
+            self.map_rows(make, [(part, self.threads) for part in range(self.threads)])
+            changes.append(kernels.store_in_order(*known, first, last, inward, self._block))
+        return self.greatest_change(changes)
 
 
-def _decoded(records: Array) -> Array:
-    """(m, 10) float32 of records (m, 28), as makehyper reads a file it restarts from."""
+def _decode(records: Array) -> Array:
+    """Decode records (m, 28) to (m, 10) float32, as makehyper reads a file from which it restarts."""
     chances, equities = hyper_values(records)
     win, gammon, backgammon, lose_gammon, lose_backgammon = chances.T
     cubeless = ((win + win) - np.float32(1)) + ((gammon - lose_gammon) + (backgammon - lose_backgammon))

@@ -1,9 +1,9 @@
-"""What each side of hypergammon can play, listed once before the first sweep.
+"""The plays of each side of hypergammon, listed once before the first sweep.
 
 A side is a position number over 25 indices: 0 to 23 are its points 1 to 24, 24 is its bar. A *landing* is an index on
 which a moved chequer comes to rest. The other side's chequers are given as landings too: a chequer on its index i
-stands on our landing 23 - i. Three chequers block one landing at most, so what a side can play depends on the other
-side by that one landing alone; and what a play leaves of the other side depends on the blots on the play's landings.
+stands on our landing 23 - i. Three chequers block at most one landing, so the plays of a side depend on the other
+side only by that landing; and the other side after a play depends on the blots on the play's landings.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ PLACES = 25
 BAR = 24
 OPEN = 24  # the blocked landing of a side that blocks none
 ROLLS = 21
-MOST = 96  # plays of one roll, by far
-NO_BLOT = 31  # a landing that no play reaches
-AGAIN = 1 << 30  # a bit of `Plays.landed`: an earlier play of the roll leaves the same side
+MAX_PLAYS = 96  # more than any roll has
+NO_BLOT = 31  # stands for a landing that no play reaches
+SAME_SIDE = 1 << 30  # a bit of `Plays.landed`: an earlier play of the roll leaves the same side
 
 
 class Sides(NamedTuple):
     """What each side is to the other.
 
-    blocked (n,) : the landing that it blocks. blots (n,) uint32 : a bit for each landing on which it has a blot.
-    places (n, 3) uint32 : the landings of its blots, then NO_BLOT. hit (n, 8) uint16 : the side that it becomes when
-    the blots of an index are hit (bit k: the blot on places[k]).
+    Attributes
+    ----------
+    blocked : (n,) the landing that it blocks.
+    blots : (n,) uint32, a bit for each landing on which it has a blot.
+    places : (n, 3) uint32, the landings of its blots, then NO_BLOT.
+    hit : (n, 8) uint16, the side after the blots of an index are hit (bit k: the blot on places[k]).
     """
 
     blocked: Array
@@ -41,9 +44,9 @@ class Sides(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """The moves of one chequer where nothing is blocked: of each side, by each die, the farthest chequer first.
+    """The moves of one chequer if nothing is blocked: for each side and die, the farthest chequer first.
 
-    counts (n, 6). start, after (n, 6, 3) : the index that the chequer leaves, and the side after the move.
+    counts : (n, 6). start, after : (n, 6, 3) the index that the chequer leaves, and the side after the move.
     """
 
     counts: Array
@@ -54,9 +57,12 @@ class Moves(NamedTuple):
 class Plays(NamedTuple):
     """The plays of each side, for each landing that may be blocked and each roll, in makehyper's order.
 
-    first, last (n, 25, 21) uint32 : the plays of a side, a blocked landing and a roll are first to last - 1; rolls
-    are in the order 11, 21, 22, 31 ... 66. after uint16 : the side that a play leaves. landed uint32 : a bit for each
-    landing, and AGAIN.
+    Attributes
+    ----------
+    first, last : (n, 25, 21) uint32; the plays of a side, a blocked landing and a roll are first to last - 1. Rolls
+        are in the order 11, 21, 22, 31 ... 66.
+    after : uint16, the side after a play.
+    landed : uint32, a bit for each landing, and SAME_SIDE.
     """
 
     first: Array
@@ -66,7 +72,7 @@ class Plays(NamedTuple):
 
 
 def list_sides(boards: Array) -> Sides:
-    """What the sides `boards`, (n, 25) chequers, are to the other side."""
+    """List what the other side needs to know of the sides `boards`, (n, 25) chequers."""
     landings = boards[:, BAR - 1 :: -1]
     blots = landings == 1
     blocked = np.where((landings > 1).any(axis=1), (landings > 1).argmax(axis=1), OPEN)
@@ -85,7 +91,7 @@ def list_sides(boards: Array) -> Sides:
 
 
 def list_moves(boards: Array) -> Moves:
-    """The moves of one chequer of each of the sides `boards`, (n, 25) chequers."""
+    """List the moves of one chequer of each of the sides `boards`, (n, 25) chequers."""
     n = len(boards)
     moves = Moves(np.zeros((n, 6), np.int64), np.zeros((n, 6, 3), np.int64), np.zeros((n, 6, 3), np.int64))
     side, down = np.nonzero(boards[:, ::-1])
@@ -110,13 +116,13 @@ def list_moves(boards: Array) -> Moves:
 
 
 def list_plays(boards: Array, pool: ThreadPoolExecutor) -> Plays:
-    """All plays of the sides `boards`, (n, 25) chequers."""
+    """List all plays of the sides `boards`, (n, 25) chequers."""
     moves = list_moves(boards)
 
     def of_side(us: int) -> tuple[Array, ...]:
         first, last = np.empty((2, PLACES, ROLLS), np.uint32)
-        after = np.empty(PLACES * ROLLS * MOST, np.uint16)
-        landed = np.empty(PLACES * ROLLS * MOST, np.uint32)
+        after = np.empty(PLACES * ROLLS * MAX_PLAYS, np.uint16)
+        landed = np.empty(PLACES * ROLLS * MAX_PLAYS, np.uint32)
         total = plays_of_side(moves, us, first, last, after, landed)
         return first, last, after[:total].copy(), landed[:total].copy()
 
@@ -133,11 +139,11 @@ MOVES = "bgfmt.extras.hypergammon.solver.plays:Moves(i8.2C, i8.3C, i8.3C)"
 
 @njit(f"{MOVES}, i8, u4.2C, u4.2C, u2.1C, u4.1C")
 def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array, landed: Array) -> int:
-    """Fill what `Plays` has of one side, plays numbered from 0; returns how many there are.
+    """List the plays of one side in the form of `Plays`, numbered from 0; return their number.
 
-    A landing that no play reaches where nothing is blocked changes nothing when it is blocked.
+    If no play reaches a landing, blocking it changes nothing.
     """
-    lines = np.empty((2, MOST, 3), np.int64)
+    lines = np.empty((2, MAX_PLAYS, 3), np.int64)
     reached = 0
     total: Any = np.int64(0)  # no literal, for which numba would compile `plays_of_roll` once more
     for turn in range(PLACES):
@@ -151,7 +157,7 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
                     last[blocked, roll] = total
                     if blocked == OPEN:
                         for e in range(first[blocked, roll], total):
-                            reached |= landed[e] & (AGAIN - 1)
+                            reached |= landed[e] & (SAME_SIDE - 1)
                 else:
                     first[blocked, roll] = first[OPEN, roll]
                     last[blocked, roll] = last[OPEN, roll]
@@ -163,11 +169,12 @@ def plays_of_side(moves: Moves, us: int, first: Array, last: Array, after: Array
 def plays_of_roll(
     moves: Moves, us: int, blocked: int, high: int, low: int, lines: Array, after: Array, landed: Array, start: int
 ) -> int:  # fmt: skip
-    """Write the plays of a roll, those that use the most, from `start` on; returns where they end.
+    """Write the plays of a roll that use the most dice, from `start` on; return where they end.
 
-    The larger die goes first, and among plays of one die alone it counts. Equal plays are listed once.
-    lines (2, MOST, 3) : working space, of positions in the middle of a play: the side, the landings, and the highest
-    index that the next chequer may leave (sources of a double never rise, but from the bar).
+    If only one die can be played, the larger must be. Equal plays are listed once.
+
+    lines (2, MAX_PLAYS, 3) : working space, positions in the middle of a play: the side, the landings, and the
+    highest index that the next chequer may leave (sources of a double never rise, except from the bar).
     """
     end = start
     best = 0
@@ -207,9 +214,9 @@ def plays_of_roll(
             equal = same_side = False
             for e in range(start, end):
                 same_side |= after[e] == side
-                equal |= after[e] == side and landed[e] & (AGAIN - 1) == mask
+                equal |= after[e] == side and landed[e] & (SAME_SIDE - 1) == mask
             if not equal:
                 after[end] = side
-                landed[end] = mask | (AGAIN if same_side else 0)
+                landed[end] = mask | (SAME_SIDE if same_side else 0)
                 end += 1
     return end

@@ -1,4 +1,4 @@
-"""The state of a hypergammon solve in a file, so that a long one can go on after it ended.
+"""The state of a hypergammon solve in a file, so that an interrupted one can be continued.
 
 offset  size  content
 0       16    "bgfmt sweeps 1\n\n"
@@ -7,7 +7,7 @@ offset  size  content
 -       -     the numbers, (n, n, 10) float32 or float64, little-endian, C order
 end     32    SHA-256 of everything before
 
-It is written whole beside the old one and takes its place, so that there is always one good state.
+A new state is written completely before it replaces the old one, so that there is always one good state.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from bgfmt.storage import PathLike, create, open_source
 from bgfmt.tables import Hypergammon
 
 MAGIC = b"bgfmt sweeps 1\n\n"
-SUM = hashlib.sha256().digest_size
+CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
-def begun_with(restart: Hypergammon | Iteration | None) -> str:
-    """What tells one beginning of a solve from another: empty, or the digest of the numbers it began with."""
+def start_checksum(restart: Hypergammon | Iteration | None) -> str:
+    """Return the SHA-256 of the numbers that a solve starts from, in hexadecimal; "" without a restart."""
     if restart is None:
         return ""
     digest = hashlib.sha256()
@@ -43,14 +43,17 @@ def begun_with(restart: Hypergammon | Iteration | None) -> str:
 
 
 def is_state(path: PathLike) -> bool:
-    """Whether a file is the state of a hypergammon solve."""
+    """Check whether a file is the state of a hypergammon solve."""
     with contextlib.suppress(OSError), open_source(path, guard=True) as source:
         return bytes(source.buffer[: len(MAGIC)]) == MAGIC
     return False
 
 
 def write(iteration: Iteration, path: PathLike, begun: str) -> None:
-    """Write a state, in place of an older one."""
+    """Write a state, replacing an older one.
+
+    begun : `start_checksum` of the solve.
+    """
     facts = {
         "chequers": iteration.chequers, "recipe": iteration.recipe, "sweeps": iteration.sweeps,
         "change": iteration.change, "begun": begun,
@@ -67,14 +70,14 @@ def write(iteration: Iteration, path: PathLike, begun: str) -> None:
 
 
 def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
-    """Read a state of this very solve; SolverError for no state, ScratchError for a damaged or another one."""
+    """Read a state of the same solve; raise SolverError for no state, ScratchError for a damaged or another one."""
     name = os.fspath(path)
     n = board.count(PLACES, chequers)
     if not is_state(path):
         raise SolverError(f"{name}: not the state of a hypergammon solve")
     with open_source(path) as source:
         data = source.buffer
-        if hashlib.sha256(data[:-SUM]).digest() != bytes(data[-SUM:]):
+        if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != bytes(data[-CHECKSUM_BYTES:]):
             raise ScratchError(name, "damaged", "damaged or cut short: its checksum does not fit")
         try:
             begin = len(MAGIC) + 4 + int.from_bytes(data[len(MAGIC) : len(MAGIC) + 4], "little")
@@ -88,6 +91,6 @@ def read(path: PathLike, chequers: int, recipe: str, begun: str) -> Iteration:
             message = f"the state of another solve ({solve[0]} chequers, recipe {solve[1]})"
             raise ScratchError(name, "foreign", message)
         dtype = np.dtype("<f4" if recipe == "gnubg" else "<f8")
-        source.need(begin + n * n * 10 * dtype.itemsize + SUM)
+        source.need(begin + n * n * 10 * dtype.itemsize + CHECKSUM_BYTES)
         values = source.array(dtype, (n, n, 10), begin).copy()
     return Iteration(chequers, recipe, values, sweeps, change, False)

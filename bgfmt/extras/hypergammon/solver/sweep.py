@@ -1,8 +1,10 @@
-"""Compiled hypergammon: the records of some rows, renewed in makehyper's order (docs/theory/hypergammon.md).
+"""Compiled hypergammon: a sweep over the records in makehyper's order (docs/theory/hypergammon.md).
 
-* A record with us < them looks at none that was renewed before it: these are made first, by all threads (`beyond`).
-* Of the others, those that look at no record of the same 16 rows are made together, before these rows are stored
-  (`up_to`); the few that do are made one by one while the rows are stored in order (`in_order`).
+* A record with us < them depends on none that is updated before it: these are computed first, by all threads
+  (`sweep_above_diagonal`).
+* Of the others, those that depend on no record of the same 16 rows are computed together, before these rows are
+  stored (`compute_below_diagonal`); the few that do are computed one by one while the rows are stored
+  (`store_in_order`).
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgfmt.extras.hypergammon.solver.plays import AGAIN, Plays, Sides
+from bgfmt.extras.hypergammon.solver.plays import SAME_SIDE, Plays, Sides
 from bgfmt.game.results import Array
 from bgfmt.jit import njit
 
 NUMBERS = 10
-TOGETHER = 32  # columns made together: plays of near rows lead to the same records
+COLUMNS_AT_ONCE = 32  # columns computed together: near rows read the same records
 LEAST = -8  # less than any equity
 # classes of records: FIXED is not renewed, OVER has its known values
 FIXED = 0
@@ -28,13 +30,16 @@ RACE = 3
 class SweepState(NamedTuple):
     """The numbers of the iteration, float32 or float64.
 
-    values (n, n, 10) of [us, them] : win, win gammon, win backgammon, lose gammon, lose backgammon; equities
+    Attributes
+    ----------
+    values : (n, n, 10) of [us, them]: win, win gammon, win backgammon, lose gammon, lose backgammon; equities
         cubeless, owned, centered, centered with Jacoby, opponent's cube.
-    replies (n, n, 10) of [us, them] : what record [them, us] is worth to us, who have just moved: the same chances,
+    replies : (n, n, 10) of [us, them]: value of record [them, us] to us, who have just moved: the same probabilities,
         then equities cubeless, with our cube, centered, centered with Jacoby, with their cube, after the best cube
         action of the side on roll.
-    kinds (n, n) uint8 : the classes. lost (n, 10) : the values of [us, nothing left].
-    as_is : whether a side that cannot move gets the other's numbers column by column, as makehyper has it.
+    kinds : (n, n) uint8, the classes.
+    lost : (n, 10) the values of [us, nothing left].
+    as_is : True if a side that cannot move gets the other's numbers column by column, as in makehyper.
     """
 
     values: Array
@@ -52,15 +57,18 @@ SWEEP_STATE64 = "bgfmt.extras.hypergammon.solver.sweep:SweepState(f8.3C, f8.3C, 
 
 
 @njit()
-def after_cube(one: Any, centered: Any, doubled: Any) -> Any:
-    """The equity of the side on roll that may double, after its best cube action and the answer to it."""
+def best_cube_equity(one: Any, centered: Any, doubled: Any) -> Any:
+    """Return the equity of a side on roll that may double, after its best cube action and the answer to it.
+
+    centered : without doubling. doubled : with the cube turned, in units of the new cube.
+    """
     two = min(one, doubled + doubled)
     return two if two >= centered else centered
 
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
-def answer(state: SweepState, us: int, them: int) -> None:
-    """Bring `replies` up to record [us, them]."""
+def update_reply(state: SweepState, us: int, them: int) -> None:
+    """Update `replies` to record [us, them]."""
     record = state.values[us, them]
     reply = state.replies[them, us]
     one = record.dtype.type(1)
@@ -71,22 +79,22 @@ def answer(state: SweepState, us: int, them: int) -> None:
     reply[4] = record[2]
     reply[5] = -record[5]
     reply[6] = -record[9]
-    reply[7] = -after_cube(one, record[7], record[9])
-    reply[8] = -after_cube(one, record[8], record[9])
-    reply[9] = -after_cube(one, record[6], record[9])
+    reply[7] = -best_cube_equity(one, record[7], record[9])
+    reply[8] = -best_cube_equity(one, record[8], record[9])
+    reply[9] = -best_cube_equity(one, record[6], record[9])
 
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
-def answer_all(state: SweepState, first: int, last: int) -> None:
-    """Bring `replies` up to the rows first to last - 1."""
+def update_all_replies(state: SweepState, first: int, last: int) -> None:
+    """Update `replies` to the rows first to last - 1."""
     for us in range(first, last):
         for them in range(len(state.values)):
-            answer(state, us, them)
+            update_reply(state, us, them)
 
 
 @njit()
-def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
-    """Write the ten numbers of record [us, them], from those of the replies to it, to `out`."""
+def compute_record(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, out: Array) -> None:
+    """Compute the ten numbers of record [us, them] from the replies to it, into `out`."""
     replies = state.replies
     after = plays.after
     landed = plays.landed
@@ -115,7 +123,7 @@ def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, o
                 bits = (mask >> place & 1) | (mask >> place_2 & 1) << 1 | (mask >> place_3 & 1) << 2
                 reply = replies[after[e], hit[bits]]
                 cubeless = reply[5]
-                if mask & AGAIN and cubeless == b5:  # a position that comes up again keeps its place
+                if mask & SAME_SIDE and cubeless == b5:  # a position that comes up again keeps its place
                     for f in range(start, e):
                         if after[f] == after[e] and (landed[f] ^ mask) & blots == 0:
                             cubeless = least
@@ -163,8 +171,11 @@ def renewed(state: SweepState, plays: Plays, sides: Sides, us: int, them: int, o
 
 
 @njit(f"{SWEEP_STATE}, i8, i8, f4.1C, f4.1C", f"{SWEEP_STATE64}, i8, i8, f8.1C, f8.1C")
-def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
-    """Put a record in place. changes (4,) : the greatest change of a number so far, by class."""
+def store_record(state: SweepState, us: int, them: int, numbers: Array, changes: Array) -> None:
+    """Store a record and update the reply to it.
+
+    changes (4,) : the greatest change of a number so far, by class, updated.
+    """
     record = state.values[us, them]
     kind = state.kinds[us, them]
     greatest = changes[kind]
@@ -172,21 +183,21 @@ def store(state: SweepState, us: int, them: int, numbers: Array, changes: Array)
         greatest = max(greatest, abs(numbers[k] - record[k]))
         record[k] = numbers[k]
     changes[kind] = greatest
-    answer(state, us, them)
+    update_reply(state, us, them)
 
 
 @njit(f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8", f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8")
-def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
-    """Renew the records [us, them] of the rows first to last - 1 with us < them; returns the changes."""
+def sweep_above_diagonal(state: SweepState, plays: Plays, sides: Sides, first: int, last: int) -> Array:
+    """Update the records [us, them] of the rows first to last - 1 with us < them; return the changes by class."""
     n = len(state.values)
     changes = np.zeros(4, state.values.dtype)
     out = np.empty(NUMBERS, state.values.dtype)
-    for column in range(first + 1, n, TOGETHER):
+    for column in range(first + 1, n, COLUMNS_AT_ONCE):
         for us in range(first, last):
-            for them in range(max(us + 1, column), min(n, column + TOGETHER)):
+            for them in range(max(us + 1, column), min(n, column + COLUMNS_AT_ONCE)):
                 if state.kinds[us, them] >= CONTACT:
-                    renewed(state, plays, sides, us, them, out)
-                    store(state, us, them, out, changes)
+                    compute_record(state, plays, sides, us, them, out)
+                    store_record(state, us, them, out, changes)
     return changes
 
 
@@ -194,38 +205,38 @@ def beyond(state: SweepState, plays: Plays, sides: Sides, first: int, last: int)
     f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8, b1.1C, i8, i8, f4.3C",
     f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8, b1.1C, i8, i8, f8.3C",
 )
-def up_to(
+def compute_below_diagonal(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, part: int, parts: int,
     block: Array,
 ) -> None:  # fmt: skip
-    """Make the records [us, them] of the rows first to last - 1 with us >= them, but those that are `inward`.
+    """Compute the records [us, them] of the rows first to last - 1 with us >= them, except those that are `inward`.
 
-    block (rows, n, 10) : takes them. inward (n,) : whether records against a side may look at these rows.
-    part, parts : every `parts`-th column is done, beginning with column `part`.
+    block : (rows, n, 10), takes them. inward : (n,) whether records against a side may depend on these rows. part,
+    parts : compute every `parts`-th column, beginning with column `part`.
     """
-    for column in range(part * TOGETHER, last, parts * TOGETHER):
+    for column in range(part * COLUMNS_AT_ONCE, last, parts * COLUMNS_AT_ONCE):
         for us in range(first, last):
-            for them in range(column, min(us + 1, column + TOGETHER)):
+            for them in range(column, min(us + 1, column + COLUMNS_AT_ONCE)):
                 if state.kinds[us, them] >= CONTACT and not inward[them]:
-                    renewed(state, plays, sides, us, them, block[us - first, them])
+                    compute_record(state, plays, sides, us, them, block[us - first, them])
 
 
 @njit(
     f"{SWEEP_STATE}, {PLAYS}, {SIDES}, i8, i8, b1.1C, f4.3C",
     f"{SWEEP_STATE64}, {PLAYS}, {SIDES}, i8, i8, b1.1C, f8.3C",
 )
-def in_order(
+def store_in_order(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
 ) -> Array:
-    """Store the rows first to last - 1 up to the diagonal, in order, and make what `up_to` has left out."""
+    """Store the rows first to last - 1 up to the diagonal, in order, and compute the records that are `inward`."""
     changes = np.zeros(4, state.values.dtype)
     for us in range(first, last):
         for them in range(us + 1):
             kind = state.kinds[us, them]
             if kind >= CONTACT:
                 if inward[them]:
-                    renewed(state, plays, sides, us, them, block[us - first, them])
-                store(state, us, them, block[us - first, them], changes)
+                    compute_record(state, plays, sides, us, them, block[us - first, them])
+                store_record(state, us, them, block[us - first, them], changes)
             elif kind == OVER:
-                store(state, us, them, state.lost[us], changes)
+                store_record(state, us, them, state.lost[us], changes)
     return changes
