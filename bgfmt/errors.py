@@ -1,4 +1,4 @@
-"""Every error bgfmt raises on purpose.
+"""All errors that bgfmt raises itself.
 
 BgfmtError
 ├─ FormatError (ValueError)        these bytes are not what they claim
@@ -8,27 +8,27 @@ BgfmtError
 │  ├─ TruncatedError               shorter than the header promises  .expected_size .found_size
 │  └─ CorruptError                 an entry breaks its own rules     .offset .position_number
 ├─ CapabilityError (ValueError)    that format cannot hold this table, or not without loss
-│  ├─ FormatNeededError            which format to write must be said
+│  ├─ FormatNeededError            the format to write must be named
 │  ├─ OptionError                  it has no such option             .format .option .value .offered
 │  └─ LossError                    .lost
 ├─ PositionError (ValueError)      not a legal side, position or identifier
-├─ NotCoveredError (LookupError)   a fair question, the wrong database
+├─ NotCoveredError (LookupError)   a legal position outside the database
 │  ├─ BeyondMetError               a score beyond the match equity table    .longest .extended
 │  └─ TooMuchWorkError             calculating it is beyond the limit set   .work .limit
-├─ OutputExistsError (ValueError)  the output is there already
-├─ SolverError (RuntimeError)      too little memory or disk, a size or recipe that there is no solver for
-│  └─ ScratchError                 a scratch file that is not to be used   .path .state
-├─ EngineError (RuntimeError)      a guest engine failed   .engine
-├─ ClusterError (RuntimeError)     the workers of a cluster, or the way to them, failed   .address
-├─ NetworkError (OSError)          a server or the way to it failed       .status
+├─ OutputExistsError (ValueError)  the output exists already
+├─ SolverError (RuntimeError)      too little memory or disk space, or no solver for a size or recipe
+│  └─ ScratchError                 a scratch file that cannot be used   .path .state
+├─ EngineError (RuntimeError)      a plugin's engine failed   .engine
+├─ ClusterError (RuntimeError)     the workers of a cluster, or the connection to them, failed   .address
+├─ NetworkError (OSError)          a server or the connection failed      .status
 ├─ RangeNotSupportedError          a server sends whole files only, and this one is too large for that
 ├─ SourceChangedError              a file was replaced while it was read
 ├─ VerificationError               .report
 ├─ ClosedError (ValueError)        used after close
 └─ MissingExtraError (ImportError) .install
 
-The message of each is one plain line; the facts are attributes. `OSError` from the operating system passes
-through untouched.
+Each message is one line of text; details are attributes. An `OSError` of the operating system is passed through
+unchanged.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def format_bytes(data: object, most: int = 16) -> str:
 
 
 class BgfmtError(Exception):
-    """Root of every error raised by bgfmt itself. All of them pickle."""
+    """Base class of every error raised by bgfmt itself. All of them can be pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.args, self.__dict__)
@@ -138,7 +138,7 @@ class CorruptError(FormatError):
 
 
 class CapabilityError(BgfmtError, ValueError):
-    """The format asked for cannot hold this table, or not without the loss the message names."""
+    """A format cannot hold this table, or not without the loss that the message names."""
 
 
 class FormatNeededError(CapabilityError):
@@ -146,7 +146,7 @@ class FormatNeededError(CapabilityError):
 
 
 class OptionError(CapabilityError):
-    """The format asked for has no such option; `offered` are the names of those that it has."""
+    """A format has no such option; `offered` are the names of those that it has."""
 
     def __init__(self, format: str, option: str, value: object, offered: tuple[str, ...] = ()) -> None:
         super().__init__(f"{format} has no option {option!r} (it has: {', '.join(offered) or 'none'})")

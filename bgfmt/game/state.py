@@ -33,23 +33,23 @@ START = Side(0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
 
 @dataclass(frozen=True)
 class GameState:
-    """A moment of a game between player 0 and player 1.
+    """The state of a game between player 0 and player 1.
 
     sides : player 0's and player 1's chequers, each from its own ace point.
     turn : the player on roll, or the doubler while a double is pending.
     dice : the two dice as rolled, or None before the roll.
-    cube_value : 1, 2, 4, ...; cube_owner : 0, 1, or None when centered. While a double is pending both still say
-        how the cube lay before it.
-    doubled : a double is pending; resigned : points that the player on roll has offered to resign, 0 none.
+    cube_value : 1, 2, 4, ...; cube_owner : 0, 1, or None if centered. While a double is pending both are those
+        before the double.
+    doubled : whether a double is pending; resigned : points the player on roll has offered to resign, 0 for none.
     scores : of player 0 and player 1; length : points of the match, 0 for money.
-    crawford : this is the Crawford game.
-    jacoby, beavers : money rules, None where nothing says.
+    crawford : whether this is the Crawford game.
+    jacoby, beavers : whether these money rules are in use, None if unknown.
     limit : log2 of the largest cube.
-    cube_in_use : False where the game is played without a cube.
+    cube_in_use : False if the game is played without a cube.
     chequers : how many a side began with; fewer than 15 in hypergammon.
     beavered : how often a pending double has been turned back: 1 a beaver, 2 a raccoon.
-    ended : how the game has ended where the identifier says that it has: "over", "resigned", "passed"; else "".
-    notes : what an identifier says beside, in words, for which no field is. They do not make states different.
+    ended : how the game has ended, if an identifier says that it has: "over", "resigned", "passed"; else "".
+    notes : further content of an identifier, as text, that no field holds; ignored by comparison.
     """
 
     sides: tuple[Side, Side] = (START, START)

@@ -213,7 +213,7 @@ class ChunkStore:
         dtype, shape
             Of the chunk.
         room
-            Uint8 buffer for the data, one byte longer than the stored chunk; by default a new one.
+            Buffer (uint8) for the data, one byte longer than the stored chunk; by default a new one.
 
         Raises
         ------

@@ -107,8 +107,8 @@ class Coarser(NamedTuple):
     """A kind that a table can be converted to.
 
     kind : the class. make : makes the table. lost : text that says what the conversion loses, "" for nothing.
-    spared : checks, with a pass over the data, whether this table loses nothing in fact; None if the conversion
-    never loses anything more or less than `lost` says.
+    spared : checks, in a pass over the data, whether this very table loses nothing; None if `lost` holds for
+    every table.
     """
 
     kind: type[Table]

@@ -1,8 +1,9 @@
 """Error bounds of stored numbers, and the margin below which float64 cannot tell two numbers apart.
 
-Measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a table
-inside a measured one is its corner and its errors are no larger. For larger tables the bounds grow with
-chequers and points, by a linear formula at least 5 % above everything measured.
+Errors were measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a
+table inside a measured one is its corner and its errors are no larger. For larger tables the bounds grow with
+chequers and points, by a linear formula at least 5 % above everything measured. A recipe is the algorithm and
+rounding of one program.
 """
 
 from __future__ import annotations

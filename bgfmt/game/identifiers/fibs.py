@@ -1,8 +1,8 @@
-"""The FIBS board line in gnubg's own dialect, as it sends it to an external player: the one reader and writer.
+"""Read and write the FIBS board line in gnubg's own dialect, as it sends it to an external player.
 
-`board:` and 52 fields parted by colons. The points are always player 1's view (positive numbers are player 1's
-chequers), the names and scores stand in the order player 0, player 1, except that a take question swaps them, and
-nothing says which money rules are in use. Field numbers below are those of `line.split(":")`.
+`board:` and 52 fields separated by colons. The points are always player 1's view (positive numbers are player 1's
+chequers), the names and scores are in the order player 0, player 1, except that a take question swaps them, and
+no field tells which money rules are in use. Field numbers below are those of `line.split(":")`.
 
 field     meaning
 1 2       names; 4 5 their scores, in the same order
@@ -16,7 +16,7 @@ field     meaning
 45 46     chequers borne off: player 1, player 0
 51        1: after the Crawford game, or a match to one point; 52: 0 in the Crawford game
 
-A line of FIBS itself is read, too: "You" stand first in it, your chequers have the sign of field 41, 42 is -1 where
+A line of FIBS itself is read, too: "You" come first in it, your chequers have the sign of field 41, 42 is -1 where
 they move down, 35 and 36 are the other side's dice, and 52 counts redoubles, hardly ever 1.
 
 Source: experiments with gnubg 1.07; see docs/hosts/external.md. As gnubg's own socket server does, a line may end
