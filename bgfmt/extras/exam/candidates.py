@@ -186,7 +186,7 @@ def candidate(name: str, guest: Any, *, states: bool = False) -> Candidate:
     """
 
     def answer_by_method(question: Question) -> object:
-        """Answer by the method that is named after the kind of question."""
+        """Return the answer of the object's method that is named after the kind of question."""
         ask = getattr(guest, question.kind, None)
         if ask is None:
             raise NotImplementedError(f"no method {question.kind}")

@@ -173,7 +173,7 @@ def _hypotheses(column: str) -> Iterator[Hypothesis]:
     whole = 1.0 if column in (*CHANCES, *MATCH) else 0.0  # sum of the values of both sides
 
     def keep_state(state: GameState) -> GameState:
-        """Return the state unchanged."""
+        """Return a game state unchanged, for hypotheses in which the right position was evaluated."""
         return state
 
     yield "sides exchanged: the other side is the one on roll", _exchange_sides, column, float
@@ -320,7 +320,10 @@ class _Check:
             one.rows.append(row + 1)
 
     def state(self, k: int) -> GameState | None:
-        """Return the state of a row, None if it is invalid (a fault) or the row has an error in place of a label."""
+        """Return the game state of a row of the label file, None without one.
+
+        k : index of the row from 0. An invalid position is noted as a fault; a row that states an error has no label.
+        """
         row = self.rows[k]
         if row.get(self.columns.get("error", "")):
             return None

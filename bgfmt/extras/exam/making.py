@@ -51,7 +51,7 @@ def small_table() -> TwoSided:
 
 
 def small_match_table(away: tuple[int, int]) -> MatchScore:
-    """Return the same at a match score, in float64.
+    """Return the two-sided table of `SMALL` points and chequers a side at a match score, in float64.
 
     away : points to go of both players.
     """
@@ -99,11 +99,11 @@ class Judge:
 
     @property
     def opponent(self) -> Judge:
-        """Return the judge for the other player."""
+        """Return the judge of the same table for the other player."""
         return Judge(self.table, 1 - self.roller)
 
     def ends(self, value: int) -> tuple[float, float]:
-        """Return the values of losing and of winning at this cube value."""
+        """Return (lose, win), the values of losing and of winning the game with the cube at `value`."""
         if self.score is None:
             return -1.0, 1.0
         lose, win = ((1 + self.score.worth(self.roller, k * value)) / 2 for k in (-1, 1))
@@ -337,7 +337,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
 
     @lru_cache(1)  # doubles and takes of one position follow one another
     def answer(position: Position, score: Score | None) -> Any:
-        """Return the exact solution of a position, None if it is beyond the limit."""
+        """Return the exact solution of a position (at a score if given), None if it is beyond the limit."""
         with suppress(NotCoveredError, PositionError):
             if score is None:
                 return solve_money(position, limit=limit)
@@ -346,7 +346,7 @@ def solve_questions(asked: Iterable[QuestionSpec], limit: int = LIMIT, error: fl
 
     @lru_cache(1)
     def roll_out(state: GameState, score: Score | None) -> PlayOuts:
-        """Return the rollout of a state."""
+        """Return the rollout of a state (at a score if given), to the standard error `error`."""
         low, high = (-1.0, 1.0) if score is None else score.ends
         return play_out(state, error=error * (high - low) / 2, score=score)
 
@@ -618,7 +618,10 @@ SEED = 1
 
 
 def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
-    """Build a named set; the same name, count and seed give the same set."""
+    """Build a named set of questions; the same name, count and seed give the same set.
+
+    count : how many questions, by default as the recipe has it.
+    """
     recipe = RECIPES[name]
     exam = recipe.make(count or recipe.count, seed)
     origin = f"bgfmt exam --make {name} --count {count or recipe.count} --seed {seed}"
@@ -626,7 +629,7 @@ def make(name: str, count: int | None = None, seed: int = SEED) -> Exam:
 
 
 def load_named(name: str, say: Callable[[str], None] = lambda text: None) -> Exam:
-    """Return a set by name or from a file.
+    """Return a set of questions by name or from a file.
 
     Sets that bgfmt ships are loaded. Others are built at the first call and cached in the user's data directory.
 

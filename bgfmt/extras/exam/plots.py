@@ -57,11 +57,11 @@ def calibration(name: str, bins: Sequence[Sequence[float]]) -> str:
     base = SIZE - bottom
 
     def across(value: float) -> float:
-        """Return the x coordinate of a value."""
+        """Return the x coordinate in the drawing of a value on the horizontal axis."""
         return left + width * (value - low) / (high - low)
 
     def up(value: float) -> float:
-        """Return the y coordinate of a value."""
+        """Return the y coordinate in the drawing of a value on the vertical axis."""
         return base - (base - margin) * (value - low) / (high - low)
 
     def inside(value: float) -> float:

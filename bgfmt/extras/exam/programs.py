@@ -61,11 +61,11 @@ class Lines(Candidate):
         return self.talk
 
     def start(self) -> EngineProcess:
-        """Start the program."""
+        """Start the program and return the connection to its input and output."""
         return EngineProcess(self.command)
 
     def greet(self, talk: EngineProcess) -> None:
-        """Send what the protocol needs before the first question; nothing by default."""
+        """Send a newly started program what its protocol needs before the first question; nothing by default."""
 
     def answers(self, questions: Sequence[Question], timeout: float) -> Iterator[tuple[object, float]]:
         """Answer questions one by one; a Failure (late) if a line has not come after `timeout` seconds."""
@@ -119,7 +119,7 @@ class Ubgi(Lines):
     go = "go role"
 
     def greet(self, talk: EngineProcess) -> None:
-        """Send `ubgi`, wait for `ubgiok`, and find out which version of the protocol the engine speaks."""
+        """Send `ubgi` to a newly started engine and wait for its `ubgiok`."""
         talk.send("ubgi")
         until = time.monotonic() + START_SECONDS
         lines = [""]
@@ -191,7 +191,7 @@ class External(Candidate):
         return {"equity": words[5], "win": words[0]} if numbers and len(words) == 6 else said
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the server."""
         if self.file is not None:
             self.file.close()
 
@@ -222,7 +222,7 @@ class Http(Candidate):
         return json.loads(body)
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question by `/move` or `/eval`."""
+        """Answer one question by a request to the service's route `/move` or `/eval`."""
         if question.away is not None or question.owner not in ("none", "centered") or question.beavers:
             raise Failure(REFUSED, "only money with a centered cube can be asked")
         points = {f"p{k}": n for k, n in enumerate(question.us, 1) if n}
@@ -303,7 +303,7 @@ class Gnubg(Lines):
         )
 
     def greet(self, talk: EngineProcess) -> None:
-        """Wait until the script is ready."""
+        """Wait until gnubg's script reports that it is ready."""
         self.hear(talk, time.monotonic() + START_SECONDS)
 
     def hear(self, talk: EngineProcess, until: float) -> str:
@@ -313,7 +313,10 @@ class Gnubg(Lines):
         return line[1:]
 
     def ask(self, talk: EngineProcess, question: Question, until: float) -> object:
-        """Send one question as JSON and return the answer."""
+        """Send one question to gnubg's script as JSON and return the answer.
+
+        until : time (of `time.monotonic`) at which the answer is late.
+        """
         q = question
         state = (q.cube, OWNER[q.owner], q.away or (0, 0), int(q.crawford), int(q.owner != "none"), q.beavers)
         talk.send(json.dumps([q.kind, q.us, q.them, q.dice, *state]))
@@ -372,7 +375,7 @@ class Bgsage(Candidate):
         )
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question by its analyzer."""
+        """Answer one question by bgsage's analyzer; Failure for questions that it cannot answer."""
         if question.owner == "none" and question.kind != "equity":
             raise Failure(REFUSED, "it plays with a cube")
         us = question.us
@@ -432,7 +435,7 @@ class Formula(Candidate):
         self.advisor = Advisor()
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer a double or a take for money."""
+        """Answer a double or a take for money by Janowski's formula; Failure for other questions."""
         if question.kind not in ("double", "take") or question.away is not None:
             raise Failure(REFUSED, "a formula for doubles and takes for money")
         owned, centered, opponent = formula(self.advisor.chances(question.position).cubeless)
@@ -449,7 +452,7 @@ class Own(Candidate):
         self.advisor = Advisor(None if limit is None else [], limit=None if limit is None else int(limit))
 
     def reply(self, question: Question) -> object:  # type: ignore[override]
-        """Answer one question by the adviser."""
+        """Answer one question by bgfmt's own adviser."""
         state: GameState = question.state
         if question.kind == "play":
             best = self.advisor.plays(state).best

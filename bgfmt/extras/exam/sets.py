@@ -154,7 +154,7 @@ class Exam:
 
     @cached_property
     def boards(self) -> Array:
-        """Return `results` as chequers: (len(worths), points) int8."""
+        """Return the boards after plays as chequers by point: `results` converted to (len(worths), points) int8."""
         return board.unrank_array(self.results, self.points)
 
     @cached_property
@@ -196,7 +196,7 @@ class Exam:
         ]  # fmt: skip
 
     def of(self, number: int) -> Array:
-        """Return the values of the answers to one question, a slice of `worths`."""
+        """Return the values of all answers to the question of this number."""
         return self.worths[self.starts[number] : self.starts[number + 1]]
 
     def worths_of(self, *kinds: int) -> Array:
@@ -220,7 +220,7 @@ class Exam:
         }  # fmt: skip
 
     def part(self, numbers: Array) -> Exam:
-        """Return a set of the questions of these numbers, in this order."""
+        """Return a smaller set with the questions of these numbers, in this order."""
         lengths = np.diff(self.starts)[numbers]
         starts = starts_of(lengths)
         flat = np.repeat(self.starts[:-1][numbers] - starts[:-1], lengths) + np.arange(starts[-1])

@@ -78,7 +78,7 @@ class Player:
 
 
 def format_decision(decision: Decision) -> str:
-    """Return a decision in gnubg's words."""
+    """Return a decision in the words of gnubg's protocol: a play, or "double", "roll", "take", "drop", ...."""
     if decision.act != "play":
         return "drop" if decision.act == "pass" else decision.act
     return format_play(decision.play.moves if decision.play else ())
@@ -116,7 +116,7 @@ class Session:
     _resigned: tuple[object, int] = (None, 0)
 
     def reply(self, line: str) -> str:
-        """Return the answer to one line, which is given without its line feed."""
+        """Answer one line of the client (without its line feed): a question or a command."""
         text = line.replace("\0", "").strip()
         if not text.startswith("board:"):
             return self._command(text)
@@ -198,7 +198,7 @@ class GnubgEngine:
         self._gnubg: Any = extra("gnubg", missing, "pip install gnubg")
 
     def values(self, state: GameState, results: Sequence[Position]) -> Sequence[float]:
-        """Return the equity of each position after our play, from our view."""
+        """Return the cubeless equity, to us who have just played, of each position after a play."""
         return [-self._equity(result.swapped()) for result in results]
 
     def double(self, state: GameState) -> tuple[bool, bool]:

@@ -95,7 +95,10 @@ class Server:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self, ready: Callable[[int], None] | None = None) -> None:
-        """Run `serve` in this thread."""
+        """Run the server in this thread until it is interrupted.
+
+        ready : called with the port once connections are accepted.
+        """
         asyncio.run(self.serve(ready))
 
     # -- one connection ----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class SixDecimals(Format[T]):
         return table.check()
 
     def is_default_for(self, table: T) -> bool:
-        """Return True if tables like this are written in this format by default."""
+        """Return True if tables with such numbers (six decimals, not exact) are written in this format by default."""
         return not table.exact
 
 
@@ -145,7 +145,7 @@ class BkgText(SixDecimals[Gillogly]):
         return Reading.of(Gillogly, source, offset, size, POINTS, chequers, rows=rows, recipe="bkg")
 
     def emit(self, table: Gillogly, sink: Outlet, options: Options) -> None:
-        """Write the table."""
+        """Write a table as text to the sink."""
         rows = np.asarray(table.rows)
         form = _form(table.domain)
         if int(rows.max(initial=0)) >= 10**DIGITS:
@@ -155,7 +155,7 @@ class BkgText(SixDecimals[Gillogly]):
         sink.write(text)
 
     def layout(self, table: Gillogly, **options: Any) -> Layout:
-        """Return where the header and each entry lie in the file."""
+        """Return the regions of the file and the function that gives the offset of each number."""
         form = _form(table.domain)
         header = _header(table.domain)
         start = len(header)
@@ -176,7 +176,7 @@ class BkgBinary(ArrayFormat[Gillogly]):
     carries = (Gillogly,)
 
     def read(self, source: Source, offset: int = 0, **described: Any) -> Reading[Gillogly]:
-        """Read the table; HeaderError if the header differs from the format."""
+        """Read a table from a source at an offset; HeaderError if the header differs from the format."""
         header = source.bytes(offset, BINARY_HEADER, "header")
         domain = next((d for d in DOMAINS if _binary_header(d) == header), None)
         if domain is None:
@@ -195,7 +195,7 @@ class BkgBinary(ArrayFormat[Gillogly]):
         return table.check()
 
     def header_of(self, table: Gillogly, options: Options) -> bytes:
-        """Return the header that a file of the table has."""
+        """Return the 40 bytes that a file of the table begins with."""
         return _binary_header(table.domain)
 
 
@@ -330,14 +330,14 @@ class PointsText(SixDecimals[ExpectedPoints]):
         )
 
     def emit(self, table: ExpectedPoints, sink: Outlet, options: Options) -> None:
-        """Write the table in blocks of rows."""
+        """Write a table as text to the sink, in blocks of rows."""
         sink.write(_points_header(table.points, table.chequers))
         lines = _PointsLines(table.points, table.chequers)
         for rows, block in table.blocks(max(1, BLOCK // lines.width * 4)):
             sink.write(np.ascontiguousarray(lines.fill(rows.start, block["worth"])))
 
     def layout(self, table: ExpectedPoints, **options: Any) -> Layout:
-        """Return where the header and each entry lie in the file."""
+        """Return the regions of the file and the function that gives the offset of each entry."""
         header = _points_header(table.points, table.chequers)
         width = 2 * table.points + 12
         regions = (Region("header", 0, len(header)), Region("entries", len(header), width * table.entries))
@@ -355,7 +355,7 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
     row_bytes = lines.n * lines.width
 
     def text(first: int, stop: int) -> Bytes:
-        """Return the lines of some sides on roll, (M, width) uint8."""
+        """Return the bytes of the lines for the sides on roll first..stop-1: (M, width) uint8."""
         data = source.bytes(start + first * row_bytes, (stop - first) * row_bytes)
         return np.frombuffer(data, np.uint8).reshape(-1, lines.width)
 
@@ -367,7 +367,7 @@ def _worths(source: Source, start: int, lines: _PointsLines) -> Any:
         return out.reshape(n, n)
 
     def fetch(first: int, stop: int) -> NDArray[np.int32]:
-        """Return the values of some sides on roll."""
+        """Return the values for the sides on roll first..stop-1: (stop - first, n) int32 millionths."""
         out = np.empty((stop - first, n), np.int32)
         for row in range(first, stop):
             data = text(row, row + 1)

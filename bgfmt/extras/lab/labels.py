@@ -167,7 +167,7 @@ def label_all(
     with file, Advisor([]) as advisor, ThreadWorkers(threads) as workers:
 
         def work(place: int) -> tuple[int, Label]:
-            """Return the index and the label of a position, by the oracle of this thread."""
+            """Return the index and the label of one position; each thread has its own oracle."""
             if not hasattr(own, "oracle"):
                 own.oracle = Oracle()
             return place, label(texts[place], place, own.oracle, advisor, settings)

@@ -68,7 +68,7 @@ class ExpectedPointsProof(Proof[ExpectedPoints]):
     )
 
     def prove(self, table: ExpectedPoints, request: Request) -> Outcome:
-        """Compare all entries with the exact equities."""
+        """Compare all entries of a table with exact cubeless equities, which are computed here."""
         right = floats.build_table(table.points, table.chequers, 1, "f8")[1:, 1:, 0]
         stored = np.asarray(table.worth, np.float64).reshape(-1, 1)
         return compare(table, request, "points", stored, right.reshape(-1, 1))
@@ -83,7 +83,7 @@ class GilloglyProof(Proof[Gillogly]):
     )
 
     def prove(self, table: Gillogly, request: Request) -> Outcome:
-        """Compare all entries with the exact numbers."""
+        """Compare all entries of a table with exact expected rolls and probabilities, which are computed here."""
         right = np.ascontiguousarray(rows_of(domain_ids(table.domain)))
         return compare(table, request, "bkg", np.asarray(table.rows, np.float64), right)
 
@@ -97,7 +97,10 @@ def rows_of(ids: Array) -> Array:
     starts, results = plays.plays(POINTS, board.MAX_CHEQUERS)
 
     def best(roll: int) -> int:
-        """Return the result with the fewest expected rolls."""
+        """Return the position number after the best play (fewest expected rolls) of a roll of a position.
+
+        roll : 21 times the position number plus the number of the roll.
+        """
         reached = results[starts[roll] : starts[roll + 1]]
         return int(reached[mean[reached].argmin()]) if len(reached) else 0
 

@@ -52,7 +52,7 @@ class GilloglySolver(Solver):
     recipes = ("bkg", "exact")
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """Return the time, memory and size of the output; SolverError for another size."""
+        """Return a plan of the solve: expected time, memory and size of the output; SolverError for another size."""
         if refusal := tables.sizes(self.points, self.chequers):
             raise SolverError(refusal)
         whole = plan("one-sided", tables.POINTS, 15, gammon=False, recipe="exact", threads=threads)
@@ -62,14 +62,14 @@ class GilloglySolver(Solver):
         return self.limit_memory(Plan(what, n, whole.seconds, whole.memory, output), memory)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Return the shapes and types of the arrays."""
+        """Return the arrays of the table that is solved: {name: (shape, dtype)}."""
         shape = len(tables.domain_ids(tables.domain_of(self.chequers))), 1 + tables.ROLLS
         return {"rows": (shape, np.dtype("<u4" if self.recipe.rounded else "<f8"))}
 
     def build_arrays(
         self, workers: Workers, progress: Progress | None, zeros: Any, out: Any
     ) -> dict[str, Any]:
-        """Compute the rows of the table."""
+        """Solve the table and return its arrays by name."""
         means = np.asarray(mean_rolls(tables.POINTS, board.MAX_CHEQUERS, workers=workers).means)
         rows = _rows(tables.domain_ids(tables.domain_of(self.chequers)), means, progress)
         return {"rows": tables.millionths(rows).astype(np.uint32) if self.recipe.rounded else rows}
@@ -132,7 +132,7 @@ class ExpectedPointsSolver(Solver):
     supports_mapping = True
 
     def plan(self, threads: int | None = None, memory: int | None = None) -> Plan:
-        """Return the time, memory and size of the output."""
+        """Return a plan of the solve: expected time, memory and size of the output."""
         size = self.points, self.chequers
         pairs: Any = registry.solver_of("two-sided", *size, cubeful=False, recipe="exact")
         whole: Plan = pairs.plan(threads, memory)
@@ -143,12 +143,12 @@ class ExpectedPointsSolver(Solver):
         return replace(whole, what=what, positions=n * n, memory=whole.memory + more, output=output)
 
     def arrays(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-        """Return the shapes and types of the arrays."""
+        """Return the arrays of the table that is solved: {name: (shape, dtype)}."""
         n = board.count(self.points, self.chequers) - 1
         return {"worth": ((n, n), np.dtype("<i4" if self.recipe.rounded else "<f8"))}
 
     def solve(self, **how: Any) -> tables.ExpectedPoints:
-        """Solve the two-sided table and return its expected points."""
+        """Solve the exact two-sided table and return the table of expected points that follows from it."""
         whole = two_sided(self.points, self.chequers, cubeful=False, recipe="exact", **how)
         worth: Any = np.asarray(whole.equities)[1:, 1:, 0]
         if self.recipe.rounded and how.get("room") is not None:

@@ -48,32 +48,32 @@ class Millionths(Table):
 
     @property
     def max_error(self) -> float | None:
-        """Return the maximum error of the stored numbers."""
+        """Return the maximum error of the stored numbers, as the rounding implies."""
         return 1e-12 if self.exact else 0.5 / MILLION
 
     def read(self, name: str, stored: Array) -> NDArray[np.float64]:
-        """Return stored numbers as float64."""
+        """Convert numbers of an array as stored (millionths or float64) to float64."""
         return np.asarray(stored if stored.dtype == np.float64 else stored / MILLION, np.float64)
 
     def decode(self, stored: Array) -> Array:
-        """Return stored numbers as float64."""
+        """Convert numbers as stored (millionths or float64) to float64."""
         return self.read("", stored)
 
     @property
     def positions(self) -> int:
-        """Return the number of sides."""
+        """Return the number of sides that the table has."""
         return len(self.ids)
 
     def counts(self, numbers: Integers) -> NDArray[np.int8]:
-        """Return the chequers of sides: (len(numbers), points) int8."""
+        """Return the chequers by point of the sides with these numbers: (len(numbers), points) int8."""
         return board.unrank_array(self.ids[numbers], self.points)
 
     def side(self, number: int) -> Side:
-        """Return the side of a number."""
+        """Return the side that has this number in the table."""
         return Side.from_number(int(self.ids[number]), self.points)
 
     def side_number(self, side: Side) -> int:
-        """Return the number of a side that the table covers."""
+        """Return the number in the table of a side, which must be covered."""
         return int(self.ids.searchsorted(side.number(self.points)))
 
     def _rank(self, given: Array) -> Integers:
@@ -140,7 +140,7 @@ class BkgRow(OneSideAnswer):
     chances: tuple[float, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON has them."""
+        """Return the side and its numbers as the JSON of a look-up has them."""
         out = {"side": str(self.side), "position_number": self.number, "pips": self.pips}
         return out | {"mean_rolls": self.mean_rolls, "chances": list(self.chances)}
 
@@ -168,11 +168,11 @@ class Gillogly(Millionths, OfOneSide):
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        """Return the shapes and types that the arrays must have."""
+        """Return the arrays that a table of this size must have, with their shapes and types."""
         return (ArrayRule("rows", ((len(domain_ids(domain_of(chequers))), 1 + ROLLS),), ("u4", "f8")),)
 
     def check(self) -> str | None:
-        """Return what is wrong with the table, None if nothing."""
+        """Return what is wrong with the size or the arrays of the table, None if nothing."""
         return sizes(self.points, self.chequers) or super().check()
 
     @property
@@ -182,7 +182,7 @@ class Gillogly(Millionths, OfOneSide):
 
     @property
     def ids(self) -> Integers:
-        """Return gnubg's position numbers of the sides."""
+        """Return gnubg's position numbers of the sides of the table, ascending."""
         return domain_ids(self.domain)
 
     def facts(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class Gillogly(Millionths, OfOneSide):
         return replace(self, chequers=c, rows=np.asarray(self.rows)[places], **self.rearranged())
 
     def lookup(self, asked: Side | Position) -> BkgRow:
-        """Look up a side and return its numbers."""
+        """Look up a side and return its expected rolls and probabilities."""
         number = self.number(asked)
         assert isinstance(asked, Side)
         row = self.decode(np.asarray(self.rows[number])).tolist()
@@ -213,7 +213,7 @@ class Gillogly(Millionths, OfOneSide):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns of text output and exports."""
+        """Return the columns that look-ups and exports show: pips, expected rolls, probabilities."""
         chances = [
             Column(name, "chance", f"{'  rolls' if n == 0 else ''} %7.4f", percent=True, group="chances")
             for n, name in enumerate(NAMES[1:])
@@ -222,12 +222,12 @@ class Gillogly(Millionths, OfOneSide):
         return (pips, Column("mean_rolls", "rolls", "  ENR %9.6f"), *chances)
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
-        """Return the values of the columns: (len(numbers), 10) float64."""
+        """Return the values of the columns for the sides with these numbers: (len(numbers), 10) float64."""
         pips = self.counts(numbers) @ np.arange(1, POINTS + 1)
         return np.column_stack([pips, self.decode(np.asarray(self.rows)[numbers])])
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the rules of sense that rows of a block violate."""
+        """Yield the plausibility rules that rows of a block violate (finite numbers, sum of probabilities, mean)."""
         rows = self.decode(block["rows"])
         good = np.isfinite(rows).all(axis=1) & (rows >= 0).all(axis=1)
         yield Breach("finite", np.asarray(~good), "a number is negative or no number")
@@ -263,7 +263,7 @@ class Points:
         return self.expected_points / 2 + 0.5
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON has them."""
+        """Return the position and its expected points as the JSON of a look-up has them."""
         out = {"position": str(self.position), "position_number": self.number}
         return out | {"win": self.win, "expected_points": self.expected_points}
 
@@ -292,13 +292,13 @@ class ExpectedPoints(Millionths, OfRaces):
 
     @classmethod
     def rules(cls, points: int, chequers: int) -> tuple[ArrayRule, ...]:
-        """Return the shapes and types that the arrays must have."""
+        """Return the arrays that a table of this size must have, with their shapes and types."""
         n = board.count(points, chequers) - 1
         return (ArrayRule("worth", ((n, n),), ("i4", "f8")),)
 
     @cached_property
     def ids(self) -> Integers:
-        """Return gnubg's position numbers of the sides."""
+        """Return gnubg's position numbers of the sides of the table, ascending."""
         return np.arange(1, board.count(self.points, self.chequers))
 
     def covers_side(self, side: Side) -> str | None:
@@ -317,12 +317,12 @@ class ExpectedPoints(Millionths, OfRaces):
         return Points(asked, number, float(self.decode(np.asarray(self.worth[us])[them : them + 1])[0]))
 
     def values(self, numbers: Integers) -> NDArray[np.float64]:
-        """Return the values of the columns: (len(numbers), 2) float64."""
+        """Return win probability and expected points of the entries with these numbers: (len(numbers), 2) float64."""
         worth = self.decode(np.asarray(self.at(self.worth, numbers)))
         return np.stack([worth / 2 + 0.5, worth], axis=1)
 
     def breaches(self, start: int, block: dict[str, Array]) -> Iterator[Breach]:
-        """Yield the rules of sense that rows of a block violate."""
+        """Yield the plausibility rules that rows of a block violate: values between -1 and 1."""
         worth = self.decode(block["worth"])
         beyond = ~(np.abs(worth) <= 1).all(axis=1)
         yield Breach("bounds", np.asarray(beyond), "a value is not between -1 and 1")

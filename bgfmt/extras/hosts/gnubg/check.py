@@ -65,7 +65,7 @@ class Examination:
 
     @property
     def title(self) -> str:
-        """Return a short description of the file."""
+        """Return a short description of the file, such as "two-sided, 6 points x 6 chequers, cubeful"."""
         if not self.kind:
             return "not a file of gnubg's"
         size = f"{self.points} points x {self.chequers} chequers"

@@ -82,7 +82,7 @@ def install(
     folder = target.parent
 
     def make(new: Path) -> None:
-        """Write the new file: a link or a copy."""
+        """Write the new file under the given name: a link or a copy."""
         new.symlink_to(source) if link else copy_new(source, new, sha256)
 
     with contextlib.ExitStack() as undo:  # a failed install removes what it has put into a private folder

@@ -135,7 +135,7 @@ def _ace(a: int, b: int, exact: bool) -> Number:
     results: dict[tuple[int, int], Number] = {}
 
     def value_of(x: int, o: int) -> Number:
-        """Return a value computed before; 1 for a player without pieces."""
+        """Return the value for x pairs on roll against o pairs, computed before; 1 if x is less than 1."""
         return one if x < 1 else results[x, max(o, 0)]
 
     for total in range(a + b + 1):

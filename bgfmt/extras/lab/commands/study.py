@@ -38,7 +38,7 @@ ANSWERS = ("takes", "should_take", "should_pass", "wrong_takes", "wrong_passes")
 @section("Solve and verify")
 @click.group()
 def study() -> None:
-    """Measure what players and programs go by against exact tables."""
+    """Measure rules of thumb of players and programs against exact tables."""
 
 
 @study.command("rules")

@@ -44,7 +44,7 @@ class Seeded(Dice):
         self.begin(0)
 
     def begin(self, game: int) -> None:
-        """Start the stream of a game."""
+        """Start the stream of random rolls that belongs to a game's number."""
         series.begin(self._state, self.seed, game)
 
     def roll(self) -> Roll:
@@ -99,7 +99,7 @@ class Thrown(Dice):
         self._say = say
 
     def roll(self) -> Roll:
-        """Ask until the answer is a roll."""
+        """Ask the person for a roll until the answer is one, and return it."""
         while True:
             text = self._ask("dice? ")
             try:

@@ -92,7 +92,7 @@ class Person:
         return offered
 
     def accept(self, state: GameState) -> bool:
-        """Ask whether to accept a resignation."""
+        """Ask the person whether to accept the other side's resignation."""
         games = ("a game", "a gammon", "a backgammon")[state.resigned - 1]
         mine = state.names[state.turn]
         other = state.names[1 - state.turn]

@@ -46,7 +46,7 @@ class Quality:
     by_chance: Array
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the quality as JSON has it."""
+        """Return the costs of the rule as JSON has them."""
         found = enumerate(self.by_chance.tolist())
         rows = [[round(BIN * k, 2), int(many), cost] for k, (many, cost) in found]
         return {

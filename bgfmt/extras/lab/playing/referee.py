@@ -69,7 +69,7 @@ class _Table:
         self.before: list[tuple[int, Roll, int, GameWalk]] = []
 
     def roll(self) -> Roll:
-        """Return the next roll, thrown or, after an undo, thrown before."""
+        """Return the next roll of the game; rolls that an undo has returned are used again."""
         if self.used == len(self.rolls):
             self.rolls.append(self.dice.roll())
         self.used += 1
@@ -247,7 +247,7 @@ class Turn:
 
     @property
     def open(self) -> bool:
-        """Return True if there was more than one choice."""
+        """Return True if the player had more than one choice."""
         return self.plays > 1 or not self.number
 
     def as_dict(self, names: tuple[str, str]) -> dict[str, Any]:

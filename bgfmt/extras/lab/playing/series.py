@@ -98,7 +98,10 @@ class Series:
 
 
 def of_games(games: list[Game] | tuple[Game, ...]) -> Series:
-    """Return the results of recorded games; unfinished ones count their turns only."""
+    """Return the Series (wins, gammons, points) of recorded games.
+
+    Of unfinished games only the turns are counted.
+    """
     points = []
     gammons = [0, 0]
     backgammons = [0, 0]

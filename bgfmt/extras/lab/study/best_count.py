@@ -181,7 +181,7 @@ def position_worths(
     may_double(score)
 
     def worth(cube: CubeState, at: int) -> Array:
-        """Return the equities with a cube whose game counts `at` points."""
+        """Return the equities of positions with this cube; a game won or lost counts `at` points."""
         add, times = (0.0, 1.0) if cube in cubes.states else columns.dead_cube_scale(score, 0, cube)
         ends = columns.value_of_points(score, 0, -at), columns.value_of_points(score, 0, at)
         return of_game(add + times * values[:, cubes.place(cube)], *ends)
@@ -271,12 +271,15 @@ class Counted:
         return sum(TERMS[name].numbers for name, _ in self.weights) + (self.part > 0) + len(limits)
 
     def count(self, side: Any) -> Integers:
-        """Return the count of sides, (N,)."""
+        """Return the count of each side: pips plus weighted terms, (N,) int64.
+
+        side : (N, points) chequers.
+        """
         counts = of_chequers(side)
         return np.asarray(pips(counts) + sum(w * TERMS[name].of(counts) for name, w in self.weights))
 
     def decide(self, pairs: Any) -> Decisions:
-        """Return the decisions for pairs with sides `us` and `them`."""
+        """Return the rule's decisions (double, redouble, take) for pairs of sides `us` and `them`."""
         own = self.count(pairs.us)
         lead = self.count(pairs.them) - own - (own // self.part if self.part else 0)
         return Decisions(lead >= self.double, lead >= self.redouble, lead <= self.take)
@@ -303,7 +306,7 @@ class Part:
     race: Array
 
     def losses(self, decisions: Decisions) -> Array:
-        """Return (N, 3) losses of wrong doubles, redoubles and answers."""
+        """Return (N, 3) what each decision loses: doubling, redoubling and answering."""
         yes = np.stack([decisions.double, decisions.redouble, ~decisions.take], axis=1)
         return np.where(yes, self.wrong[:, :, 1], self.wrong[:, :, 0])
 
@@ -313,7 +316,7 @@ class Part:
 
 
 def build_part(sample: Sample, worths: Worths, rows: Array) -> Part:
-    """Return the decisions of some rows of a sample with their losses.
+    """Return the decisions of the selected rows of a sample, with the loss of each possible error.
 
     rows : (N,) bool. Answers are judged only where doubling is right.
     """

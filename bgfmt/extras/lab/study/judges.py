@@ -98,12 +98,15 @@ def of_table(table: Table, name: str | None, score: Score | None) -> Judge:
 
 
 def by_equities(table: TwoSided, name: str | None) -> Judge:
-    """Return the judge of a table of money equities; losses within its error are not wrong."""
+    """Return a Judge that values positions by a two-sided table of cubeful money equities.
+
+    Losses within the table's error are not wrong. NotCoveredError for a cubeless table.
+    """
     if not table.cubeful:
         raise NotCoveredError(f"{name or table.kind}: the table is cubeless and judges no doubles")
 
     def worths(pairs: Pairs) -> Worths:
-        """Return the values of pairs."""
+        """Return what positions are worth by the table's equities."""
         entries = table.lookup_many(pairs.us[:, : table.points], pairs.them[:, : table.points])
         _, owned, centered, opponent = np.asarray(entries, np.float64).T
         return Worths(centered, owned, 2 * opponent, 2 * opponent)
@@ -130,14 +133,14 @@ def at_score(table: MatchScore, name: str | None, score: Score) -> Judge:
     redoubles = owned in facts.cubes and facts.may_double(roller, owned)
 
     def worth(stored: Floats, cube: Cube, at: int) -> Floats:
-        """Return the equities with a cube whose game counts `at` points."""
+        """Return the equities of positions with this cube; a game won or lost counts `at` points."""
         place = facts.locate(roller, cube)
         assert place is not None
         column, add, times = place
         return of_game(add + times * stored[:, column], facts.worth(roller, -at), facts.worth(roller, at))
 
     def worths(pairs: Pairs) -> Worths:
-        """Return the values of pairs."""
+        """Return what positions are worth by the table's match win probabilities."""
         ours, theirs = table.entry_numbers(pairs.us[:, : table.points], pairs.them[:, : table.points])
         stored = np.asarray(table.balance[ours, theirs], np.float64)
         centered, taken = (worth(stored, cube, 1) for cube in (middle, Cube(2, 1 - roller)))
@@ -188,7 +191,7 @@ def _at_score(score: Score) -> Callable[[Pairs], Worths]:
         curves += [of_game(mwc, *one.ends) for mwc in chances(GRID, one)]
 
     def worths(pairs: Pairs) -> Worths:
-        """Return the values of pairs."""
+        """Return what positions are worth by interpolation between the probabilities of the grid."""
         centered, taken, *more = (np.interp(pairs.win, GRID, curve) for curve in curves)
         owned, retaken = more or (None, None)
         return Worths(centered, owned, taken, retaken)
@@ -211,7 +214,7 @@ def as_rule(judge: Judge) -> Rule:
     """Return a judge as one more rule, so that its own errors can be compared with those of the rules."""
 
     def decide(pairs: Pairs) -> Decisions:
-        """Return the decisions of the judge."""
+        """Return the decisions (double, redouble, take) that the judge's own values imply."""
         double, redouble, passing = judge.worths(pairs).gains
         redoubles = np.zeros(len(double), np.bool_) if redouble is None else redouble >= 0
         return Decisions(double >= 0, redoubles, passing <= 0)

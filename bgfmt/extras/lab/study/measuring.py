@@ -157,7 +157,7 @@ def places(tallies: Sequence[Tally], errors: Sequence[float], blur: float) -> li
     """
 
     def above(a: int, b: int) -> bool:
-        """Return True if b certainly loses more than a."""
+        """Return True if the rule with index b certainly loses more on average than that with index a."""
         return tallies[b].mean - tallies[a].mean > 2 * hypot(errors[a], errors[b]) + blur
 
     every = range(len(tallies))
@@ -190,11 +190,11 @@ class Section:
     sides: Callable[[int], Position]
 
     def error(self, tally: Tally) -> float:
-        """Return the standard error of a mean loss, 0 if every pair was judged."""
+        """Return the standard error of a tally's mean loss, 0 if every pair was judged."""
         return 0.0 if self.seed is None else tally.error
 
     def worst_at(self, tally: Tally) -> str | None:
-        """Return the position of the greatest loss, None if no decision is wrong."""
+        """Return the position of a tally's greatest loss as text, None if no decision is wrong."""
         return None if tally.at is None else str(self.sides(tally.at))
 
     def tallies(self, kind: str) -> dict[Rule, Tally]:

@@ -66,11 +66,11 @@ class Classes:
         self.rest = rest
 
     def of(self, position: Position) -> StateClass:
-        """Return the first class that has the position."""
+        """Return the state-class of a position: the first one that has it."""
         return next((c for c in self.classes if c.has(position)), self.rest)
 
     def expectation(self, position: Position) -> Number:
-        """Return the expectation of a position by its class."""
+        """Return the expectation of a position (points a game) by its state-class."""
         return self.of(position).expects(position)
 
     def before_roll(

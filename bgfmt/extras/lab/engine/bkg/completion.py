@@ -100,12 +100,12 @@ class Completion:
         return cls(**values)
 
     def place(self, name: str) -> int:
-        """Return the index of the chosen word of a field among its choices."""
+        """Return the index of the word chosen for the field `name` among the words that are allowed."""
         return get_args(get_type_hints(type(self))[name]).index(getattr(self, name))
 
     @cached_property
     def kernel(self) -> Kernel:
-        """Return the completion as numbers, with Gillogly's table."""
+        """Return the completion in the form that compiled functions take, with Gillogly's table."""
         (ids, rows) = racing.gillogly()
         every = board.count(6, MAX_CHEQUERS)
         enr = np.full(every, np.inf)
@@ -146,7 +146,7 @@ def _plays(code: int, a: int, b: int, reading: Escape) -> bool:
     """Return True if a roll gets past a blockade."""
 
     def open_(d: int) -> bool:
-        """Return True if the point at a distance is open."""
+        """Return True if the other side does not hold the point d pips ahead."""
         return d > 12 or not code >> (d - 1) & 1
 
     if reading == "any":

@@ -79,7 +79,7 @@ class Racing(NamedTuple):
 
 
 def racing(completion: Completion, state: GameState) -> Racing:
-    """Return the numbers and decisions of BKG in a race."""
+    """Return the numbers that BKG uses in a race (expected rolls, win probability, counts), and its decisions."""
     kernel = completion.kernel
     position = state.position
     board = array_of(position)

@@ -26,7 +26,7 @@ class Bkg:
         self.completion = completion or Completion.of(dict(options or {}))
 
     def play(self, state: GameState) -> Play:
-        """Return BKG's play."""
+        """Return the legal play that BKG ranks first."""
         return self.ranked(state)[0].play
 
     def double(self, state: GameState) -> bool:
@@ -39,7 +39,7 @@ class Bkg:
         return bool(choosing.takes(self.completion.kernel, array_of(state.position)))
 
     def resign(self, state: GameState) -> int:
-        """Return how many games BKG gives up because the least and greatest numbers of rolls leave no hope."""
+        """Return how many games (0 to 3) BKG resigns: those that it has lost whatever the dice."""
         return games_lost(state.position)
 
     def accept(self, state: GameState) -> bool:
@@ -77,5 +77,5 @@ class Rated(NamedTuple):
     terms: tuple[float, ...]
 
     def parts(self) -> dict[str, float]:
-        """Return the terms other than 0 by name."""
+        """Return the parts of the points by name, without those that are 0."""
         return {name: value for name, value in zip(TERMS, self.terms, strict=True) if value}

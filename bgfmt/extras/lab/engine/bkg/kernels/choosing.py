@@ -92,7 +92,10 @@ def best(kernel: Kernel, part: int, boards: Array, points: Array) -> int:
 
 @njit()
 def adjusted_thirds(us: Array, them: Array) -> int:
-    """Return Acount in thirds of a pip; `bgfmt.extras.lab.study.counts` has the rule."""
+    """Return the adjusted pip count (Keeler-Gillogly) of a side in thirds of a pip.
+
+    `bgfmt.extras.lab.study.counts` has the rule.
+    """
     total = 3 * measures.pipcount(us) + 4 * us[1] + 2 * us[2] + us[3]
     men = measures.men(us, 1) - measures.men(them, 1)
     gaps = measures.gaps(them) - measures.gaps(us)

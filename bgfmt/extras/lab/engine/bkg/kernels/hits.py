@@ -157,7 +157,10 @@ def _two_dice(free: Array, blot: Array, men: Array, a: int, b: int) -> tuple[int
 
 @njit()
 def danger(j: Array, n: Array) -> Danger:
-    """Return the danger of J's blots when N is to roll."""
+    """Return how many rolls of N hit J's blots once or twice, and the pips that J loses.
+
+    j, n : (26,) men of both sides by their own points.
+    """
     free, blot, men = _scene(j, n)
     if not blot.any():
         return Danger(0, 0, 0)

@@ -137,25 +137,31 @@ def moment2(x: Array, form: int) -> float:
 
 @njit()
 def gaps(x: Array) -> int:
-    """Return the number of empty home points."""
+    """Return the number of empty points in the home board of a side."""
     return points(x, 1, 7, 0, 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def expallin(x: Array) -> int:
-    """Return the half-turns to bring all men home."""
+    """Return the time that a side needs to bring all men home, in halves of a roll of 7 pips.
+
+    Each man's distance is rounded up on its own.
+    """
     return weighted_sum(x, COMING_HOME)  # type: ignore[no-any-return]
 
 
 @njit()
 def exploff(x: Array) -> int:
-    """Return the half-turns until the first man is off."""
+    """Return the time until a side has borne off its first man, in halves of a roll."""
     return expallin(x) + (x[0] == 0)  # type: ignore[no-any-return]
 
 
 @njit()
 def expturns(x: Array) -> int:
-    """Return the half-turns to bear off all men."""
+    """Return the time that a side needs to bear off all men, in halves of a roll of 7 pips.
+
+    Each man's distance is rounded up on its own.
+    """
     return weighted_sum(x, GOING_OFF)  # type: ignore[no-any-return]
 
 

@@ -30,14 +30,14 @@ def number(kernel: Kernel, x: Array) -> int:
 
 @njit()
 def row(kernel: Kernel, x: Array) -> int:
-    """Return the position number of a side, -1 if the table does not have it."""
+    """Return the row of the bear-off table for a side (its position number), -1 if the table does not have it."""
     place = number(kernel, x)
     return place if place >= 0 and kernel.enr[place] < np.inf else -1
 
 
 @njit()
 def off_within(kernel: Kernel, place: int, rolls: int) -> float:
-    """Return the probability of being off in at most `rolls` rolls."""
+    """Return the probability that a side (a row of the table) bears off in at most `rolls` rolls."""
     if place == 0:
         return 1.0
     return kernel.chances[place, : min(max(rolls, 0), COLUMNS)].sum()  # type: ignore[no-any-return]
@@ -45,7 +45,7 @@ def off_within(kernel: Kernel, place: int, rolls: int) -> float:
 
 @njit()
 def win_chance(kernel: Kernel, us: int, them: int) -> float:
-    """Return W / (W + V) of the side on roll, by rows of the table."""
+    """Return the win probability of the side on roll, W / (W + V), from the rows of both sides in the table."""
     win = lose = 0.0
     ours = theirs = 1.0
     for n in range(COLUMNS):
@@ -82,7 +82,10 @@ def worth(kernel: Kernel, board: Array, place: int, mode: int, rolls: int) -> tu
 
 @njit()
 def mode_of(kernel: Kernel, start: Array) -> tuple[int, int]:
-    """Return the mode of `worth` for the results of a roll, and its `rolls` (section VII and its exceptions)."""
+    """Return (mode, rolls), how `worth` ranks the results of a roll from the board `start`.
+
+    This is section VII of the paper with its exceptions.
+    """
     us = row(kernel, start[0])
     them = row(kernel, start[1])
     if kernel.by_w and them >= 0:
@@ -125,7 +128,7 @@ def _quick_doubles(x: Array) -> int:
 
 @njit()
 def score(board: Array, gain: float) -> float:
-    """Return the points of a result in the running game.
+    """Return the points of a board after a play in the running game (before the bear-off).
 
     gain : points of the men that came home, from `moves.plays`.
     """

@@ -41,7 +41,7 @@ def begin(state: Array, seed: Any, game: int) -> None:
 
 @njit("u8.1C")
 def die_of(state: Array) -> int:
-    """Return the next die: the high 32 bits of the next number, scaled to 1..6."""
+    """Return the next die (1 to 6) of a game's stream of random numbers and advance the stream."""
     state[0] += GOLDEN
     return int(((mix(state[0]) >> np.uint64(32)) * np.uint64(6)) >> np.uint64(32)) + 1
 
