@@ -45,7 +45,7 @@ ESTIMATED = ORIGIN + " usual_error?"  # fields of an answer that may be an estim
 
 @dataclass(frozen=True, kw_only=True)
 class SourcedAnswer(Plain):
-    """What all answers share."""
+    """The source and the errors of an answer."""
 
     FIELDS = ESTIMATED
 
@@ -53,23 +53,23 @@ class SourcedAnswer(Plain):
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
     max_error: Annotated[
         Mapping[str, float] | None,
-        "The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null "
-        "where none is known.",
+        "The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not "
+        "exceed; null where none is known.",
     ] = None
     usual_error: Annotated[
         Mapping[str, float] | None,
-        "Of estimates and play-outs the errors that 95 % of them keep; null for other answers.",
+        "For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers.",
     ] = None
 
     @property
     def approximate(self) -> bool:
-        """Whether the numbers are estimated, so that no certain bound of the error is known."""
+        """Whether no certain bound of the error is known, as for estimates."""
         return self.source in (ESTIMATE, PLAYED) or self.max_error is None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SideRace(OneSideAnswer, SourcedAnswer):
-    """One side's race. What the table does not say is None, and left out in JSON."""
+    """One side's race. What the table does not hold is None, and missing in JSON."""
 
     FIELDS = (
         "side position_number=number pips mean_rolls std_rolls? epc wastage gammon_mean_rolls? gammon_std_rolls? "
@@ -83,20 +83,20 @@ class SideRace(OneSideAnswer, SourcedAnswer):
     gammon_mean_rolls: Annotated[float | None, "The mean of the rolls to bear off the first chequer."] = None
     gammon_std_rolls: Annotated[float | None, "The standard deviation of those rolls."] = None
     bearoff: Annotated[
-        Chances | None, "The chances to bear off the last chequer in exactly 0, 1, 2, ... rolls."
+        Chances | None, "The probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls."
     ] = None
     gammon: Annotated[
-        Chances | None, "The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls."
+        Chances | None, "The probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls."
     ] = None
 
     @property
     def off_chances(self) -> Chances | None:
-        """The chances to be off within 0, 1, 2, ... rolls."""
+        """The probabilities of being off within 0, 1, 2, ... rolls."""
         return None if self.bearoff is None else within(self.bearoff)
 
     @property
     def saved_chances(self) -> Chances | None:
-        """The chances to have borne off the first chequer within 0, 1, 2, ... rolls."""
+        """The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls."""
         return None if self.gammon is None else within(self.gammon)
 
     def off_within(self, rolls: int) -> float:
@@ -126,14 +126,14 @@ def within_rolls(chances: Floats | None, rolls: int) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionEquities(SourcedAnswer):
-    """Chances and money equities of the side on roll: the values of rolling without doubling, cube at 1."""
+    """Probabilities and money equities of the side on roll, if it does not double, for a cube at 1."""
 
     FIELDS = "position win win_gammon lose_gammon cubeless owned centered opponent gammons" + ESTIMATED
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    win: Annotated[Chance | None, "The chance to win without a cube; null where it is not known."]
-    win_gammon: Annotated[Chance | None, "The chance to win a gammon; null where it is not known."]
-    lose_gammon: Annotated[Chance | None, "The chance to lose a gammon; null where it is not known."]
+    win: Annotated[Chance | None, "The probability of winning without a cube; null where it is not known."]
+    win_gammon: Annotated[Chance | None, "The probability of winning a gammon; null where it is not known."]
+    lose_gammon: Annotated[Chance | None, "The probability of losing a gammon; null where it is not known."]
     cubeless: Annotated[float, "The equity without a cube."]
     owned: Annotated[float, "The equity of rolling on with the cube on the own side."]
     centered: Annotated[float, "The equity of rolling on with the cube in the middle."]
@@ -156,7 +156,8 @@ class RankedPlay(Plain):
     """One play of a roll.
 
     result : the position after it, the side that has played first; the other side is empty in a query of one side.
-    value, loss : None where only a rule ranks the plays. moves : the single moves.
+    value, loss : None where only a rule ranks the plays.
+    moves : the moves of single chequers.
     one_sided : whether the query has one side only, so that JSON has one side as result.
     """
 
@@ -166,16 +167,16 @@ class RankedPlay(Plain):
     result: Position
     value: Annotated[
         float | None,
-        "The worth by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a chance (`off:N`); "
-        "null for the only legal play.",
+        "The value by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a probability "
+        "(`off:N`); null for the only legal play.",
     ]
     loss: Annotated[float | None, "What it loses against the best play, never negative."]
     moves: tuple[Move, ...] = ()
     measure: str = "money"
     approximate: bool = False
     close: Annotated[bool, "Whether the loss lies within the error of two equal plays."] = False
-    mwc: Annotated[Chance | None, "At a score, the chance to win the match after it."] = None
-    loss_mwc: Annotated[float | None, "At a score, the loss of that chance."] = None
+    mwc: Annotated[Chance | None, "At a score, the match winning chance after it."] = None
+    loss_mwc: Annotated[float | None, "At a score, the loss of match winning chance."] = None
     one_sided: bool = False
 
     @classmethod
@@ -223,7 +224,7 @@ class RankedPlay(Plain):
 
     @property
     def loss_emg(self) -> float | None:
-        """At a score, the loss as an equity of a game at this score."""
+        """At a score, the loss as an equity of a game at this score (EMG)."""
         return None if self.mwc is None else self.loss
 
 

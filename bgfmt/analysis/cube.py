@@ -69,15 +69,14 @@ class CubeAction(Plain):
     double_pass: Annotated[float, "The equity of a double that is passed."] = 1.0
     error: Annotated[
         float | None,
-        "The greatest error of the equities; of estimates and play-outs that which 99.9 % of them keep; null where "
-        "none is known.",
+        "The greatest error of the equities; for estimates and rollouts that which 99.9 % do not exceed; null "
+        "where none is known.",
     ] = None
     usual_error: Annotated[
-        float | None, "Of estimates and play-outs the error that 95 % of them keep; null for other answers."
+        float | None,
+        "For estimates and rollouts the error that 95 % of them do not exceed; null for other answers.",
     ] = None
-    settled: Annotated[
-        bool, "Whether it was calculated because the error of the table could have turned it."
-    ] = False
+    settled: Annotated[bool, "Whether it was calculated because the error of the table left it open."] = False
     approximate: Annotated[bool, "Whether the equities are estimated."] = False
     source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
     table: Annotated[str | None, "The name of the table; null for a calculation."] = None
@@ -86,7 +85,7 @@ class CubeAction(Plain):
 
     @property
     def match(self) -> MatchCube | None:
-        """In a match, the action with the chances to win it."""
+        """In a match, the action with its match winning chances."""
         return None
 
     @property
@@ -107,12 +106,12 @@ class CubeAction(Plain):
 
     @property
     def double_margin(self) -> float:
-        """What doubling gains over rolling on; negative when it costs."""
+        """The equity that doubling gains over rolling on; negative if it loses."""
         return self.double - self.no_double
 
     @property
     def take_margin(self) -> float:
-        """What taking gains the other side over passing; negative when it costs."""
+        """The equity that taking gains the other side over passing; negative if it loses."""
         return self.double_pass - self.double_take
 
     @property
@@ -132,7 +131,7 @@ class CubeAction(Plain):
 
     @property
     def best(self) -> float:
-        """The equity when both sides handle the cube rightly."""
+        """The equity if both sides make the right cube decisions."""
         return max(self.double, self.no_double) if self.may_double else self.no_double
 
     @property
@@ -157,7 +156,7 @@ class CubeAction(Plain):
 
     @property
     def sure_double(self) -> bool:
-        """Whether the error of the equities cannot turn the decision to double."""
+        """Whether the decision to double is certain, in spite of the error of the equities."""
         if not self.may_double:
             return True
         if self.error is None:
@@ -174,7 +173,7 @@ class CubeAction(Plain):
 
     @property
     def sure_take(self) -> bool:
-        """Whether the error of the equities cannot turn the answer to a double: take, pass or beaver."""
+        """Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities."""
         if not self.may_double:
             return True
         if self.error is None:
@@ -187,7 +186,7 @@ class CubeAction(Plain):
 
     @property
     def sure(self) -> bool:
-        """Whether the error of the equities cannot turn the action."""
+        """Whether the action is certain, in spite of the error of the equities."""
         return self.sure_double and self.sure_take
 
     @property
@@ -210,7 +209,7 @@ class CubeAction(Plain):
 
     @property
     def certainty(self) -> str:
-        """How sure that is, in words."""
+        """How certain the action is, in words."""
         if not self.may_double:
             return "no decision to make"
         texts = []
@@ -280,7 +279,7 @@ class Losses(Plain):
 class MatchCube(CubeAction):
     """A cube action at a match score. Its equities are those of a game at this score (EMG).
 
-    mwc, mwc_error, usual : the chances behind these, and their errors.
+    mwc, mwc_error, usual : the match winning chances that these come from, and their errors.
     """
 
     DECISION = (
@@ -291,14 +290,15 @@ class MatchCube(CubeAction):
     FIELDS = f"{DECISION} usual_error?=usual cube {ORIGIN}"
 
     score: Score
-    mwc: Annotated[Numbers, "The chances to win the match."]
-    mwc_error: Annotated[float, "No chance is farther than this from the truth."]
+    mwc: Annotated[Numbers, "The match winning chances."]
+    mwc_error: Annotated[float, "The greatest error of the match winning chances."]
     cubeless_win: Annotated[
-        Chance | None, "The chance to win the game without a cube; null where it is not known."
+        Chance | None, "The probability of winning the game without a cube; null where it is not known."
     ] = None
     usual: Annotated[
         float | None,
-        "Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers.",
+        "For estimates and rollouts the error of a match winning chance that 95 % of them do not exceed; null for "
+        "other answers.",
     ] = None
 
     @property
@@ -379,19 +379,19 @@ class MatchCube(CubeAction):
 
     @property
     def close(self) -> bool:
-        """Whether a decision is closer than the error."""
+        """Whether a decision is closer than the error of its match winning chances."""
         if not self.may_double or self.mwc_error <= TIE:  # exact numbers within `TIE` are equal
             return False
         return min(map(abs, self.margins)) <= 2 * self.mwc_error
 
     @property
     def tie_double(self) -> bool:
-        """Whether doubling and rolling on are worth the same by exact chances."""
+        """Whether doubling and rolling on have equal match winning chances, by exact numbers."""
         return self.mwc_error <= TIE and self.doubling == "optional"
 
     @property
     def tie_take(self) -> bool:
-        """Whether taking and passing cost the same by exact chances."""
+        """Whether taking and passing have equal match winning chances, by exact numbers."""
         return self.mwc_error <= TIE and self.response == "either"
 
     @property
@@ -627,7 +627,7 @@ class CubeActions:
 
     @property
     def close(self) -> Truth:
-        """Whether any of the four decisions is closer than the table can err."""
+        """Whether any of the four decisions is closer than the error of the table."""
         return self.close_double | self.close_redouble | self.close_take | self.close_beaver
 
     @property

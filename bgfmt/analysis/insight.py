@@ -20,23 +20,22 @@ MONEY_TAKE_POINTS = (0.25, 0.2)  # for money, with a dead cube and with one that
 
 @dataclass(frozen=True)
 class Insight(Plain):
-    """What lies behind a cube decision.
+    """The reasons of a cube decision: take points, market losers, and the best and worst rolls.
 
     rolls : the 21 rolls and their equities without a double, best first.
     """
 
     FIELDS = "win take_point live_take_point market_losers losing_rolls best_rolls worst_rolls"
 
-    win: Annotated[
-        Chance, "The chance of the side that answers to win the game without a cube, gammons not counted."
-    ]
-    take_point: Annotated[Chance, "The chance from which it takes, with a cube that is dead after that."]
-    live_take_point: Annotated[Chance, "The same with a redouble that is as good as can be."]
+    win: Annotated[Chance, "The cubeless win probability of the side that answers, gammons not counted."]
+    take_point: Annotated[Chance, "The win probability from which it takes, if the cube is dead after that."]
+    live_take_point: Annotated[Chance, "The same if its redouble is fully effective (a live cube)."]
     market_losers: Annotated[
-        Chance, "That both sides' next rolls lead to where a double is passed, or win the game at once."
+        Chance,
+        "The probability that after both sides' next rolls a double is passed, or that the game is won.",
     ]
     losing_rolls: Annotated[
-        Mapping[str, float], "The rolls of these market losers, each with its chance to be one."
+        Mapping[str, float], "The rolls of these market losers, each with its probability of being one."
     ]
     rolls: tuple[tuple[str, float], ...]
 

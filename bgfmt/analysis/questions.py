@@ -55,7 +55,7 @@ class Question:
         usual="",
         longest=8000,  # what other programs put on the clipboard
     )
-    table: str | None = option("Ask this table only; #N as position (a position number) needs it.")
+    table: str | None = option("Query this table only; #N as position (a position number) needs it.")
     roll: str | None = option(
         "The dice, or all; by default the identifier's.",
         pattern="[1-6][-, /]?[1-6]|[aA][lL][lL]",
@@ -91,7 +91,7 @@ class Question:
     )
     measure: str | None = option(
         "What plays are ranked by: money (default for two sides), match (default at a score), cubeless, mean "
-        "(default for one side) or off:N (chance off in N more rolls).",
+        "(default for one side) or off:N (probability of being off in N more rolls).",
         pattern="money|match|cubeless|mean|off:[0-9]{1,3}",
         words="a measure is money, match, cubeless, mean or off:N",
         metavar="MEASURE",
@@ -101,11 +101,13 @@ class Question:
         "The cube action at all scores up to N-away.", range=(1, MAX_AWAY), metavar="N"
     )
     insight: bool | None = option(
-        "Say also what lies behind the cube action: take points, market losers, the best and the worst rolls."
+        "Add the reasons of the cube action: take points, market losers, the best and the worst rolls."
     )
-    settle: bool | None = option("Calculate exactly what no table covers or a table leaves too close.")
+    settle: bool | None = option(
+        "Calculate exactly what no table covers, and what the rounding of a table leaves open."
+    )
     oracle: bool | None = option(
-        "Play out by dice, for about a second, a decision closer than the error of an estimate."
+        "Roll out, for about a second, a decision that is closer than the error of an estimate."
     )
 
     def specific_values(self, query: str) -> dict[str, Any]:
@@ -230,7 +232,7 @@ def rolls_of(text: str, roll: str | None, question: Question) -> tuple[Side | Ga
 
 # -- answers ------------------------------------------------------------------------------------------------
 
-INSIGHT = "With `insight`, what lies behind the action; left out where its numbers are not exact."
+INSIGHT = "With `insight`, the reasons of the action; missing where its numbers are not exact."
 STATE_FIELDS = "position=state.position cube=state.owner cube_value=state.cube_value "
 
 
@@ -313,7 +315,9 @@ class TwoRaces(Plain):
     position: Annotated[Position, "Both sides, the side on roll first."]
     on_roll: Annotated[SideRace, "The race of the side on roll."]
     other_side: Annotated[SideRace, "The race of the other side."]
-    two_sided: Annotated[TwoSidedEstimate | None, "The chances of both; null where only means are known."]
+    two_sided: Annotated[
+        TwoSidedEstimate | None, "The probabilities of winning; null where only means are known."
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -520,7 +524,7 @@ def describe(asked: Side | Position, state: GameState | None = None) -> Describe
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeQuestion(Plain):
-    """What was asked, with what the position says itself."""
+    """The query, with what the identifier adds to it."""
 
     position: Annotated[str, "As sent."]
     roll: Annotated[str | None, "The dice, the larger first, or `all`; null without dice."]
@@ -531,9 +535,9 @@ class ProbeQuestion(Plain):
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeAnswer(Plain):
-    """All of it for one position; a section that has no answer is null."""
+    """Cube, race and plays of one position; a section that has no answer is null."""
 
-    question: Annotated[ProbeQuestion, "What was asked."]
+    question: Annotated[ProbeQuestion, "The query."]
     position: Annotated[Described, "The position."]
     cube: Annotated[CubeAnswer | MatchCubeAnswer | None, "The cube."]
     race: Annotated[SideRace | TwoRaces | None, "The race of each side."]

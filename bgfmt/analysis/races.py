@@ -152,15 +152,15 @@ def race_many(databases: Databases, sides: Any) -> Races:
 
 @dataclass(frozen=True)
 class TwoSidedEstimate(Plain):
-    """Approximate chances of the side on roll, by gnubg's formula, each side playing alone."""
+    """Approximate win and gammon probabilities of the side on roll, by gnubg's formula, each side playing alone."""
 
     FIELDS = "position approximate win win_gammon lose_gammon cubeless worst_error mean_error"
     TITLE = "Chances"
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    win: Annotated[Chance, "The chance to win."]
-    win_gammon: Annotated[Chance | None, "The chance to win a gammon; null without gammon data."]
-    lose_gammon: Annotated[Chance | None, "The chance to lose a gammon; null without gammon data."]
+    win: Annotated[Chance, "The win probability."]
+    win_gammon: Annotated[Chance | None, "The probability of winning a gammon; null without gammon data."]
+    lose_gammon: Annotated[Chance | None, "The probability of losing a gammon; null without gammon data."]
     worst_error: Annotated[
         float, "The greatest error of `win`, measured over all pairs of six chequers or fewer on six points."
     ] = WORST_ERROR

@@ -13,21 +13,21 @@ export type OneRoll = `${Die}${Die}` | `${Die}-${Die}` | readonly [number, numbe
 export type Measure = "money" | "match" | "cubeless" | "mean" | `off:${number}`;
 
 // shapes:begin typescript, by `python docs/make_shapes.py`
-/** What all answers share. */
+/** The source and the errors of an answer. */
 export interface Origin {
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
-  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
 }
 
-/** One side's race. What the table does not say is None, and left out in JSON. */
+/** One side's race. What the table does not hold is None, and missing in JSON. */
 export interface SideRace {
   /** The counts of the side. */
   side: string;
@@ -47,35 +47,35 @@ export interface SideRace {
   gammon_mean_rolls?: number;
   /** The standard deviation of those rolls. */
   gammon_std_rolls?: number;
-  /** The chances to bear off the last chequer in exactly 0, 1, 2, ... rolls. */
+  /** The probabilities of bearing off the last chequer in exactly 0, 1, 2, ... rolls. */
   bearoff?: number[];
-  /** The chances to be off within 0, 1, 2, ... rolls. */
+  /** The probabilities of being off within 0, 1, 2, ... rolls. */
   off_within?: number[];
-  /** The chances to bear off the first chequer in exactly 0, 1, 2, ... rolls. */
+  /** The probabilities of bearing off the first chequer in exactly 0, 1, 2, ... rolls. */
   gammon?: number[];
-  /** The chances to have borne off the first chequer within 0, 1, 2, ... rolls. */
+  /** The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls. */
   gammon_saved_within?: number[];
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
 }
 
-/** Approximate chances of the side on roll, by gnubg's formula, each side playing alone. */
+/** Approximate win and gammon probabilities of the side on roll, by gnubg's formula, each side playing alone. */
 export interface Estimate {
   /** Both sides, the side on roll first. */
   position: string;
   /** Always true. */
   approximate: true;
-  /** The chance to win. */
+  /** The win probability. */
   win: number;
-  /** The chance to win a gammon; null without gammon data. */
+  /** The probability of winning a gammon; null without gammon data. */
   win_gammon: number | null;
-  /** The chance to lose a gammon; null without gammon data. */
+  /** The probability of losing a gammon; null without gammon data. */
   lose_gammon: number | null;
   /** The equity without a cube, gammons counted where they are known. */
   cubeless: number;
@@ -93,15 +93,15 @@ export interface TwoRaces {
   on_roll: SideRace;
   /** The race of the other side. */
   other_side: SideRace;
-  /** The chances of both; null where only means are known. */
+  /** The probabilities of winning; null where only means are known. */
   two_sided: Estimate | null;
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
 }
 
@@ -119,7 +119,7 @@ export interface CubeAction {
   double_pass: number;
   /** The equity of a double that is beavered; null where beavers are not played. */
   double_beaver: number | null;
-  /** The equity when both sides handle the cube rightly. */
+  /** The equity if both sides make the right cube decisions. */
   best: number;
   /** Whether to double; a double that costs nothing counts as one. */
   doubles: boolean;
@@ -127,27 +127,27 @@ export interface CubeAction {
   takes: boolean;
   /** Whether a double would be beavered. */
   beavers: boolean;
-  /** What doubling gains over rolling on; negative when it costs. */
+  /** The equity that doubling gains over rolling on; negative if it loses. */
   double_margin: number;
-  /** What taking gains the other side over passing; negative when it costs. */
+  /** The equity that taking gains the other side over passing; negative if it loses. */
   take_margin: number;
   /** Whether doubling and rolling on are proved to be worth the same. */
   tie_double: boolean;
   /** Whether taking and passing are proved to cost the same. */
   tie_take: boolean;
-  /** Whether the error of the equities cannot turn the decision to double. */
+  /** Whether the decision to double is certain, in spite of the error of the equities. */
   sure_double: boolean;
-  /** Whether the error of the equities cannot turn the answer to a double: take, pass or beaver. */
+  /** Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities. */
   sure_take: boolean;
-  /** Whether the error of the equities cannot turn the action. */
+  /** Whether the action is certain, in spite of the error of the equities. */
   sure: boolean;
-  /** The greatest error of the equities; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of the equities; for estimates and rollouts that which 99.9 % do not exceed; null where none is known. */
   error: number;
-  /** Of estimates and play-outs the error that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the error that 95 % of them do not exceed; null for other answers. */
   usual_error?: number;
-  /** Whether it was calculated because the error of the table could have turned it. */
+  /** Whether it was calculated because the error of the table left it open. */
   settled: boolean;
-  /** How sure that is, in words. */
+  /** How certain the action is, in words. */
   certainty: string;
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
@@ -157,17 +157,17 @@ export interface CubeAction {
   approximate: boolean;
 }
 
-/** What lies behind a cube decision. */
+/** The reasons of a cube decision: take points, market losers, and the best and worst rolls. */
 export interface Insight {
-  /** The chance of the side that answers to win the game without a cube, gammons not counted. */
+  /** The cubeless win probability of the side that answers, gammons not counted. */
   win: number;
-  /** The chance from which it takes, with a cube that is dead after that. */
+  /** The win probability from which it takes, if the cube is dead after that. */
   take_point: number;
-  /** The same with a redouble that is as good as can be. */
+  /** The same if its redouble is fully effective (a live cube). */
   live_take_point: number;
-  /** That both sides' next rolls lead to where a double is passed, or win the game at once. */
+  /** The probability that after both sides' next rolls a double is passed, or that the game is won. */
   market_losers: number;
-  /** The rolls of these market losers, each with its chance to be one. */
+  /** The rolls of these market losers, each with its probability of being one. */
   losing_rolls: Record<string, number>;
   /** The three best rolls, with their equities without a double. */
   best_rolls: Record<string, number>;
@@ -183,11 +183,11 @@ export interface CubeAnswer {
   cube: "centered" | "owned" | "opponent";
   /** What the cube shows. */
   cube_value: number;
-  /** The chance to win without a cube; null where it is not known. */
+  /** The probability of winning without a cube; null where it is not known. */
   win: number | null;
-  /** The chance to win a gammon; null where it is not known. */
+  /** The probability of winning a gammon; null where it is not known. */
   win_gammon: number | null;
-  /** The chance to lose a gammon; null where it is not known. */
+  /** The probability of losing a gammon; null where it is not known. */
   lose_gammon: number | null;
   /** The equity without a cube. */
   cubeless: number;
@@ -203,11 +203,11 @@ export interface CubeAnswer {
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
-  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
   /** What to do in words, such as `Double, take`. */
   action: string;
@@ -217,11 +217,11 @@ export interface CubeAnswer {
   takes: boolean;
   /** Whether a double would be beavered. */
   beavers: boolean;
-  /** Whether the error of the equities cannot turn the action. */
+  /** Whether the action is certain, in spite of the error of the equities. */
   sure: boolean;
-  /** Whether it was calculated because the error of the table could have turned it. */
+  /** Whether it was calculated because the error of the table left it open. */
   settled: boolean;
-  /** How sure that is, in words. */
+  /** How certain the action is, in words. */
   certainty: string;
   /** The action with a centered cube. */
   centered_cube: CubeAction;
@@ -231,7 +231,7 @@ export interface CubeAnswer {
   label: 1 | 2 | 3 | 4 | 5;
   /** What the label means. */
   label_text: string;
-  /** With `insight`, what lies behind the action; left out where its numbers are not exact. */
+  /** With `insight`, the reasons of the action; missing where its numbers are not exact. */
   insight?: Insight;
 }
 
@@ -279,7 +279,7 @@ export interface MatchCubeAnswer {
   away: number[] | null;
   /** Whether this is the Crawford game. */
   crawford: boolean | null;
-  /** The chances to win the match. */
+  /** The match winning chances. */
   mwc: Choices;
   /** The same as equities of a game at this score. */
   emg: Choices;
@@ -295,23 +295,23 @@ export interface MatchCubeAnswer {
   loss_emg: Losses | null;
   /** `none` where no gammon can be lost, `counted` where one can. */
   gammons: "none" | "counted";
-  /** Whether a decision is closer than the error. */
+  /** Whether a decision is closer than the error of its match winning chances. */
   close: boolean;
-  /** The chance to win the game without a cube; null where it is not known. */
+  /** The probability of winning the game without a cube; null where it is not known. */
   cubeless_win: number | null;
   /** What else a player should know, a sentence each. */
   notes: string[];
   /** The match equity table. */
   met: Met;
-  /** Of estimates and play-outs the error of a chance that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the error of a match winning chance that 95 % of them do not exceed; null for other answers. */
   usual_error?: number;
   /** Whether to double; a double that costs nothing counts as one. */
   doubles: boolean;
   /** Whether a double should be taken; an exact tie counts as a take. */
   takes: boolean;
-  /** Whether the error of the equities cannot turn the action. */
+  /** Whether the action is certain, in spite of the error of the equities. */
   sure: boolean;
-  /** How sure that is, in words. */
+  /** How certain the action is, in words. */
   certainty: string;
   /** The kind of table, or what else, that answered. */
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
@@ -321,7 +321,7 @@ export interface MatchCubeAnswer {
   approximate: boolean;
   /** The greatest error of each number, by name; null where none is known. */
   max_error: Record<string, number>;
-  /** With `insight`, what lies behind the action; left out where its numbers are not exact. */
+  /** With `insight`, the reasons of the action; missing where its numbers are not exact. */
   insight?: Insight;
 }
 
@@ -331,7 +331,7 @@ export interface Cell {
   away: number[];
   /** Whether this is the Crawford game. */
   crawford: boolean;
-  /** The chances to win the match. */
+  /** The match winning chances. */
   mwc: Choices;
   /** The same as equities of a game at this score. */
   emg: Choices;
@@ -347,11 +347,11 @@ export interface Cell {
   loss_emg: Losses | null;
   /** `none` where no gammon can be lost, `counted` where one can. */
   gammons: "none" | "counted";
-  /** No chance is farther than this from the truth. */
+  /** The greatest error of the match winning chances. */
   error: number;
-  /** Whether a decision is closer than the error. */
+  /** Whether a decision is closer than the error of its match winning chances. */
   close: boolean;
-  /** The chance to win the game without a cube; null where it is not known. */
+  /** The probability of winning the game without a cube; null where it is not known. */
   cubeless_win: number | null;
   /** What else a player should know, a sentence each. */
   notes: string[];
@@ -381,11 +381,11 @@ export interface ScoresAnswer {
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
-  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
 }
 
@@ -395,17 +395,17 @@ export interface RankedPlay {
   play: string;
   /** The position after it, seen by the side that played. */
   result: string;
-  /** The worth by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a chance (`off:N`); null for the only legal play. */
+  /** The value by the measure: an equity (`money`, `match`, `cubeless`), rolls (`mean`) or a probability (`off:N`); null for the only legal play. */
   value: number;
   /** What it loses against the best play, never negative. */
   loss: number;
   /** Whether the loss lies within the error of two equal plays. */
   close: boolean;
-  /** At a score, the chance to win the match after it. */
+  /** At a score, the match winning chance after it. */
   mwc?: number;
-  /** At a score, the loss of that chance. */
+  /** At a score, the loss of match winning chance. */
   loss_mwc?: number;
-  /** At a score, the loss as an equity of a game at this score. */
+  /** At a score, the loss as an equity of a game at this score (EMG). */
   loss_emg?: number;
 }
 
@@ -447,11 +447,11 @@ export interface PlayAnswer {
   source: "two-sided" | "two-sided-gammons" | "two-sided-jacoby" | "one-sided" | "calculation" | "estimate";
   /** The name of the table; null for a calculation. */
   table: string | null;
-  /** Whether the numbers are estimated, so that no certain bound of the error is known. */
+  /** Whether no certain bound of the error is known, as for estimates. */
   approximate: boolean;
-  /** The greatest error of each number, by name; of estimates and play-outs that which 99.9 % of them keep; null where none is known. */
+  /** The greatest error of each number, by name; for estimates and rollouts that which 99.9 % of them do not exceed; null where none is known. */
   max_error: Record<string, number>;
-  /** Of estimates and play-outs the errors that 95 % of them keep; null for other answers. */
+  /** For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers. */
   usual_error?: Record<string, number>;
 }
 
@@ -475,7 +475,7 @@ export interface Described {
   contact: boolean;
 }
 
-/** What was asked, with what the position says itself. */
+/** The query, with what the identifier adds to it. */
 export interface ProbeQuestion {
   /** As sent. */
   position: string;
@@ -489,9 +489,9 @@ export interface ProbeQuestion {
   table: null;
 }
 
-/** All of it for one position; a section that has no answer is null. */
+/** Cube, race and plays of one position; a section that has no answer is null. */
 export interface ProbeAnswer {
-  /** What was asked. */
+  /** The query. */
   question: ProbeQuestion;
   /** The position. */
   position: Described;

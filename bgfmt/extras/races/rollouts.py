@@ -52,12 +52,12 @@ WITHIN_99_9 = 3.2905267
 
 @dataclass(frozen=True)
 class PlayedOut(Plain):
-    """A value by play-outs: an equity, or in a match a chance to win it."""
+    """A value by rollouts: an equity, or at a score a match winning chance."""
 
     FIELDS = "value standard_error low high"
     TITLE = "Played out"
 
-    value: Annotated[float, "The mean of the play-outs."]
+    value: Annotated[float, "The mean of the rollouts."]
     standard_error: Annotated[float, "Its standard error."]
     low: Annotated[
         float, "The lower bound of the 99 % interval, with an allowance for play that is not perfect."
@@ -67,17 +67,17 @@ class PlayedOut(Plain):
 
 @dataclass(frozen=True)
 class PlayOuts(Plain):
-    """What play-outs make of a race, seen by the side on roll before it rolls; other values are None.
+    """The values of a race by rollouts, for the side on roll before it rolls; values that do not apply are None.
 
     For money cubeless, owned, centered and opponent are equities for a cube at 1; at a score no_double and
-    double_take are chances to win the match, and cubeless the chance to win the game less that to lose it.
+    double_take are match winning chances, and cubeless the probability of winning the game minus that of losing it.
     """
 
     FIELDS = "position play_outs seed cubeless? owned? centered? opponent? no_double? double_take?"
     TITLE = "Play-outs"
 
     position: Annotated[Position, "Both sides, the side on roll first."]
-    play_outs: Annotated[int, "How many games were played out."]
+    play_outs: Annotated[int, "The number of games rolled out."]
     seed: Annotated[int, "The seed of the dice."]
     cubeless: Annotated[PlayedOut | None, "Without a cube."] = None
     owned: Annotated[PlayedOut | None, "Rolling on with the cube on the own side."] = None
