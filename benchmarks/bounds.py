@@ -141,7 +141,9 @@ def means(points: int) -> str:
     if points == 6:
         rounded.append(solver.one_sided(points, recipe="bgsage"))
     normal = solver.one_sided(points, normal=True)
-    found = [truth.measure_roll_errors(table, None)["greatest_error_of_the_mean"] for table in (*rounded, normal)]  # type: ignore[arg-type]
+    found = [
+        truth.measure_roll_errors(table, None)["greatest_error_of_the_mean"] for table in (*rounded, normal)
+    ]  # type: ignore[arg-type]
     mean = math.ceil(max(found[:-1]) * UP) / UP
     return json.dumps({"points": points, "mean": mean, "normal": math.ceil(found[-1] * 1e8) / 1e8})
 

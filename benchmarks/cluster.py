@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks._measure import BGFMT, pairs, row
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
+from bgfmt.extras.large.stores import StoreReport
 from bgfmt.files.solve import solve_stored
 
 BAR = 1.6
@@ -43,7 +44,7 @@ def _bytes(size: str, folder: str) -> None:
         before = client.run(_moved)
         address = str(client.scheduler.address)
         solved = solve_stored("two-sided", points, chequers, store=f"{folder}/s", workers=address)
-        assert solved is not None
+        assert isinstance(solved, StoreReport)
         after = client.run(_moved)
     read, written = (sum(after[w][k] - before[w][k] for w in after) for k in (0, 1))
     for what, reckoned, counted, really in zip(

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import met as mets
+from bgfmt.extras.large.tiles import WORKER_BASE_BYTES, TileGrid, grid_of, play_list_bytes
 from bgfmt.met.model import Met
 from bgfmt.solver import plan
 from bgfmt.solver.machine import MAXIMA_PER_SECOND, Plan, plan_mapped, results_per_position
-from bgfmt.solver.stored import WORKER_BASE_BYTES, TileGrid, grid_of, play_list_bytes
 
 Array = NDArray[Any]
 GB = 1e9

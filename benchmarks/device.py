@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from bgfmt.extras.cluster.device import cuda
+from bgfmt.extras.large.stores import StoreReport
 from bgfmt.files.solve import solve_stored
-from bgfmt.files.stores import StoreReport
 
 MEGABYTE = 1 << 20
 
@@ -43,7 +43,7 @@ def made(size: str, folder: Path, device: str | None, memory: int) -> tuple[Stor
     took = []
     began = time.perf_counter()
     solved = solve_stored("two-sided", points, chequers, store=store, device=device, memory=memory)
-    assert solved is not None
+    assert isinstance(solved, StoreReport)
     took.append(time.perf_counter() - began)
     began = time.perf_counter()
     solve_stored(

@@ -60,7 +60,9 @@ def main() -> None:
     """Lay out, serve, ask and compare."""
     table = Path(sys.argv[1])
     words = dict(enumerate(sys.argv[2:]))
-    many, delay, most = (int(words.get(k, default)) for k, default in enumerate((500, 50, page.DEFAULT_PART_BYTES)))
+    many, delay, most = (
+        int(words.get(k, default)) for k, default in enumerate((500, 50, page.DEFAULT_PART_BYTES))
+    )
     tables = [str(table), *sys.argv[5:]]
     random = np.random.default_rng(24)
     with bgfmt.open(table) as db:

@@ -18,11 +18,9 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, clock, echo_made, say, size
 from bgfmt.errors import BgfmtError, CapabilityError
-from bgfmt.files.solve import solve_table
-from bgfmt.files.stores import plan_stored
+from bgfmt.files.routes import Route, stores
+from bgfmt.files.solve import ROUTE_OPTIONS, solve_table
 from bgfmt.solver import registry
-from bgfmt.solver.machine import thread_count
-from bgfmt.solver.workers import workers_class
 from bgfmt.tables.registry import entry_points
 
 __all__ = [
@@ -351,20 +349,8 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
             "scratch": f"{size(plan.scratch)} of disk until the table is whole",
         }
     else:
-        workers = thread_count(chosen.get("threads"))
-        if "workers" in chosen:
-            workers = workers_class(chosen["workers"]).count(chosen["workers"]) or max(8, workers)
-        grid, needed = plan_stored(solver, workers=workers, memory=memory)
-        read, written = grid.bytes_moved
-        what = f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store"
-        numbers = {"what": what, "tiles": len(grid.tiles()), "memory": needed, "workers": workers}
-        numbers |= {"read": read, "written": written, "output": solver.plan().output}
-        lines = {
-            "tiles": f"{len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}",
-            "memory": f"{size(needed)} a worker, {workers} workers",
-            "store": f"{size(written)} of disk",
-            "moved": f"{size(read)} read, {size(written)} written",
-        }
+        route = Route(**{name: chosen[name] for name in ROUTE_OPTIONS & chosen.keys()})
+        numbers, lines = stores().describe_plan(solver, route)
     if as_json:
         options.echo_json(numbers)
         return

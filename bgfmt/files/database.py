@@ -27,7 +27,7 @@ from bgfmt.formats import Extent, Fault, Format, Reading
 from bgfmt.formats.base import RunParts
 from bgfmt.formats.records import lasting
 from bgfmt.game.board import Position, Side
-from bgfmt.storage import REMOTE_OPTIONS, PathLike, Source
+from bgfmt.storage import PathLike, Source, source_options
 from bgfmt.tables import Answer, Table
 
 MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the file was re-encoded as text
@@ -203,7 +203,8 @@ def open_database(
         TruncatedError is raised and this process is not killed; for servers.
     described
         What a missing header would say: points, chequers, gammon, compressed, cubeful; as much as size and
-        content of the file leave open. For an address also the options of `bgfmt.storage.remote.open_url`.
+        content of the file leave open. For an address also the options of its scheme (of http
+        addresses page_bytes, cache_pages, whole_bytes, timeout, retries, headers, cache).
 
     Raises
     ------
@@ -214,7 +215,9 @@ def open_database(
     UnknownFormatError
         If a file without header could be more than one table (`readings` lists them).
     """
-    options = {name: described.pop(name) for name in REMOTE_OPTIONS & described.keys()}
+    options = {}
+    if described:
+        options = {name: described.pop(name) for name in source_options() & described.keys()}
     source = storage.open_source(path, guard=guard, **options)
     try:
         db = read_source(source, format=format, part=part, **described)

@@ -1,7 +1,7 @@
 """`bgfmt.solve`: solve a table and write it to a new file; connects solvers and formats.
 
 A table that fits into memory is solved there and written. One that does not is solved into a store of chunks
-beside the file (`bgfmt.files.stores`), and the file is written in order of position while the store fills.
+beside the file (`bgfmt.files.routes.Stores`), and the file is written in order of position while the store fills.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
-from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from math import prod
 from operator import index
@@ -18,14 +18,15 @@ from typing import Any
 
 from bgfmt.errors import CapabilityError, SolverError
 from bgfmt.files.database import load
-from bgfmt.files.stores import OutputFile, Progress, StoreReport, fill_store, remove
+from bgfmt.files.output import OutputFile, Progress
+from bgfmt.files.routes import Route, StoreReport, stores
 from bgfmt.solver import registry
 from bgfmt.solver.machine import check_disk
 from bgfmt.solver.registry import Solver
-from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedScratch
 
+ROUTE_OPTIONS = frozenset(field.name for field in fields(Route))
 SLACK_BYTES = 150_000_000  # memory of the process apart from mapped arrays
 
 
@@ -133,24 +134,13 @@ def solve_table(
     *,
     recipe: Any = None,
     format: str | None = None,
-    force: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    workers: str | Workers | None = None,
-    store: PathLike | None = None,
-    scratch: PathLike | None = None,
-    device: str | None = None,
-    memory: int | None = None,
-    resume: bool = False,
-    tiles: bool = False,
-    announce: Callable[[str], None] | None = None,
     **options: Any,
 ) -> StoreReport | None:
     """Solve a single table, as `solve` does; return a report if it went through a store.
 
-    tiles : solve tile by tile through a store, whatever the size. announce : called with the address of a
-    cluster's dashboard, if it has one.
+    options : those of `Route`, of the solver and of the format.
     """
+    route = Route(**{name: options.pop(name) for name in ROUTE_OPTIONS & options.keys()})
     known: Any = registry.get(what)
     own = {name: options.pop(name) for name in known.options & options.keys()}
     for name in known.path_options & own.keys():
@@ -158,44 +148,43 @@ def solve_table(
     solver = registry.solver_of(what, points, chequers, recipe=recipe, **own)
     file = None
     if path is not None:
-        file = OutputFile(solver, path, format, force, options)
+        file = OutputFile(solver, path, format, route.force, options)
     elif format is not None or options:
         raise CapabilityError("a format and its options are of a file to make, and none was named")
-    tiles = tiles or store is not None or device is not None or isinstance(workers, str)
-    tiles = tiles or (solver.supports_store and memory is not None)
+    tiles = route.by_tiles or (solver.supports_store and route.memory is not None)
     planned = solver.plan()
     large = solver.supports_store and file is not None and (planned.scratch > 0 or not planned.fits_in_memory)
-    if tiles or large or scratch is not None or (resume and not solver.keeps_state):
-        if not solver.supports_store:
-            text = "is solved in one go: it goes through no store and cannot be resumed"
-            raise CapabilityError(f"{solver.what} {text}")
-        place = _store(file, store, scratch, solver.kept_suffix)
-        report = fill_store(
-            solver, file, place, workers=workers, device=device, memory=memory, resume=resume, force=force,
-            layers=not tiles, threads=threads, progress=progress, announce=announce,
-        )  # fmt: skip
-        if store is None:
-            remove(place)
-        return report
+    resumes = route.resume and not solver.keeps_state
+    if tiles or large or route.scratch is not None or resumes:
+        return _through_store(solver, file, route, layers=not tiles)
     if file is None:
         raise CapabilityError("a file to make or a store has to be named")
-    how: dict[str, Any] = {"threads": threads, "workers": workers, "progress": progress}
-    if solver.keeps_state:
-        how |= {
-            "state": Path(f"{os.fspath(file.path)}{solver.kept_suffix}"),
-            "resume": resume,
-            "force": force,
-        }
-    _in_memory(solver, file, memory, how)
+    _in_memory(solver, file, route)
     return None
 
 
 solve_stored = partial(solve_table, tiles=True)
 
 
-def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[str, Any]) -> None:
+def _through_store(solver: Solver, file: OutputFile | None, route: Route, *, layers: bool) -> StoreReport:
+    """Solve through a store, which is removed afterwards unless the route keeps it."""
+    if not solver.supports_store:
+        text = "is solved in one go: it goes through no store and cannot be resumed"
+        raise CapabilityError(f"{solver.what} {text}")
+    place = _store(file, route.store, route.scratch, solver.kept_suffix)
+    report = stores().fill(solver, file, place, route, layers=layers)
+    if route.store is None:
+        stores().remove(place)
+    return report
+
+
+def _in_memory(solver: Solver, file: OutputFile, route: Route) -> None:
     """Solve without a store: into the body of the file if the solver can, else in separate memory."""
-    planned = solver.fitting_plan(how["threads"], memory)
+    how: dict[str, Any] = {"threads": route.threads, "workers": route.workers, "progress": route.progress}
+    state = Path(f"{os.fspath(file.path)}{solver.kept_suffix}")
+    if solver.keeps_state:
+        how |= {"state": state, "resume": route.resume, "force": route.force}
+    planned = solver.fitting_plan(route.threads, route.memory)
     path = Path(file.path)
     kept = sum(prod(shape) * dtype.itemsize for shape, dtype in solver.arrays().values())
     disk = max(planned.scratch, kept + planned.output) if planned.scratch else planned.output
@@ -210,8 +199,8 @@ def _in_memory(solver: Solver, file: OutputFile, memory: int | None, how: dict[s
             file.write(solver.solve(**how))
     else:
         file.write(solver.solve(**how))
-    if "state" in how:
-        how["state"].unlink(missing_ok=True)
+    if solver.keeps_state:
+        state.unlink(missing_ok=True)
 
 
 def _store(file: OutputFile | None, store: PathLike | None, scratch: PathLike | None, suffix: str) -> str:

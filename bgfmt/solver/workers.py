@@ -127,7 +127,7 @@ def workers_class(address: str) -> Any:
 
 
 def device_class(name: str) -> Any:
-    """Return the subclass of `bgfmt.solver.stored.TileKernels` for a device, which has `tiles_at_once`.
+    """Return the subclass of `bgfmt.extras.large.tiles.TileKernels` for a device, which has `tiles_at_once`.
 
     Raises CapabilityError for an unknown device.
     """

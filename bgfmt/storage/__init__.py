@@ -6,15 +6,17 @@
 from bgfmt.storage.publish import check_output, create
 from bgfmt.storage.sink import ComparingSink, MemorySink, Sink
 from bgfmt.storage.source import (
-    REMOTE_OPTIONS,
     MappedSource,
     MemorySource,
     RangeSource,
+    Scheme,
     Source,
+    is_address,
     is_url,
     open_source,
+    source_options,
 )
 from bgfmt.storage.system import PathLike
 
-_FUNCTIONS = ("check_output", "create", "is_url", "open_source")
+_FUNCTIONS = ("check_output", "create", "is_address", "is_url", "open_source", "source_options")
 __all__ = [*(name for name in dir() if name[0].isupper()), *_FUNCTIONS]

@@ -20,6 +20,7 @@ import signal
 import stat
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from math import prod
 from pathlib import Path
@@ -31,9 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt import errors
-from bgfmt.errors import CapabilityError, ClosedError, FormatError, HeaderError, TruncatedError
+from bgfmt.errors import CapabilityError, ClosedError, HeaderError, TruncatedError
 from bgfmt.storage import system
 from bgfmt.storage.system import PathLike
+from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import LazyRows
 
 if TYPE_CHECKING:
@@ -327,10 +329,28 @@ class LocalCopy(MappedSource):
 # ---- sources read by range
 
 MERGE_GAP_BYTES = 1 << 12  # records this close together are read at once
-#: options of http addresses, see `bgfmt.storage.remote.open_url`
-REMOTE_OPTIONS = frozenset(
-    {"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}
-)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How addresses of one kind are opened; an entry point of the group `bgfmt.sources`, by the scheme.
+
+    The name "folder" is that of folders, "any" that of addresses whose scheme has no entry point of its own.
+
+    open : called with the path and the options; returns the source, or None to treat the path as a regular file.
+    options : names of the keyword arguments that `open` takes.
+    """
+
+    open: Callable[..., Source | None]
+    options: frozenset[str] = frozenset()
+
+
+SCHEMES: Registry[Scheme] = Registry("bgfmt.sources")
+
+
+def is_address(path: object) -> bool:
+    """Return whether a path is an address, such as ``https://host/name`` or ``s3://bucket/name``."""
+    return isinstance(path, str) and "://" in path
 
 
 def is_url(path: Any) -> bool:
@@ -338,32 +358,37 @@ def is_url(path: Any) -> bool:
     return isinstance(path, str) and re.match(r"https?://", path, re.IGNORECASE) is not None
 
 
+def source_options() -> frozenset[str]:
+    """Return the names of all options that `open_source` passes on to an address."""
+    return frozenset().union(*(scheme.options for scheme in SCHEMES.values()))
+
+
 def open_source(path: PathLike | BinaryIO, *, guard: bool = False, **options: Any) -> Source:
     """Open a file, folder or address as a source of bytes.
 
     A regular file is mapped, or with `guard` read with `pread`, so that another process that truncates it
-    cannot kill this one. An http or https address is read by range, with `options` of
-    `bgfmt.storage.remote.open_url`; an open seekable binary file is read as it is; of a store of chunks the
-    source is its description. OSError at once for anything that is not a regular file (a folder, a device, a
-    FIFO).
+    cannot kill this one. An address and a folder are opened by the entry points `bgfmt.sources`, an address with
+    `options`; an open seekable binary file is read as it is. OSError at once for anything that is not a regular
+    file (a folder that is no store, a device, a FIFO); CapabilityError for an address that nothing opens.
     """
-    if is_url(path):
-        from bgfmt.storage import remote
-
-        return remote.open_url(str(path), **options)
-    if options:
-        raise CapabilityError(f"{', '.join(sorted(options))}: options of addresses on the network only")
+    scheme = None
+    address = is_address(path)
+    if address:
+        name = str(path).partition("://")[0].lower()
+        scheme = SCHEMES.get(name) or SCHEMES.get("any")
+        if scheme is None:
+            raise CapabilityError(f"{path}: nothing is installed that reads {name}:// addresses")
+    elif isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
+        scheme = SCHEMES.get("folder")
+    foreign = options.keys() - (scheme.options if address and scheme is not None else frozenset())
+    if foreign:
+        raise CapabilityError(f"{', '.join(sorted(foreign))}: options of addresses on the network only")
+    if scheme is not None:
+        source = scheme.open(path, **options)
+        if source is not None:
+            return source
     if not isinstance(path, (str, os.PathLike)):
         return ReadableSource(path)
-    if "://" in os.fspath(path) or os.path.isdir(path):
-        from bgfmt.storage import chunks
-
-        if chunks.is_store(path):
-            return chunks.StoreSource(path)
-        if chunks.has_arrays(path):
-            raise FormatError(
-                f"{os.fspath(path)}: there is no {chunks.ROOT}, which describes a store of chunks"
-            )
     return GuardedSource(path) if guard else MappedSource(path)
 
 

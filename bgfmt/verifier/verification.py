@@ -18,7 +18,7 @@ from bgfmt.files.database import Database, open_database, read_source
 from bgfmt.files.diff import diff_tables
 from bgfmt.solver.machine import thread_count
 from bgfmt.solver.workers import Workers, open_workers
-from bgfmt.storage import PathLike, Source, chunks, open_source
+from bgfmt.storage import PathLike, Source, is_address, open_source
 from bgfmt.tables import Table
 from bgfmt.verifier import checks, error_bound, report
 from bgfmt.verifier.findings import LEVELS, Finding, Kind, LikelyCause, Observations, Outcome, Rule
@@ -107,7 +107,7 @@ def verify(
             if not all(proof_of(part.table).supports_parts(part.table) for part in parts):
                 raise errors.CapabilityError(f"{name}: {db.table.kind} tables are not checked by a cluster")
             workers = closing.enter_context(open_workers(cluster))
-            whole = name if chunks.is_address(name) else os.path.abspath(name)
+            whole = name if is_address(name) else os.path.abspath(name)
             runs = [verification.on_workers(workers, whole, k, options) for k in range(len(parts))]
         reports = [
             run.verify_table(part, name, (*more, *_duplicate_findings(parts[:k], part)), measured, bounded)

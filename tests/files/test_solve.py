@@ -36,7 +36,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for solver in (OneSidedSolver, TwoSidedSolver, MeanRollsSolver):
         monkeypatch.setattr(solver, "solve", never)
-    monkeypatch.setattr("bgfmt.files.stores.Filling.run", never)
+    monkeypatch.setattr("bgfmt.extras.large.stores.Filling.run", never)
 
 
 @pytest.mark.slow

@@ -85,6 +85,8 @@ def test_extras_do_not_know_each_other() -> None:
     assert {(a, b) for a, b in found if a != b and b in extras} == {
         ("lab", "matches"),
         ("lab", "races"),
+        ("cluster", "large"),
+        ("serve", "large"),
         ("hosts", "lab"),
         ("exam", "hosts"),
         ("exam", "lab"),

@@ -205,8 +205,8 @@ def test_nobody_compares_with_the_name_of_a_kind_or_a_format() -> None:
     nothing(found)
 
 
-#: the formats of the laboratory, and what says of each format how its files begin
-NAMING = ("bgfmt/extras/lab/", "plugins/descriptions/make.py")
+#: the formats of extras, and what says of each format how its files begin
+NAMING = ("bgfmt/extras/lab/", "bgfmt/extras/large/zarr.py", "plugins/descriptions/make.py")
 
 
 def test_formats_are_named_by_formats_only() -> None:
@@ -222,7 +222,7 @@ def test_formats_are_named_by_formats_only() -> None:
 
 
 #: a large solve leaves a store of chunks, tile by tile, and not a table that the format could write
-STORES = ("bgfmt/files/stores.py", "bgfmt.formats.zarr")
+STORES = ("bgfmt/extras/large/stores.py", "bgfmt.extras.large.zarr")
 
 
 def test_a_formats_own_modules_are_its_own() -> None:

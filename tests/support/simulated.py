@@ -3,8 +3,8 @@
 import numpy as np
 
 from bgfmt import solver
-from bgfmt.solver.stored import TileSolve, grid_of
-from bgfmt.storage.chunks import ChunkStore
+from bgfmt.extras.large.chunks import ChunkStore
+from bgfmt.extras.large.tiles import TileSolve, grid_of
 
 
 def same(points: int, chequers: int, columns: int, side: int | None, path: str) -> bool:

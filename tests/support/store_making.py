@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import bgfmt
+from bgfmt.extras.large import chunks
 from bgfmt.files.solve import solve_stored
-from bgfmt.storage import chunks
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 

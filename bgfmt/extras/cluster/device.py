@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import CapabilityError, MissingExtraError, install_hint
+from bgfmt.extras.large.tiles import TileKernels, buffer
 from bgfmt.game.results import WEIGHTS
 from bgfmt.solver.layers import PipOrder
-from bgfmt.solver.stored import TileKernels, buffer
 
 TILES_AT_ONCE = 4  # at a time, so that some are read and written while the kernels of others run
 _taking = threading.Lock()
@@ -44,7 +44,7 @@ def _simulated() -> bool:
 
 
 class DeviceKernels(TileKernels):
-    """Arrays and kernels of a tile on the device; see `bgfmt.solver.stored.TileKernels`."""
+    """Arrays and kernels of a tile on the device; see `bgfmt.extras.large.tiles.TileKernels`."""
 
     def __init__(self, order: PipOrder, columns: int, gammons: bool = False) -> None:
         if gammons:

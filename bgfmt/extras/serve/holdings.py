@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from bgfmt.cli.terminal import say
 from bgfmt.errors import CapabilityError
 from bgfmt.files.database import Database, open_database
-from bgfmt.storage import is_url, system
-from bgfmt.storage.chunks import is_address
+from bgfmt.storage import is_address, is_url, system
 from bgfmt.tables import Table
 
 BLOCKS = 16

@@ -22,10 +22,10 @@ from urllib.parse import quote, urlsplit
 from bgfmt import jit
 from bgfmt.cli.terminal import Progress
 from bgfmt.errors import CapabilityError, OutputExistsError, TruncatedError
+from bgfmt.extras.large.stores import remove
 from bgfmt.extras.serve.holdings import Holding, Holdings, legible
 from bgfmt.files.convert import convert
 from bgfmt.files.solve import solve_table
-from bgfmt.files.stores import remove
 from bgfmt.formats.gnubg import SIZE, read_header
 from bgfmt.met import load
 from bgfmt.met import names as met_names

@@ -253,7 +253,7 @@ def test_a_worker_without_bgfmt_is_given_nothing(two: DaskWorkers, monkeypatch: 
 
 def test_a_store_that_workers_do_not_see_is_one_line(two: DaskWorkers, tmp_path: Path) -> None:
     """Else each would fill one of its own."""
-    from bgfmt.solver.stored import TileSolve, grid_of
+    from bgfmt.extras.large.tiles import TileSolve, grid_of
 
     making = TileSolve(str(tmp_path / "s"), "equities", grid_of(3, 2, columns=4))
     with pytest.raises(ClusterError, match="a worker's machine, does not see /"):
@@ -398,7 +398,7 @@ def test_verify_by_workers(two: DaskWorkers, copied: Path, made: dict[str, Path]
     chunk_files(copied)[0].write_bytes(content)
     here = bgfmt.verify(copied)
     with pytest.MonkeyPatch.context() as patch:  # the workers add up, not this process
-        patch.delattr("bgfmt.formats.zarr.Fault")
+        patch.delattr("bgfmt.extras.large.zarr.Fault")
         there = bgfmt.verify(copied, cluster=address)
     assert there.exit_code == 1
     assert "c.0.0.0" in str(there.as_dict())

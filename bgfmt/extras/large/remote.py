@@ -34,8 +34,8 @@ from bgfmt.errors import (
     extra,
     install_hint,
 )
-from bgfmt.storage.chunks import Folder
-from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Source
+from bgfmt.extras.large.chunks import Folder
+from bgfmt.storage.source import LocalCopy, MemorySource, Progress, RangeSource, Scheme, Source
 from bgfmt.storage.system import PathLike
 
 T = TypeVar("T")
@@ -117,6 +117,13 @@ def open_url(
     except BaseException:
         web.close()
         raise
+
+
+#: of http and https addresses
+WEB = Scheme(
+    open_url,
+    frozenset({"page_bytes", "cache_pages", "whole_bytes", "timeout", "retries", "headers", "cache"}),
+)
 
 
 class RemoteSource(RangeSource):

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgfmt.errors import CorruptError, TruncatedError, extra, install_hint
+from bgfmt.errors import CorruptError, FormatError, TruncatedError, extra, install_hint
 from bgfmt.storage import system
-from bgfmt.storage.source import MemorySource, open_regular
+from bgfmt.storage.source import MemorySource, Scheme, open_regular
 from bgfmt.storage.system import PathLike
 
 Array = NDArray[Any]
@@ -268,6 +268,19 @@ class StoreSource(MemorySource):
         self.store = ChunkStore(path)
         super().__init__(self.store.read_metadata(ROOT), os.fspath(path))
         self.path = None if is_address(path) else Path(path)
+
+
+def open_store(path: PathLike) -> StoreSource | None:
+    """Open a store of chunks; None for a folder that is none, FormatError for one that has lost its description."""
+    if is_store(path):
+        return StoreSource(path)
+    if has_arrays(path):
+        raise FormatError(f"{os.fspath(path)}: there is no {ROOT}, which describes a store of chunks")
+    return None
+
+
+#: of folders, and of addresses that fsspec opens
+STORE = Scheme(open_store)
 
 
 def is_store(path: object) -> bool:

@@ -22,9 +22,9 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, CorruptError, OutputExistsError, ScratchError, SolverError
+from bgfmt.extras.large import tiles as stored
+from bgfmt.extras.large.chunks import ChunkStore
 from bgfmt.files.solve import solve_stored
-from bgfmt.solver import stored
-from bgfmt.storage.chunks import ChunkStore
 from bgfmt.storage.sink import FileSink
 from tests.support import crash
 from tests.support.store_making import chunk_files, digest
@@ -247,7 +247,7 @@ def test_no_room_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     try:
         with pytest.raises(SolverError, match=r"needs 3\.\d MB of disk"):
             solved(tmp_path)
-        monkeypatch.setattr("bgfmt.files.stores.check_disk", lambda *_: None)
+        monkeypatch.setattr("bgfmt.extras.large.stores.check_disk", lambda *_: None)
         for chequers in (6, 5):  # 6.8 MB of store; 1.8 MB of store and 1.7 MB of table
             with pytest.raises(OSError, match="No space left"):
                 solved(tmp_path, chequers)

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.files.stores import plan_stored
+from bgfmt.extras.large.chunks import ChunkStore
+from bgfmt.extras.large.stores import plan_stored
+from bgfmt.extras.large.tiles import TileSolve, grid_of
 from bgfmt.solver.registry import solver_of
-from bgfmt.solver.stored import TileSolve, grid_of
 from bgfmt.solver.workers import ThreadWorkers
-from bgfmt.storage.chunks import ChunkStore
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 

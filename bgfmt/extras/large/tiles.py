@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt.errors import FormatError
+from bgfmt.extras.large.chunks import ROOT, ChunkStore
 from bgfmt.game import board
 from bgfmt.game.results import WEIGHTS, Array
 from bgfmt.solver.kernels import two_sided as kernels
@@ -36,7 +37,6 @@ from bgfmt.solver.layers import REACH, SINGLE, PipOrder, Pool, Stakes, layer_cut
 from bgfmt.solver.machine import results_per_position
 from bgfmt.solver.two_sided import Pairs, Squares, count_pairs_done, record_type
 from bgfmt.solver.workers import Workers, device_class
-from bgfmt.storage.chunks import ROOT, ChunkStore
 
 Tile = tuple[int, int]
 BYTES_PER_NUMBER = 2

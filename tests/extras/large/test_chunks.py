@@ -17,10 +17,10 @@ import bgfmt
 from bgfmt import solver
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError, CorruptError, FormatError, ScratchError, TruncatedError
+from bgfmt.extras.large import chunks
+from bgfmt.extras.large.tiles import grid_of
 from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Position
-from bgfmt.solver.stored import grid_of
-from bgfmt.storage import chunks
 from tests.support import store_making
 from tests.support.store_making import chunk_files, digest, reseal
 

@@ -21,16 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt import jit
+from bgfmt.cli.terminal import size
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
-from bgfmt.files.convert import choose_lossless_target
-from bgfmt.files.database import read_source
-from bgfmt.formats import Format, placeholder_rows
-from bgfmt.formats.zarr import MAIN, NUMBERS, StoreDescription, chunk_bytes, parse_description
-from bgfmt.game.board import order_by_pips
-from bgfmt.solver.layers import Array, Stakes
-from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
-from bgfmt.solver.registry import Solver
-from bgfmt.solver.stored import (
+from bgfmt.extras.large.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_address
+from bgfmt.extras.large.tiles import (
     WORKER_BASE_BYTES,
     TileGrid,
     TileReport,
@@ -40,12 +34,17 @@ from bgfmt.solver.stored import (
     play_list_bytes,
     solve_layers,
 )
-from bgfmt.solver.workers import ThreadWorkers, Workers, device_class, open_workers
-from bgfmt.storage import PathLike, check_output, create, open_source
-from bgfmt.storage.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_address
-from bgfmt.tables import Table
+from bgfmt.extras.large.zarr import MAIN, NUMBERS, StoreDescription, chunk_bytes, parse_description
+from bgfmt.files.database import read_source
+from bgfmt.files.output import OutputFile, Progress
+from bgfmt.files.routes import Route
+from bgfmt.game.board import order_by_pips
+from bgfmt.solver.layers import Array, Stakes
+from bgfmt.solver.machine import available_memory, check_disk, check_memory, thread_count
+from bgfmt.solver.registry import Solver
+from bgfmt.solver.workers import ThreadWorkers, Workers, device_class, open_workers, workers_class
+from bgfmt.storage import open_source
 
-Progress = Callable[[int, int], None]
 WORKER_BYTES = 2_400_000_000  # default memory of a worker, if it needs less
 #: time of writing the file in order, and of compressing it, as a multiple of the time of solving the table
 MERGE_SHARE = 0.125
@@ -108,37 +107,25 @@ def plan_stored(
 
 
 def fill_store(
-    solver: Solver,
-    file: OutputFile | None,
-    path: str,
-    *,
-    layers: bool,
-    workers: str | Workers | None,
-    device: str | None,
-    memory: int | None,
-    resume: bool,
-    force: bool,
-    threads: int | None,
-    progress: Progress | None,
-    announce: Callable[[str], None] | None,
+    solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
 ) -> StoreReport:
-    """Solve a table into the store `path`, and write it to a file; other arguments and errors as in `bgfmt.solve`.
+    """Solve a table into the store `path`, and write it to a file; errors as in `bgfmt.solve`.
 
     layers : solve by layers if the store is new and memory allows, by tiles otherwise.
     """
     require("a solve through a store", ("google_crc32c", "large"), *jit.modules())
-    known = _read_description(solver, path, resume, force)
-    count = thread_count(threads)
-    if device is not None:
-        count = device_class(device).tiles_at_once(count)
+    known = _read_description(solver, path, route.resume, route.force)
+    count = thread_count(route.threads)
+    if route.device is not None:
+        count = device_class(route.device).tiles_at_once(count)
     with contextlib.ExitStack() as opened:
         team: Workers
-        if isinstance(workers, str):
-            team = opened.enter_context(open_workers(workers, announce))
+        if isinstance(route.workers, str):
+            team = opened.enter_context(open_workers(route.workers, route.announce))
         else:
-            team = workers or opened.enter_context(ThreadWorkers(count))
+            team = route.workers or opened.enter_context(ThreadWorkers(count))
         if known is None:
-            grid = plan_stored(solver, workers=team.workers, memory=memory).grid
+            grid = plan_stored(solver, workers=team.workers, memory=route.memory).grid
         else:
             facts = {"columns": known.columns, "side": known.side, "chunk": known.chunk}
             grid = grid_of(solver.points, solver.chequers, **facts)
@@ -151,22 +138,19 @@ def fill_store(
         check_disk(output, name, left, Path(path))
         layers = layers and known is None and (free is None or planned.memory <= free)
         if not layers:
-            plan = plan_stored(solver, workers=team.workers, memory=memory, grid=grid)
+            plan = plan_stored(solver, workers=team.workers, memory=route.memory, grid=grid)
             if team.threads:
                 check_memory((team.workers - 1) * grid.memory + plan.memory, "this solve")
         if known is None:
-            if force:
+            if route.force:
                 remove(path)
             sizes = (grid.points, grid.chequers, grid.columns, solver.recipe.name, grid.side, grid.chunk)
             known = StoreDescription(solver.kind, *sizes)
             ChunkStore(path).places.write(ROOT, [known.group_json()])
-        filling = Filling(path, known, grid, progress, file, solver.stakes)
-        writing = (
-            contextlib.nullcontext() if file is None else file.write_meanwhile(filling, thread_count(threads))
-        )
-        with writing:
-            filling.run(team, layers, device or "", resume)
-            opened.close()  # workers end while the file is finished
+        filling = Filling(path, known, grid, route.progress, file, solver.stakes)
+        with write_meanwhile(filling, thread_count(route.threads)):
+            filling.run(team, layers, route.device or "", route.resume)
+            opened.close()  # route.workers end while the file is finished
     return filling.report
 
 
@@ -233,6 +217,7 @@ class Filling:
     stakes: Stakes
     pairs: int = 0
     reported: int = 0
+    rows: int = 0  # of the file that are written
     rows_ready: Callable[[int, int], None] = lambda first, past: None
 
     def __post_init__(self) -> None:
@@ -290,8 +275,7 @@ class Filling:
 
     def report_written(self, done: int, total: int) -> None:
         """Report progress of a file that is written from the complete store: `done` of `total` bytes."""
-        assert self.file is not None
-        self.file.rows = self.grid.n * done // total
+        self.rows = self.grid.n * done // total
         self.report_progress()
 
     def report_progress(self) -> None:
@@ -299,78 +283,49 @@ class Filling:
         if self.progress is None:
             return
         n = self.grid.n
-        rows, most = (0, 0) if self.file is None else (self.file.rows, int(n * n * self.file.share))
-        done = self.pairs + most * rows // n
+        most = 0
+        if self.file is not None:
+            most = int(n * n * (MERGE_SHARE if self.file.takes_body else PACK_SHARE))
+        done = self.pairs + most * self.rows // n
         if done != self.reported:
             self.reported = done
             self.progress(done, n * n + most)
 
 
-class OutputFile:
-    """The file to write a solved table to; path, format and options are checked on creation, before the work.
-
-    Errors are those of `bgfmt.solve` for the path, the format and its options.
+@contextlib.contextmanager
+def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
+    """Write complete rows of the store while the block fills it. The file appears when the block ends without
+    error.
     """
+    file = filling.file
+    if file is None:
+        yield
+        return
+    if not file.takes_body:
+        yield
+        with open_source(filling.path) as source:
+            file.write(read_source(source).table, filling.report_written)
+        return
+    with file.body() as (sink, arrays), ThreadPoolExecutor(threads) as pool:
+        merge = Merge(filling, arrays[MAIN], sink, file)
+        jobs: set[Future[int]] = set()
 
-    def __init__(
-        self, solver: Solver, path: PathLike, format: str | None, force: bool, options: dict[str, Any]
-    ) -> None:
-        check_output(path, force=force)
-        self.path = path
-        self.force = force
-        self.options = options
-        arrays = {name: placeholder_rows(*shape) for name, shape in solver.arrays().items()}
-        self.blank: Table = solver.table(arrays)
-        self.target: Format[Any] = choose_lossless_target(path, format, self.blank, solver.what, options)
-        self.takes_body = self.target.takes_body(self.blank, options)
-        self.share = MERGE_SHARE if self.takes_body else PACK_SHARE
-        self.rows = 0  # written so far
+        def submit(first: int, past: int) -> None:
+            for job in [job for job in jobs if job.done()]:
+                jobs.remove(job)
+                filling.rows += job.result()
+            jobs.update(pool.submit(merge.write_rows, *part) for part in merge.parts(first, past))
 
-    def write(self, table: Table, progress: Progress | None = None) -> None:
-        """Write a table to the file."""
-        with create(self.path, force=self.force) as sink:
-            self.target.write(table, sink, progress=progress, **self.options)
-
-    @contextlib.contextmanager
-    def body(self) -> Iterator[tuple[Any, dict[str, Array]]]:
-        """Yield the sink and the arrays to fill; the file appears when the block ends without error."""
-        with (
-            create(self.path, force=self.force) as sink,
-            self.target.body(sink, self.blank, **self.options) as arrays,
-        ):
-            yield sink, arrays
-
-    @contextlib.contextmanager
-    def write_meanwhile(self, filling: Filling, threads: int) -> Iterator[None]:
-        """Write complete rows of the store while the block fills it.
-
-        The file appears when the block ends without error.
-        """
-        if not self.takes_body:
+        filling.rows_ready = submit
+        try:
             yield
-            with open_source(filling.path) as source:
-                self.write(read_source(source).table, filling.report_written)
-            return
-        with self.body() as (sink, arrays), ThreadPoolExecutor(threads) as pool:
-            merge = Merge(filling, arrays[MAIN], sink, self)
-            jobs: set[Future[int]] = set()
-
-            def submit(first: int, past: int) -> None:
-                for job in [job for job in jobs if job.done()]:
-                    jobs.remove(job)
-                    self.rows += job.result()
-                jobs.update(pool.submit(merge.write_rows, *part) for part in merge.parts(first, past))
-
-            filling.rows_ready = submit
-            try:
-                yield
-                for job in as_completed(jobs):
-                    self.rows += job.result()
-                    filling.report_progress()
-                if self.rows != len(self.blank.arrays()[MAIN]):
-                    raise SolverError(f"{filling.path}: rows of the table were left out")
-            finally:
-                pool.shutdown(cancel_futures=True)
+            for job in as_completed(jobs):
+                filling.rows += job.result()
+                filling.report_progress()
+            if filling.rows != len(file.blank.arrays()[MAIN]):
+                raise SolverError(f"{filling.path}: rows of the table were left out")
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class Merge:
@@ -415,3 +370,45 @@ class Merge:
                 raise SolverError(f"{self.file.path}: {text}")
         self.sink.settle()
         return past - first
+
+
+class ChunkStores:
+    """Solves through stores of chunks, for the entry point `bgfmt.stores`; see `bgfmt.files.routes.Stores`."""
+
+    def fill(
+        self, solver: Solver, file: OutputFile | None, path: str, route: Route, *, layers: bool
+    ) -> StoreReport:
+        """Solve a table into a store, and write it to a file; see `fill_store`."""
+        return fill_store(solver, file, path, route, layers=layers)
+
+    def remove(self, path: str) -> None:
+        """Remove a store, and its folder if nothing else is in it."""
+        remove(path)
+
+    def describe_plan(self, solver: Solver, route: Route) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return what a solve would take, as numbers by name and as lines of text by title."""
+        workers = thread_count(route.threads)
+        if isinstance(route.workers, str):
+            workers = workers_class(route.workers).count(route.workers) or max(8, workers)
+        grid, needed = plan_stored(solver, workers=workers, memory=route.memory)
+        read, written = grid.bytes_moved
+        what = f"two-sided {grid.points}x{grid.chequers}, recipe {solver.recipe.name}, through a store"
+        numbers: dict[str, Any] = {
+            "what": what,
+            "tiles": len(grid.tiles()),
+            "memory": needed,
+            "workers": workers,
+            "read": read,
+            "written": written,
+            "output": solver.plan().output,
+        }
+        lines = {
+            "tiles": f"{len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}",
+            "memory": f"{size(needed)} a worker, {workers} workers",
+            "store": f"{size(written)} of disk",
+            "moved": f"{size(read)} read, {size(written)} written",
+        }
+        return numbers, lines
+
+
+STORES = ChunkStores()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bgfmt.solver.stored import grid_of
+from bgfmt.extras.large.tiles import grid_of
 
 BGFMT = [sys.executable, "-m", "bgfmt"]
 
@@ -14,7 +14,7 @@ def test_the_table_of_costs_is_the_models() -> None:
     from benchmarks import costs
     from bgfmt import met
 
-    page = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "cluster.md").read_text(encoding="utf-8")
     assert "\n".join(costs.lines(met.load())) in page
     assert "\n".join(costs.point_lines()) in page
 

@@ -9,7 +9,7 @@ equities/c.I.J.0          the pairs of places of chunk row I, on roll, against t
 
 Every chunk ends in its CRC-32C (codec crc32c). `sum` is the SHA-256 of all chunks' checksums, row by row, so that
 exchanged chunks are detected. `state` is ``solving`` until every chunk is written, then ``whole``; only a whole store
-is read. `bgfmt.storage.chunks` reads and writes the pieces.
+is read. `bgfmt.extras.large.chunks` reads and writes the pieces.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import BgfmtError, CapabilityError, HeaderError, TruncatedError
+from bgfmt.extras.large.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
 from bgfmt.formats.base import Extent, Fault, Format, Head, Options, Reading, RunParts
 from bgfmt.formats.records import known_recipes
 from bgfmt.game import board
 from bgfmt.storage import Source
-from bgfmt.storage.chunks import CHECKSUM_BYTES, MAX_METADATA_BYTES, ROOT, ChunkStore, chunks_of
 from bgfmt.tables import KINDS, PlacedPairs, Table
 from bgfmt.tables.two_sided import StoredEquities
 

@@ -30,9 +30,9 @@ from bgfmt.errors import (
     SourceChangedError,
     TruncatedError,
 )
+from bgfmt.extras.large import remote
 from bgfmt.formats.compressed import layout
 from bgfmt.game import board
-from bgfmt.storage import remote
 from tests.conftest import GOLDEN, ROOT
 from tests.support.range_server import Handler, serving
 

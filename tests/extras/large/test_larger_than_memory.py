@@ -89,8 +89,8 @@ def test_too_little_memory_is_said(tmp_path: Path) -> None:
     resident_bytes() is None, reason="this system does not say how much memory a process takes"
 )
 def test_a_tile_takes_the_memory_that_is_said(tmp_path: Path) -> None:
+    from bgfmt.extras.large.stores import plan_stored
     from bgfmt.files.solve import solve_stored
-    from bgfmt.files.stores import plan_stored
     from bgfmt.solver.registry import solver_of
 
     bound = 400_000_000

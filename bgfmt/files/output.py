@@ -1,0 +1,49 @@
+"""The file that a solved table is written to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bgfmt.files.convert import choose_lossless_target
+from bgfmt.formats import Format, placeholder_rows
+from bgfmt.solver.layers import Array
+from bgfmt.solver.registry import Solver
+from bgfmt.storage import PathLike, check_output, create
+from bgfmt.tables import Table
+
+Progress = Callable[[int, int], None]
+
+
+class OutputFile:
+    """The file to write a solved table to; path, format and options are checked on creation, before the work.
+
+    Errors are those of `bgfmt.solve` for the path, the format and its options.
+    """
+
+    def __init__(
+        self, solver: Solver, path: PathLike, format: str | None, force: bool, options: dict[str, Any]
+    ) -> None:
+        check_output(path, force=force)
+        self.path = path
+        self.force = force
+        self.options = options
+        arrays = {name: placeholder_rows(*shape) for name, shape in solver.arrays().items()}
+        self.blank: Table = solver.table(arrays)
+        self.target: Format[Any] = choose_lossless_target(path, format, self.blank, solver.what, options)
+        self.takes_body = self.target.takes_body(self.blank, options)
+
+    def write(self, table: Table, progress: Progress | None = None) -> None:
+        """Write a table to the file."""
+        with create(self.path, force=self.force) as sink:
+            self.target.write(table, sink, progress=progress, **self.options)
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[tuple[Any, dict[str, Array]]]:
+        """Yield the sink and the arrays to fill; the file appears when the block ends without error."""
+        with (
+            create(self.path, force=self.force) as sink,
+            self.target.body(sink, self.blank, **self.options) as arrays,
+        ):
+            yield sink, arrays
