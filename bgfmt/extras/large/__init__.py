@@ -1,1 +1,1 @@
-"""Tables larger than memory, and tables elsewhere: stores of chunks, solving them tile by tile, files on web servers."""
+"""Tables larger than memory, and tables elsewhere: stores of chunks, solving by tiles, files on web servers."""
