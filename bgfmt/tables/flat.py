@@ -229,7 +229,7 @@ def arrow(table: StoredTable) -> Any:
 
 
 def stream(table: StoredTable) -> Any:
-    """Return the same columns as a `pyarrow.RecordBatchReader`, which computes rows batch by batch."""
+    """Return a table as a `pyarrow.RecordBatchReader` with the columns of `arrow`, computed batch by batch."""
     return pyarrow().RecordBatchReader.from_batches(schema(table), batches(table))
 
 

@@ -28,7 +28,7 @@ MAX_ROLLS = 256
 UNCORRECTED_SLACK = 5  # parts of 65535 by which rows of a recipe without correction may miss their sum
 
 
-def chances(rows: Any) -> Array:
+def to_probabilities(rows: Any) -> Array:
     """Convert stored probabilities to floats: uint16 / 65535 in float32; float64 is returned unchanged."""
     values = np.asarray(rows)
     return values if values.dtype == np.float64 else values.astype(np.float32) / np.float32(CHANCE_WHOLE)
@@ -304,12 +304,12 @@ class Race(OneSideAnswer):
     @property
     def bearoff(self) -> Array:
         """Probabilities (rolls,) of bearing the last chequer off in exactly i rolls, in the host's float width."""
-        return chances(self.stored)
+        return to_probabilities(self.stored)
 
     @property
     def gammon(self) -> Array | None:
         """The same for the first chequer, or None."""
-        return None if self.stored_gammon is None else chances(self.stored_gammon)
+        return None if self.stored_gammon is None else to_probabilities(self.stored_gammon)
 
     @cached_property
     def _moments(self) -> dict[str, float]:
@@ -420,7 +420,7 @@ class OneSided(OfRolls):
         rows = self.arrays().get("bearoff" if column is None else column)
         if rows is None:
             return super().lookup_many(us, them, column=column)
-        return chances(rows[self.entry_numbers(us, them)[0]])
+        return to_probabilities(rows[self.entry_numbers(us, them)[0]])
 
     def rolls(self, which: Which) -> Rolls:
         return rolls_of(np.asarray(self.bearoff[which]))
@@ -446,11 +446,11 @@ class OneSided(OfRolls):
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         rows = slice(int(numbers[0]), int(numbers[-1]) + 1)
         pick = numbers - numbers[0]
-        off = chances(np.asarray(self.bearoff[rows])[pick])
+        off = to_probabilities(np.asarray(self.bearoff[rows])[pick])
         mean, std = moments(off)
         parts: list[Any] = [rolls_values(self, numbers, mean), std[:, None], off]
         if self.gammon is not None:
-            first = chances(np.asarray(self.gammon[rows])[pick])
+            first = to_probabilities(np.asarray(self.gammon[rows])[pick])
             parts += [np.stack(moments(first), axis=1), first]
         return np.concatenate([np.asarray(part, np.float64) for part in parts], axis=1)
 

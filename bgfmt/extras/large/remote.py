@@ -271,7 +271,7 @@ class KeptPages:
         self.mark = ""
 
     def is_fresh(self) -> bool:
-        """Load size and mark; return whether they are known and were checked within `FRESH_SECONDS`."""
+        """Load size and version mark of the cached file; return whether they were checked within `FRESH_SECONDS`."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             path = self.folder / FACTS_NAME
             facts = json.loads(path.read_bytes())
@@ -281,7 +281,7 @@ class KeptPages:
         return False
 
     def update(self, size: int, mark: str) -> None:
-        """Store the file's current size and mark; if they changed, the pages are removed."""
+        """Set the file's current size and version mark; if they changed, its cached pages are removed."""
         known = (self.size, self.mark)
         if known != (size, mark):
             self.forget()
@@ -413,7 +413,7 @@ class Web:
         return {"requests": self.requests, "bytes_fetched": self.bytes_fetched}
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._pool.clear()
 
     def _manager(self) -> Any:

@@ -210,7 +210,7 @@ def _side_bits(counts: NDArray[Any]) -> _Bits:
 
 
 def from_position_ids(texts: Any) -> NDArray[np.int8]:
-    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first.
+    """Parse many Position IDs to counts (N, 2, 25) int8, side on roll first; points 1..24 and the bar.
 
     PositionError names the first invalid one.
     """
