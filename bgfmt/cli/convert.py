@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import click
 
 import bgfmt
 from bgfmt.cli import options
+from bgfmt.cli.info import seekable_input
 from bgfmt.cli.sections import section
 from bgfmt.cli.terminal import Progress, echo_made, say
+from bgfmt.errors import BgfmtError
 from bgfmt.files.database import WORDS
+
+STREAM = "-"  # standard input or output
 
 
 @section("Files")
 @click.command()
-@click.argument("source", type=click.Path(), metavar="SRC")
-@click.argument("destination", type=click.Path(), metavar="DST")
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="SRC DST | SRC... -o DIR")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="DST|DIR",
+    help="File to write, or folder for one or more SRC.",
+)
 @click.option(
     "--to", metavar="FORMAT", help="Format to write (default: by DST's suffix, SRC's own if it fits)."
 )
@@ -43,8 +60,8 @@ from bgfmt.files.database import WORDS
 @options.force_option
 @options.json_option
 def convert(
-    source: str,
-    destination: str,
+    files: tuple[str, ...],
+    output: str | None,
     compressed: bool | None,
     gammon: bool | None,
     header: bool | None,
@@ -55,19 +72,71 @@ def convert(
     quiet: bool,
     as_json: bool,
     **how: Any,
-) -> None:
+) -> int:
     """Write the table of SRC to DST in another format or layout; a plain copy is byte for byte.
+
+    Several SRC are written into the folder DIR under their names, with the suffix of the format. If one fails, the
+    others are still converted, and the exit code is 2. "-" is standard input or output, for formats of one file.
 
     \b
     Examples:
       bgfmt convert gnubg_os0.bd bearoff.ijf
       bgfmt convert gnubg_ts.bd small.bd --chequers 6 --cubeless
+      bgfmt convert *.bd -o parquet/ --to parquet
+      unxz < gnubg_ts.bd.xz | bgfmt convert - - --to csv | head
     """
     chosen: dict[str, Any] = {"compressed": compressed, "gammon": gammon, "header": header}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if cubeless:
         chosen["cubeful"] = False
-    for item in more:
+    chosen |= _format_options(more)
+    pairs = _pairs(files, output, how["to"])
+    how |= {"format": described, "dry": dry}
+    several = len(pairs) > 1
+    if as_json and not dry and pairs[0][1] == STREAM:
+        raise click.UsageError("standard output takes the table or --json, not both")
+    if not dry and output is not None and pairs[0][1] != output:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    made: list[dict[str, Any]] = []
+    failed = 0
+    for source, destination in pairs:
+        began = time.monotonic()
+        try:
+            with (
+                Progress("converting", "B", quiet=quiet) as progress,
+                _written_to(destination, how["to"]) as path,
+                seekable_input(source) as opened,
+            ):
+                lost = bgfmt.convert(opened, path, progress=progress, **how, **chosen)
+        except (BgfmtError, OSError) as error:
+            if not several:
+                raise
+            failed = 2
+            made.append({"file": destination, "error": options.error_fields(error)})
+            say(f"bgfmt: {options.message_of(error)}", err=True)
+            continue
+        if dry:
+            made.append({"file": destination, "lost": lost})
+            if not as_json:
+                _say_plan(destination, lost, how["to"], several=several)
+            continue
+        for line in lost:
+            say(f"lost: {line}", err=True)
+        if destination == STREAM:
+            continue
+        if as_json:
+            made.append(options.written_fields(destination, lost=list(lost)))
+        if not quiet:
+            echo_made(destination, began)
+    if as_json:
+        options.echo_json(made if several else made[0])
+    return failed
+
+
+def _format_options(words: Sequence[str]) -> dict[str, Any]:
+    """Parse options of the format given as -O NAME=VALUE."""
+    chosen: dict[str, Any] = {}
+    for item in words:
         name, equals, value = item.partition("=")
         key = name.strip().replace("-", "_")
         if (
@@ -75,25 +144,62 @@ def convert(
         ):  # or it would pass for an argument of `bgfmt.convert` itself
             raise click.UsageError(f"-O {item}: {key!r} is no option of a format")
         chosen[key] = _value(value.strip()) if equals else True
-    began = time.monotonic()
-    with Progress("converting", "B", quiet=quiet) as progress:
-        how |= {"progress": progress, "format": described, "dry": dry}
-        lost = bgfmt.convert(source, destination, **how, **chosen)
-    if dry and as_json:
-        options.echo_json({"file": destination, "lost": lost})
-    elif dry:
-        say("\n".join(f"loses: {line}" for line in lost) or "nothing is lost")
-        form = bgfmt.formats.get(how["to"]) if how["to"] else bgfmt.formats.by_suffix(destination)
-        if form is not None and not form.reads:
-            say(f"{form.name} files are written, and not read back")
-    if dry:
+    return chosen
+
+
+def _pairs(files: Sequence[str], output: str | None, to: str | None) -> list[tuple[str, str]]:
+    """Return (source, destination) of each conversion; UsageError for arguments that do not fit."""
+    if output is None:
+        if len(files) != 2:
+            raise click.UsageError("SRC and DST are needed, or one or more SRC and -o DIR")
+        return [(files[0], files[1])]
+    folder = len(files) > 1 or output.endswith(("/", os.sep)) or os.path.isdir(output)
+    if not folder:
+        return [(files[0], output)]
+    if STREAM in (*files, output):
+        raise click.UsageError("standard input and output take one table: SRC DST")
+    pairs = [(file, str(Path(output) / _file_name(file, to))) for file in files]
+    names = [destination for _, destination in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"{twice}: two files would be written under this name")
+    return pairs
+
+
+def _file_name(source: str, to: str | None) -> str:
+    """Return a source's name with the suffix of the format, unless that has this suffix, too."""
+    name = Path(source).name
+    form = None if to is None else bgfmt.formats.get(to)
+    if form is None or not form.suffixes or name.lower().endswith(form.suffixes):
+        return name
+    return Path(name).stem + form.suffixes[0]
+
+
+@contextmanager
+def _written_to(destination: str, to: str | None) -> Iterator[str]:
+    """Yield the path to write: for "-" a temporary file that is then copied to standard output."""
+    if destination != STREAM:
+        yield destination
         return
-    for line in lost:
-        say(f"lost: {line}", err=True)
-    if as_json:
-        options.echo_written(destination, lost=list(lost))
-    if not quiet:
-        echo_made(destination, began)
+    if to is None:
+        raise click.UsageError("which format is written to standard output? --to FORMAT")
+    with tempfile.TemporaryDirectory(prefix="bgfmt-") as folder:
+        path = os.path.join(folder, "output")
+        yield path
+        if os.path.isdir(path):
+            raise click.UsageError(f"{to} writes a folder, not one file for standard output")
+        if os.path.exists(path):
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _say_plan(destination: str, lost: Sequence[str], to: str | None, *, several: bool) -> None:
+    """Print what a conversion would lose."""
+    before = f"{destination}: " if several else ""
+    say("\n".join(f"{before}loses: {line}" for line in lost) or f"{before}nothing is lost")
+    form = bgfmt.formats.get(to) if to else bgfmt.formats.by_suffix(destination)
+    if form is not None and not form.reads:
+        say(f"{form.name} files are written, and not read back")
 
 
 def _value(text: str) -> bool | int | str:

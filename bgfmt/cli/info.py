@@ -63,7 +63,7 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 
 @contextmanager
-def _seekable(file: str) -> Iterator[str | BinaryIO]:
+def seekable_input(file: str) -> Iterator[str | BinaryIO]:
     """Yield a path as it is, and for "-" or a pipe in /dev a temporary file of what comes from there.
 
     A named pipe elsewhere is refused like any file that is none: it may never be written to.
@@ -85,7 +85,7 @@ def _seekable(file: str) -> Iterator[str | BinaryIO]:
 
 
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
-    with _seekable(file) as opened, bgfmt.open(opened, part=part or 0, format=described) as db:
+    with seekable_input(file) as opened, bgfmt.open(opened, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
             facts |= compute_digests(db.source, ("md5", "sha256"))

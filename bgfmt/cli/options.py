@@ -113,15 +113,20 @@ def origin(db: Database) -> dict[str, Any]:
     return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
 
 
-def echo_written(path: str, **more: Any) -> None:
-    """Print what `bgfmt info --json` says of a file that was made, and `more`."""
+def written_fields(path: str, **more: Any) -> dict[str, Any]:
+    """Return what `bgfmt info --json` says of a file that was made, and `more`."""
     import bgfmt
 
     try:
         with bgfmt.open(path) as made:
-            echo_json(made.info() | more)
+            return made.info() | more
     except errors.UnknownFormatError:  # no header
-        echo_json({"file": path, "size": os.path.getsize(path)} | more)
+        return {"file": path, "size": os.path.getsize(path)} | more
+
+
+def echo_written(path: str, **more: Any) -> None:
+    """Print what `bgfmt info --json` says of a file that was made, and `more`."""
+    echo_json(written_fields(path, **more))
 
 
 def error_fields(error: BaseException) -> dict[str, str]:

@@ -159,21 +159,23 @@ def _sha256(path: str) -> str:
 
 @section("Solve and verify")
 @click.command()
-@click.argument("file", type=click.Path(), metavar="FILE")
-@click.option(
-    "-o", "--output", "out", required=True, type=click.Path(), metavar="FIXED", help="File to write."
-)
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="SRC DST")
+@click.option("-o", "--output", type=click.Path(), metavar="DST", help="File to write; the same as DST.")
 @options.force_option
 @options.json_option
-def repair(file: str, out: str, force: bool, as_json: bool) -> int:
-    """Write FILE to FIXED with its wrong entries recomputed, and prove the result.
+def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: bool) -> int:
+    """Write SRC to DST with its wrong entries recomputed, and prove the result.
 
     Refuses when the file is not of a kind that can be recomputed, or less than half of it is right.
 
     \b
     Example:
-      bgfmt repair gnubg_ts0.bd -o fixed.bd
+      bgfmt repair gnubg_ts0.bd fixed.bd
     """
+    if len(files) + (output is not None) != 2:
+        raise click.UsageError("the damaged file and the file to write are needed: SRC DST")
+    file = files[0]
+    out = files[1] if output is None else output
     with Progress(f"repairing {file}") as progress:
         report = bgfmt.repair(file, out, force=force, progress=progress)
     if as_json:

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bgfmt import formats, storage
 from bgfmt.errors import CapabilityError, FormatNeededError, LossError
@@ -48,7 +48,7 @@ def save(
 
 
 def convert(
-    source: PathLike,
+    source: PathLike | BinaryIO,
     destination: PathLike,
     *,
     to: str | None = None,
@@ -95,7 +95,7 @@ def convert(
         if lost and not lossy:
             raise LossError(lost)
         with contextlib.suppress(OSError):
-            if not force and os.path.samefile(source, destination):
+            if isinstance(source, (str, os.PathLike)) and not force and os.path.samefile(source, destination):
                 raise CapabilityError(f"{os.fspath(destination)}: source and destination are one file")
         with storage.create(destination, force=force) as sink:
             target.write(table, sink, progress=progress, **options)

@@ -110,6 +110,44 @@ def test_dump_agrees_with_lookup(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
+def test_convert_several_files_into_a_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "csv"
+    assert cli(capsys, "convert", OS, TS, "-o", out, "--to", "csv")[0] == 0
+    assert sorted(path.name for path in out.iterdir()) == ["os_p06.csv", "ts_06x04.csv"]
+    code, text, _ = cli(capsys, "convert", OS, TS, "-o", out, "--json")
+    assert [Path(one["file"]).name for one in json.loads(text)] == ["os_p06.bd", "ts_06x04.bd"]
+    assert (out / "os_p06.bd").read_bytes() == Path(OS).read_bytes()
+    code, text, err = cli(capsys, "convert", OS, TS, "-o", tmp_path, "--to", "gnubg-ts", "--quiet")
+    assert (code, text) == (2, "")
+    assert err.startswith("bgfmt: gnubg-ts holds two-sided tables")  # the other is written all the same
+    assert (tmp_path / "ts_06x04.bd").read_bytes() == Path(TS).read_bytes()
+    code, text, _ = cli(capsys, "convert", OS, TS, "-o", tmp_path / "none", "--to", "npz", "--plan")
+    assert text.count("nothing is lost") == 2
+    assert not (tmp_path / "none").exists()
+    assert cli(capsys, "convert", OS, "-o", f"{tmp_path}/one/", "--to", "csv")[0] == 0
+    assert (tmp_path / "one" / "os_p06.csv").exists()
+
+
+def test_convert_standard_input_and_output(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "bgfmt", "convert"]
+    with open(TS, "rb") as source:
+        arguments = ["-", "-", "--to", "npz"]
+        made = subprocess.run([*command, *arguments], stdin=source, capture_output=True, check=True)
+    (tmp_path / "piped.npz").write_bytes(made.stdout)
+    assert made.stderr == b""
+    bgfmt.convert(tmp_path / "piped.npz", tmp_path / "back.bd", to="gnubg-ts")
+    assert (tmp_path / "back.bd").read_bytes() == Path(TS).read_bytes()
+
+
+def test_repair_as_convert(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    data = bytearray(Path(TS).read_bytes())
+    data[5000] ^= 1
+    (tmp_path / "bad.bd").write_bytes(data)
+    assert cli(capsys, "repair", tmp_path / "bad.bd", tmp_path / "good.bd")[0] == 0
+    assert (tmp_path / "good.bd").read_bytes() == Path(TS).read_bytes()
+    assert cli(capsys, "repair", tmp_path / "bad.bd", "-o", tmp_path / "also.bd")[0] == 0
+
+
 def test_convert_and_its_refusals(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "out.bd"
     assert cli(capsys, "convert", OS, out)[0] == 0

@@ -30,7 +30,7 @@ SOUND: dict[str, list[str]] = {
     "info": [TS],
     "lookup": [TS, "1 / 1"],
     "dump": [TS],
-    "convert": [TS, "OUT.npz"],
+    "convert": [TS, "-o", "OUT.npz"],
     "formats": [],
     "solve gnubg-2001": ["-o", "OUT.bd"],
     "solve bkg": ["-o", "OUT.bkg"],
@@ -45,7 +45,7 @@ SOUND: dict[str, list[str]] = {
     "solve two-sided-gammons": ["2x2", "-o", "OUT.npz"],
     "solve two-sided-jacoby": ["2x2", "-o", "OUT.npz"],
     "verify": [TS],
-    "repair": [TS, "-o", "OUT.bd"],
+    "repair": [TS, "OUT.bd"],
     "diff": [TS, TS],
     "checksum": [TS],
     "sums": [TS],
@@ -207,6 +207,7 @@ FINE: dict[tuple[str, str], tuple[str, ...]] = {
     ("engine", "--seed"): ("-9" + "9" * 20,),
     ("gnubg install", "--dir"): ("none.bd", "FOLDER"),  # made
     ("gnubg where", "--dir"): ("none.bd", "FOLDER"),
+    ("convert", "-o"): ("FOLDER",),  # the table is written there under its name
     ("annotate", "-o"): ("FOLDER",),  # one report a match is written there
     ("serve", "--allow-host"): ("nope",),
     ("site", "--title"): ("nope", "\x1b[31m\n"),  # any text, escaped in the page
@@ -244,6 +245,14 @@ def test_misuse_is_refused_in_one_line(name: str) -> None:
 CONFLICTS = [
     ["convert", TS, "OUT.npz", "--header", "--no-header", "--compress"],
     ["convert", OS, "OUT.bd", "--to", "gnubg-ts"],
+    ["convert", OS],
+    ["convert", OS, TS, "OUT.npz"],
+    ["convert", OS, OS, "-o", "OUT"],
+    ["convert", OS, "-", "-o", "OUT"],
+    ["convert", OS, "-"],
+    ["convert", OS, "-", "--to", "npz", "--json"],
+    ["repair", TS],
+    ["repair", TS, "OUT.bd", "-o", "OUT.bd"],
     ["verify", TS, "--report", TS, "--force"],
     ["verify", TS, "--report", "NOWHERE/x.html"],
     ["verify", TS, "--as", "gnubg-os:points=-1"],
