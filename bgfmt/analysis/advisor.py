@@ -230,7 +230,7 @@ class Advisor:
 
         The score is ignored.
         """
-        return self.sources.equities(_going_on(state))
+        return self.sources.equities(_unfinished_state(state))
 
     def cube(self, state: Asking, *, met_player: int | None = None) -> CubeAction:
         """Return whether to double and how to answer, with the cube where it is; in a match at its score.
@@ -241,7 +241,7 @@ class Advisor:
 
         met_player : as in `score`.
         """
-        state = _going_on(state)
+        state = _unfinished_state(state)
         hyper = self.sources.hypergammon(state)
         if hyper is None:
             choose.check_race(state.position)
@@ -274,7 +274,7 @@ class Advisor:
         """
         from bgfmt.analysis.ondemand import scores_grid
 
-        state = _going_on(state)
+        state = _unfinished_state(state)
         sources = self.sources
         grid = partial(
             scores_grid,
@@ -312,11 +312,11 @@ class Advisor:
         met_player
             As in `score`.
         """
-        state = _going_on(state)
+        state = _unfinished_state(state)
         position = state.position.check()
         if state.dice is None:
             raise PositionError("no dice: say which roll to play")
-        choose.check_going_on(position)
+        choose.check_unfinished(position)
         measure = measure or ("match" if not state.money else "money" if state.cube_in_use else "cubeless")
         plays = legal_plays(position, *state.dice)
         if measure not in ("match", "money", "cubeless") and plays:
@@ -384,7 +384,7 @@ class Advisor:
         An offer is accepted if playing on could not win more. The player on roll resigns only a race that is
         certainly lost by a two-sided table or exact calculation, and in which he can't lose a gammon.
         """
-        state = _going_on(state)
+        state = _unfinished_state(state)
         return self._accept_resignation(state) if state.resigned else self._offer_resignation(state)
 
     def _accept_resignation(self, state: GameState) -> Resignation:
@@ -434,13 +434,13 @@ class Advisor:
 
         Where nothing covers the position, `outside` decides or NotCoveredError is raised.
         """
-        state = _going_on(state)
+        state = _unfinished_state(state)
         position = state.position.check()
         if state.kind == "resignation":
             answer = self.resignation(state)
             word = "accept" if answer.accept else "reject"
             return Decision(word, answer.source, answer.table, answer.worth)
-        choose.check_going_on(position)
+        choose.check_unfinished(position)
         if state.kind == "cube" and not state.may_double:
             return Decision("roll", "rule")
         try:
@@ -480,7 +480,7 @@ class Advisor:
         return Decision("play", ranked.source, ranked.table, best.value if best else None, best)
 
 
-def _going_on(asked: Asking) -> GameState:
+def _unfinished_state(asked: Asking) -> GameState:
     """Return the state that a query is about; PositionError if its game is over."""
     state = as_state(asked)
     if state.ended:

@@ -92,12 +92,12 @@ class SideRace(OneSideAnswer, SourcedAnswer):
     @property
     def off_chances(self) -> Chances | None:
         """The probabilities of being off within 0, 1, 2, ... rolls."""
-        return None if self.bearoff is None else within(self.bearoff)
+        return None if self.bearoff is None else cumulate(self.bearoff)
 
     @property
     def saved_chances(self) -> Chances | None:
         """The probabilities of bearing off the first chequer within 0, 1, 2, ... rolls."""
-        return None if self.gammon is None else within(self.gammon)
+        return None if self.gammon is None else cumulate(self.gammon)
 
     def off_within(self, rolls: int) -> float:
         """Return the probability of being off within `rolls` rolls; NotCoveredError if only means are known."""
@@ -108,7 +108,7 @@ class SideRace(OneSideAnswer, SourcedAnswer):
         return float(within_rolls(self.gammon, rolls))
 
 
-def within(chances: Floats) -> Floats:
+def cumulate(chances: Floats) -> Floats:
     """Convert probabilities of exactly 0, 1, 2, ... rolls (last axis) to those of at most as many, limited to 1."""
     out: Floats = np.minimum(np.cumsum(chances, axis=-1), 1.0)
     return out

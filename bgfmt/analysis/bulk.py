@@ -134,7 +134,7 @@ def rank_many(
     owner = cube_owner(cube)
     alone, within = parse_measure(measure)
     if alone:
-        fitting = choose.of_rolls(databases)
+        fitting = choose.one_sided_tables(databases)
         if not fitting:
             raise choose.not_covered(databases, wanted="what one side needs")
         one = min(fitting, key=lambda t: not t.exact)

@@ -34,7 +34,7 @@ def tables_of(databases: Databases) -> list[Table]:
     return found
 
 
-def check_going_on(position: Position) -> None:
+def check_unfinished(position: Position) -> None:
     """Raise PositionError if the game of a position is over."""
     if not position.us.chequers or not position.them.chequers:
         raise PositionError(f"{position}: the game is over, one side has no chequers left")
@@ -42,7 +42,7 @@ def check_going_on(position: Position) -> None:
 
 def check_race(position: Position) -> None:
     """Check that a position is a race: PositionError if the game is over, NotCoveredError for contact."""
-    check_going_on(position)
+    check_unfinished(position)
     if position.contact:
         raise NotCoveredError(f"{position}: {CONTACT}; {WHO_ANSWERS_CONTACT}")
 
@@ -99,7 +99,9 @@ def one_sided_for(databases: Databases, *sides: Side) -> OfRolls | None:
 
     Tables of distributions come before tables of means, and these before normal approximations.
     """
-    fitting = [table for table in of_rolls(databases) if not any(table.covers_side(side) for side in sides)]
+    fitting = [
+        table for table in one_sided_tables(databases) if not any(table.covers_side(side) for side in sides)
+    ]
     return min(fitting, key=lambda t: (RANK[t.kind], not t.exact, "gammon" not in t.arrays()), default=None)
 
 
@@ -109,7 +111,7 @@ def distributions_for(databases: Databases, *sides: Side) -> OneSided | None:
     return next(iter(of_kind([] if one is None else [one], OneSided)), None)
 
 
-def of_rolls(databases: Databases) -> list[OfRolls]:
+def one_sided_tables(databases: Databases) -> list[OfRolls]:
     """Return the one-sided tables among the databases, of the kinds in `RANK`."""
     found = of_kind(tables_of(databases), OfRolls)  # type: ignore[type-abstract]
     return [table for table in found if table.kind in RANK]

@@ -94,7 +94,7 @@ class EngineDecider:
         position = state.position.check()
         if state.kind == "resignation":
             return Decision("accept" if self.engine.accept(state) else "reject", "engine")
-        choose.check_going_on(position)
+        choose.check_unfinished(position)
         if state.kind == "play":
             return self._play(state)
         if state.kind == "take":
@@ -140,7 +140,7 @@ class PluginEngine:
         self.name = engine.name
 
     def __getattr__(self, name: str) -> Any:
-        if name == "engine":  # not made yet, as when it is unpickled
+        if name == "engine":  # not set yet, as when it is unpickled
             raise AttributeError(name)
         value = getattr(self.engine, name)
         return partial(call_plugin, self.name, METHODS[name], value) if name in METHODS else value

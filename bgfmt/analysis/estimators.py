@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RaceEstimator(Protocol):
-    """What estimates races; threads may share one."""
+    """The interface of estimators of races; threads may share one."""
 
     def solve(self, position: Position, columns: Columns, unit: float) -> Solved:
         """Return the estimated values of a race in these columns.
@@ -44,6 +44,6 @@ ESTIMATORS: Registry[Callable[[], RaceEstimator]] = Registry("bgfmt.estimators")
 
 
 def new_estimator() -> RaceEstimator | None:
-    """Return a new estimator of the first kind installed, None where there is none."""
+    """Return a new estimator of the first kind that is installed, None if none is."""
     make = next(iter(ESTIMATORS.values()), None)
     return make() if make is not None else None

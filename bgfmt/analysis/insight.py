@@ -122,9 +122,8 @@ def _insight(state: GameState, advisor: Advisor, first: int) -> Insight:
     rolls = []
     losing = {}
     losers = 0.0
-    passed: dict[
-        Position, float
-    ] = {}  # the probability that the next double is passed, by the board after a play
+    # the probability that the next double is passed, by the board after a play
+    passed: dict[Position, float] = {}
     for high, low, weight in ROLLS:
         equity, after = _rolled(state, (high, low), advisor, first)
         rolls.append((f"{high}{low}", equity))

@@ -135,7 +135,7 @@ def race_many(databases: Databases, sides: Any) -> Races:
 
     sides : counts (N, points), position numbers (N,), or a sequence of N `Side` objects.
     """
-    fitting = choose.of_rolls(databases)
+    fitting = choose.one_sided_tables(databases)
     if not fitting:
         raise choose.not_covered(databases, wanted="the rolls of one side")
     table = min(fitting, key=lambda t: choose.RANK[t.kind])
@@ -279,7 +279,7 @@ def twosided_from_onesided(databases: Databases, position: Position) -> TwoSided
     return TwoSidedEstimate(position, win, None if np.isnan(won) else won, None if np.isnan(lost) else lost)
 
 
-def of_rolls(position: Position, ours: SideRolls, theirs: SideRolls) -> TwoSidedEstimate:
+def estimate_from_rolls(position: Position, ours: SideRolls, theirs: SideRolls) -> TwoSidedEstimate:
     """Estimate win and gammon probabilities of a race from the calculated distributions of rolls of both sides."""
     a, b = (_wide(x.last, max(len(ours.last), len(theirs.last))) for x in (ours, theirs))
     win, won, lost = (float(x) for x in outcome_chances(a, b, ours.first, theirs.first))

@@ -104,7 +104,7 @@ class Family:
 
 
 @lru_cache(maxsize=1 << 12)
-def no_farther(side: Side) -> int:
+def count_nearer_boards(side: Side) -> int:
     """Count the boards with every chequer on its point or nearer to home: a bound of those that play can reach."""
     ways = [1]  # by chequers placed so far, on points from the highest down
     may = 0
@@ -138,7 +138,7 @@ def family(
     most = max(1000, min(most, limit // BOARD_COST))
     most_results = max(1_000_000, limit // RESULT_COST)
     points = max(6, side.highest)
-    bound = no_farther(side)
+    bound = count_nearer_boards(side)
     if alive == ALL_ROLLS and bound > 4 * most:
         return None  # play to the end reaches most of them
     terms = np.ascontiguousarray(board.number_terms(points))
@@ -263,7 +263,7 @@ def plan(position: Position, columns: int, *, limit: int | None = None) -> Work:
     swapped = position.us.pips > position.them.pips
     first, second = (position.them, position.us) if swapped else (position.us, position.them)
     # sides about as far from home both play nearly to the end, and reach a good part of the boards of the bound
-    pairs = no_farther(first) * no_farther(second) // UNREACHED**2
+    pairs = count_nearer_boards(first) * count_nearer_boards(second) // UNREACHED**2
     hopeless = second.pips < 2 * first.pips and pairs * columns > SPARE * limit
     quick = boards(first)
     alive = quick.alive if quick.alive < 1 << MAX_ROLL_BITS else ALL_ROLLS

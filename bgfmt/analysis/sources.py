@@ -30,7 +30,7 @@ from bgfmt.tables import Table, of_kind
 from bgfmt.tables.hypergammon import HyperSides
 from bgfmt.tables.two_sided import StoredEquities
 
-if TYPE_CHECKING:  # nothing is calculated for a position that a table covers
+if TYPE_CHECKING:  # imported late: a position that a table covers needs no calculation
     from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
 
@@ -222,7 +222,7 @@ class Sources:
                 why = f"{CONTACT}; a table of hypergammon answers where it is named alone"
                 raise NotCoveredError(f"{position}: {why}")
             return None
-        choose.check_going_on(position.check())
+        choose.check_unfinished(position.check())
         fitting = [t for t in tables if began in (t.chequers, MAX_CHEQUERS) and t.covers(position) is None]
         fewer = max(position.us.chequers, position.them.chequers) < began
         if not fitting and not alone and fewer and not position.contact:
@@ -256,13 +256,13 @@ class Sources:
             return self._of_hypergammon(hyper, state)
         key = (position, bool(state.jacoby))
         last = self._last
-        if last is not None and last[0] == key:  # an answer about the cube asks three times
+        if last is not None and last[0] == key:  # an answer about the cube looks it up three times
             return last[1]
         choose.check_race(position)
         stored = self._pairs(state)
         if stored is not None:
             equities = self._stored_equities(stored, position)
-            self._last = key, equities  # which another thread may replace at once
+            self._last = key, equities  # another thread may replace it at once
             return equities
         solved = self._solved_or_estimated(state)
         if solved is None:
@@ -395,7 +395,7 @@ class Sources:
         if choose.distributions_for(self.tables, position.us, position.them) is None:
             ours, theirs = (self.side(side) for side in (position.us, position.them))
             if ours is not None and theirs is not None:
-                return races.of_rolls(position, ours, theirs)
+                return races.estimate_from_rolls(position, ours, theirs)
         return races.twosided_from_onesided(self.tables, position)
 
     def estimated_gammons(self, position: Position) -> tuple[float, float] | None:
@@ -428,14 +428,17 @@ class Sources:
 
         def solve() -> Solved:
             from bgfmt.analysis.ondemand import columns_for
-            from bgfmt.analysis.solving import no_farther
+            from bgfmt.analysis.solving import count_nearer_boards
 
             found = self.results.games.find(position, terms)
             if found is not None:
                 return found
-            # no fewer pairs of boards can be met
+            # at least as many pairs of boards can come up
             least = (
-                no_farther(position.us) * no_farther(position.them) // 2 * len(columns_for(position, terms))
+                count_nearer_boards(position.us)
+                * count_nearer_boards(position.them)
+                // 2
+                * len(columns_for(position, terms))
             )
             if least > limit:
                 raise TooMuchWorkError(f"{position}", least, limit)

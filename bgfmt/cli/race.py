@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bgfmt.analysis import questions
-from bgfmt.analysis.answers import SideRace, within
+from bgfmt.analysis.answers import SideRace, cumulate
 from bgfmt.analysis.positions import one_or_two
 from bgfmt.cli import asking, options, terminal
 from bgfmt.cli.sections import section
@@ -96,8 +96,8 @@ def describe(one: SideRace) -> list[str]:
     lines.append(f"  {source_line(one)}")
     if one.bearoff is None:
         return lines
-    off = within(one.bearoff)
-    saved = within(one.gammon) if one.gammon is not None and one.side.chequers == 15 else None
+    off = cumulate(one.bearoff)
+    saved = cumulate(one.gammon) if one.gammon is not None and one.side.chequers == 15 else None
     lines.append("  rolls     exactly      off within" + ("  gammon saved" if saved is not None else ""))
     some = [i for i, chance in enumerate(one.bearoff) if chance > 0]
     first = 0 if saved is not None else some[0]

@@ -63,7 +63,7 @@ class CubeRules:
     def cubes(self) -> tuple[CubeState, ...]:
         """The cube as it is now and all states that doubles can lead to, smaller values first."""
         cubes = [self.state]
-        for cube in cubes:  # grows while it is walked
+        for cube in cubes:  # the list grows while it is iterated
             for side in (0, 1):
                 doubled = CubeState(2 * cube.value, 1 - side)
                 if self.may_double(side, cube) and doubled not in cubes:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from bgfmt import jit, storage
-from bgfmt.analysis.choose import check_going_on
+from bgfmt.analysis.choose import check_unfinished
 from bgfmt.analysis.engines import parse_options
 from bgfmt.cli import options
 from bgfmt.cli.terminal import Progress
@@ -92,7 +92,7 @@ def _setting(request: Request, names: tuple[str, str], cube: bool) -> referee.Se
     if request.position is None:
         return setting
     position = GameState.parse(request.position).position
-    check_going_on(position)
+    check_unfinished(position)
     return replace(setting, position=position, first=0)
 
 
