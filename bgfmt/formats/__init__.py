@@ -38,7 +38,7 @@ from bgfmt.formats.base import (
 from bgfmt.formats.signatures import Signature
 from bgfmt.storage import Source
 from bgfmt.tables import Table
-from bgfmt.tables.registry import Registry, entry_points
+from bgfmt.tables.registry import Registry
 
 __all__ = [
     "Broken",
@@ -144,12 +144,15 @@ def _candidates(fits: Callable[[Signature], bool]) -> list[Format[Any]]:
     return [FORMATS[name] for name in fitting if name in FORMATS]
 
 
+SIGNATURES: Registry[dict[str, Signature]] = Registry("bgfmt.signatures")
+
+
 @cache
 def signatures() -> dict[str, Signature]:
     """Return the signatures that packages list, by format name."""
     found: dict[str, Signature] = {}
-    for point in entry_points("bgfmt.signatures").values():
-        found |= point.load()
+    for listed in SIGNATURES.values():
+        found |= listed
     return found
 
 

@@ -13,8 +13,8 @@ import bgfmt
 from bgfmt import Position, Side, formats
 from bgfmt.cli import run
 from bgfmt.errors import BgfmtError, CapabilityError, FormatError, LossError, SolverError
-from bgfmt.extras.lab.solvers import gnubg_2001_tables
 from bgfmt.files.database import read_source
+from bgfmt.files.gnubg_2001 import gnubg_2001_tables
 from bgfmt.storage import MemorySink, Source
 from bgfmt.tables import OneSided, TwoSided, same_numbers
 from tests.conftest import GOLDEN

@@ -27,7 +27,7 @@ from typing import Any
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.extras.lab.solvers import gnubg_2001_tables
+from bgfmt.files.gnubg_2001 import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.tables import flat
 from tests.support import damage, packing

@@ -22,7 +22,7 @@ import pytest
 
 import bgfmt
 from bgfmt import formats, met
-from bgfmt.extras.lab.solvers import gnubg_2001_tables
+from bgfmt.files.gnubg_2001 import gnubg_2001_tables
 from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
 from bgfmt.tables import KINDS

@@ -12,7 +12,7 @@ import pytest
 
 import bgfmt
 from bgfmt import solver
-from bgfmt.extras.lab.solvers import gnubg_2001_tables
+from bgfmt.files.gnubg_2001 import gnubg_2001_tables
 from bgfmt.formats import records
 from bgfmt.tables import MeanRolls, OneSided, TwoSided
 from bgfmt.verifier.proofs import PROOFS

@@ -1,4 +1,4 @@
-"""Solvers of the lab: Gillogly's table, expected points, and GNU Backgammon's file of 2001."""
+"""Solvers of the lab: Gillogly's table and expected points."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-import bgfmt
 from bgfmt.errors import SolverError
 from bgfmt.extras.lab import tables
 from bgfmt.game import board
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.results import Array
-from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, one_sided, plan, registry, two_sided
+from bgfmt.solver import Plan, Recipe, Solver, mean_rolls, plan, registry, two_sided
 from bgfmt.solver.registry import SolveOptions
 from bgfmt.solver.waves import Progress
 from bgfmt.solver.workers import Workers
-from bgfmt.storage import PathLike, check_output
-from bgfmt.tables import LazyRows, OneSided, TwoSided
+from bgfmt.tables import LazyRows
 
 # -- Gillogly's table --------------------------------------------------------------------------------------
 
@@ -157,46 +155,3 @@ class ExpectedPointsSolver(Solver):
         elif how.get("room") is None:
             worth = tables.millionths(worth) if self.recipe.rounded else np.ascontiguousarray(worth)
         return self.table({"worth": worth, "release": whole.release})  # type: ignore[return-value]
-
-
-# -- GNU Backgammon's `gnubg.bd` of May 2001 to November 2002 ----------------------------------------------
-#
-# Differs from today's recipe in the rank that chooses a play: the mean from the sums before they are rounded, in
-# whole thousandths of a roll; and in the two-sided part, which is not an integer recipe but float64, truncated at the
-# end. The rules were derived from the file: its MD5 sum, which the program of then checked, is
-# ffbb2108abe1fd1a79c6d9d3eadf56cf, and a test makes it.
-
-NAME = "gnubg-2001"
-THOUSANDTH = 2359  # 36 * 65535 / 1000, rounded: sums of 36 rolls in thousandths of a roll
-RANKED = Recipe(NAME, gammon="none", divisor=THOUSANDTH, summary="GNU Backgammon of 2001")
-
-
-def gnubg_2001_tables() -> tuple[OneSided, TwoSided]:
-    """Solve the two tables of GNU Backgammon's file of 2001.
-
-    One-sided: 6 points and 15 chequers without gammons. Two-sided: 6 points and 6 chequers, cubeless.
-    """
-    one = one_sided(6, gammon=False, recipe=RANKED)
-    assert isinstance(one, OneSided)
-    exact = two_sided(6, 6, cubeful=False, recipe="exact")
-    stored = ((np.asarray(exact.equities) + 1) / 2 * 65535.5).astype(np.uint16)
-    return one, replace(exact, equities=stored, recipe=NAME, provenance=one.provenance)
-
-
-def gnubg_2001(
-    path: PathLike,
-    points: int = 6,
-    chequers: int = 15,
-    *,
-    force: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Write GNU Backgammon's file of 2001: 5,180,448 bytes without a header.
-
-    SolverError for another size; OutputExistsError for an existing file unless `force` is set.
-    """
-    if (points, chequers) != (6, 15):
-        raise SolverError(f"gnubg's file of 2001 has 6 points and 15 chequers, not {points} and {chequers}")
-    check_output(path, force=force)
-    bgfmt.save(list(gnubg_2001_tables()), path, format=NAME, force=force)
