@@ -51,7 +51,7 @@ def verify(
     """Prove a database right, or name what is wrong with it.
 
     Damage of any kind is reported, not raised. Errors of the operating system and errors in reading `against` are
-    raised.
+    raised. Of a file without a header, the report is that of the reading with the fewest wrong entries.
 
     Parameters
     ----------
@@ -72,11 +72,6 @@ def verify(
     format, described : as for `bgfmt.open`, for files without a header.
     cluster : check a two-sided table on the workers of a cluster, ``local:N`` or the address of a Dask scheduler;
         they open the file under the same path.
-
-    Returns
-    -------
-    Report
-        For a file without a header, the report of the reading with the fewest wrong entries.
 
     Raises
     ------
