@@ -77,9 +77,9 @@ class Stakes(NamedTuple):
     jacoby: bool = False
 
     def finished_records(self, order: PipOrder, columns: int) -> tuple[Array, Array]:
-        """Return the records of finished games, (n, columns) uint16 by place.
+        """Return the records of finished games, two arrays (n, columns) uint16 by place.
 
-        The first array is of a side on roll that has won against each place, the second of each side on roll that has
+        In the first the side on roll has won against each place; in the second the side on roll, at each place, has
         lost.
         """
         if not self.gammons:

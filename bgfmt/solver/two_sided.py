@@ -216,7 +216,7 @@ class Pairs:
         self.finish(layer)
 
     def finish(self, layer: int) -> None:
-        """Mark a layer as finished: from now on its values are read from the lines that later layers need."""
+        """Finish a layer: from now on its values are read from the lines of `target_lines`."""
         cuts = self.order.cuts
         self._set_lines(slice(int(cuts[layer]), int(cuts[layer + 1])), *self.target_lines(layer))
 
@@ -226,20 +226,29 @@ class Pairs:
         self.lines.step[places] = step
 
     def _own_lines(self, layer: int) -> tuple[int, int]:
-        """Return (line, step): the layer's own values of block b against place j are in line + b * step + j."""
+        """Return where the working array holds a layer's own values, as (line, step).
+
+        Those of block b against place j are in line + b * step + j.
+        """
         start = int(self.order.cuts[layer])
         step = self.order.n - int(self.order.cuts[layer])
         return self.pool.own - int(self.pool.first[layer]) * step - start, step
 
     def target_lines(self, layer: int) -> tuple[int, int]:
-        """Return (line, step) of the values of higher blocks against the layer's places."""
+        """Return where the working array holds the values of higher blocks against a layer, as (line, step).
+
+        Those of block b against place j are in line + b * step + j.
+        """
         start = int(self.order.cuts[layer])
         end = int(self.order.cuts[layer + 1])
         step = end - start
         return int(self.pool.offsets[layer]) - int(self.pool.first[layer + 1]) * step - start, step
 
     def steps(self, layer: int, workers: int) -> tuple[list[Squares], list[Squares]]:
-        """List the blocks of a layer's two steps; the blocks of one step are independent of each other."""
+        """List the blocks of pairs of a layer, in two lists: the second depends on the first.
+
+        Blocks of a list do not.
+        """
         low = int(self.pool.first[layer])
         high = int(self.pool.first[layer + 1])
         last = len(self.pool.starts) - 1

@@ -54,7 +54,7 @@ class Sweep:
         self.done = 0
 
     def run(self, kernel: Callable[[Array], None], waves: Iterable[Array]) -> None:
-        """Call `kernel(part)` for parts of the ranges of each wave, wave after wave."""
+        """Call `kernel(part)` on the workers for parts of the ranges of each wave, one wave after the other."""
         for ranges in waves:
             positions = int((ranges[:, 1] - ranges[:, 0]).sum())
             self.workers.do(kernel, self._parts(ranges, positions))

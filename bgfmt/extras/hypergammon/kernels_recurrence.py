@@ -221,9 +221,10 @@ def best_cube_equity(nd: Any, dt: Any, one: Any) -> Any:
 
 @njit()
 def negate_record(x: Array, g: Array) -> None:
-    """Compute the value g of an opponent's record x to the side that moved into it.
+    """Compute the value g of a record x, of the side on roll, to the side that moved into it.
 
-    Equities are sorted by our cube.
+    The columns of g are those of x from the other view: won and lost gammons exchanged, cube owner and opponent
+    exchanged.
     """
     one = x.dtype.type(1)
     g[0] = one - x[0]
@@ -240,7 +241,7 @@ def negate_record(x: Array, g: Array) -> None:
 
 @njit("i8, f4.2C, f4.2C", "i8, f8.2C, f8.2C")
 def negate_all(n: int, values: Array, turned: Array) -> None:
-    """Compute `negate_record` of every record [us, them], into them * n + us."""
+    """Compute the value of every record [us, them] to the side that moved into it, into turned[them * n + us]."""
     for us in range(n):
         for them in range(n):
             negate_record(values[us * n + them], turned[them * n + us])
@@ -248,7 +249,7 @@ def negate_all(n: int, values: Array, turned: Array) -> None:
 
 @njit(f"i8.1C, f4.2C, {CHECK_STATE}", f"i8.1C, f8.2C, {CHECK_STATE64}")
 def store_records(which: Array, numbers: Array, state: CheckState) -> None:
-    """Store the numbers of the records `which`, and their values to the other side."""
+    """Store new numbers of the records `which`, and their values to the side that moved into them."""
     n = len(state.lists.blocked)
     for i in range(len(which)):
         state.values[which[i]] = numbers[i]

@@ -99,7 +99,10 @@ class TileGrid:
         return sorted(found, key=lambda tile: (tile[0] + tile[1], tile[1] - tile[0]))
 
     def predecessors(self, tile: Tile) -> list[Tile]:
-        """Return the left and upper neighbours; they depend on every other tile that this one needs."""
+        """Return the tiles that must be solved before this one: its left and upper neighbours.
+
+        All other tiles that it needs are solved before those.
+        """
         i, j = tile
         return [(a, b) for a, b in ((i - 1, j), (i, j - 1)) if 0 <= a <= b]
 
@@ -252,12 +255,15 @@ class TileKernels:
     def turned_buffer(self, name: str, places: int, sides: int) -> Any:
         """Return working space for the values of sides against places, as seen by the side that moved.
 
-        Reused by its name.
+        The next call with this name returns the same memory.
         """
         return buffer(name, (-(-sides // self.block), places, self.block * self.columns), np.int16)
 
     def record_buffer(self, name: str, rows: int, numbers: int) -> Any:
-        """Return working space for new records, (rows, numbers) uint16; reused by its name."""
+        """Return working space for new records, (rows, numbers) uint16.
+
+        The next call with this name returns the same memory.
+        """
         return buffer(name, (rows, numbers), np.uint16, self.empty)
 
     def store_turned(self, stored: Any, near: Any, side: int, at: int) -> None:

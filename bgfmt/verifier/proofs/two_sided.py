@@ -166,7 +166,7 @@ def count_differences(found: recurrence.Pass) -> dict[str, float]:
 
 
 def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
-    """Check every entry, with local threads or on the workers of a cluster."""
+    """Check every entry of a table, with local threads or on the workers of a cluster."""
     if request.spread is None:
         return recurrence.check(rule_of(table), threads=request.threads, progress=request.progress)
     found, *others = request.spread.run(check_band, rule_of(table).bands)
@@ -174,7 +174,7 @@ def check_all(table: StoredEquities, request: Request) -> recurrence.Pass:
 
 
 def check_band(db: Database, band: tuple[int, int]) -> recurrence.Pass:
-    """Check one band of columns; this runs on a worker."""
+    """Check the columns `band` of a two-sided table; this runs on a worker."""
     return recurrence.check(rule_of(cast(StoredEquities, db.table)), only=[band])
 
 

@@ -295,7 +295,7 @@ class Distributions(FollowingRows):
         yield idle, np.ones(len(idle), np.bool_), np.full(len(idle), WHOLE)
 
     def gammon_rows(self) -> Array:
-        """Return the gammon part of all positions as distributions, (n, 32) uint16."""
+        """Return the distributions of the rolls until a chequer is off, for all positions, (n, 32) uint16."""
         out = np.zeros((self.positions, ROLLS), np.uint16)
         out[:, 0] = WHOLE
         if len(self.gammon):

@@ -371,7 +371,7 @@ class _Solve(IterationBase):
         self.update_replies()
 
     def update_replies(self) -> None:
-        """Update the replies to the current values."""
+        """Compute the replies to the current values: the values of all records to the side that has just moved."""
         from bgfmt.extras.hypergammon.solver import sweep
 
         self.map_rows(lambda a, b: sweep.update_all_replies(self._state, a, b), self.rows)

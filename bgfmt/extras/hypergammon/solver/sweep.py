@@ -68,7 +68,7 @@ def best_cube_equity(one: Any, centered: Any, doubled: Any) -> Any:
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def update_reply(state: SweepState, us: int, them: int) -> None:
-    """Update `replies` to record [us, them]."""
+    """Compute the reply to record [us, them]: its value to them, if they have just moved; see `SweepState`."""
     record = state.values[us, them]
     reply = state.replies[them, us]
     one = record.dtype.type(1)
@@ -86,7 +86,7 @@ def update_reply(state: SweepState, us: int, them: int) -> None:
 
 @njit(f"{SWEEP_STATE}, i8, i8", f"{SWEEP_STATE64}, i8, i8")
 def update_all_replies(state: SweepState, first: int, last: int) -> None:
-    """Update `replies` to the rows first to last - 1."""
+    """Compute the replies to the records of the rows first to last - 1; see `update_reply`."""
     for us in range(first, last):
         for them in range(len(state.values)):
             update_reply(state, us, them)
@@ -228,7 +228,10 @@ def compute_below_diagonal(
 def store_in_order(
     state: SweepState, plays: Plays, sides: Sides, first: int, last: int, inward: Array, block: Array
 ) -> Array:
-    """Store the rows first to last - 1 up to the diagonal, in order, and compute the records that are `inward`."""
+    """Store the rows first to last - 1 up to the diagonal, in order, and compute the records that are `inward`.
+
+    block : (rows, n, 10) results of `compute_below_diagonal`. Returns the greatest changes by class.
+    """
     changes = np.zeros(4, state.values.dtype)
     for us in range(first, last):
         for them in range(us + 1):
