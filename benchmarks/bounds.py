@@ -1,11 +1,13 @@
-"""How wrong stored two-sided equities are, measured: the numbers of bgfmt/data/bounds.json.
+"""How wrong stored two-sided equities are, measured and proved: the numbers of bgfmt/data/bounds.json.
 
     python -m benchmarks.bounds 6x6 6x8 ... 6 7 ...
+    python -m benchmarks.bounds --proved 6x6 6x8 ...
 
 For each size one entry: greatest errors of the stored equities against the exact recipe, rounded up; a bound on the
 errors of that recipe's own float64 arithmetic; the smallest margins of the cube decisions that are no ties; and the
-decisions that the stored integers get wrong. 6x10 needs 6 GB and some minutes. For points alone, the greatest errors
-of the mean rolls of one-sided tables.
+decisions that the stored integers get wrong. With --proved, the bounds of `bgfmt verify --bound` instead, with the
+decisions that they leave open and those that the integers get wrong in any case. 6x10 needs 6 GB and some minutes.
+For points alone, the greatest errors of the mean rolls of one-sided tables.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 
 from bgfmt import solver
 from bgfmt.jit import njit
-from bgfmt.verifier import truth
+from bgfmt.verifier import error_bound, truth
 from bgfmt.verifier.recurrence.plays import ROLLS, WEIGHTS, pip_order, plays
 
 Array = Any
@@ -135,6 +137,17 @@ def entry(points: int, chequers: int, threads: int | None = None) -> str:
     return json.dumps(facts | {"wrong": found["decisions_wrong"]})
 
 
+def proved_entry(points: int, chequers: int, threads: int | None = None) -> str:
+    """Return the proved bounds of one size as a line of the list "proved"."""
+    found = error_bound.bound_errors(
+        solver.two_sided(points, chequers, threads=threads), threads=threads or 1
+    )
+    facts = found.as_dict()
+    bound = [math.ceil(size * UP) / UP for size in facts["greatest"].values()]
+    more = {"open": facts["decisions_open"], "wrong": facts["decisions_wrong"]}
+    return json.dumps({"points": points, "chequers": chequers, "bound": bound} | more)
+
+
 def means(points: int) -> str:
     """One-sided tables of `points` points, as the file has them."""
     rounded = [solver.one_sided(points, gammon=False)]
@@ -150,9 +163,13 @@ def means(points: int) -> str:
 
 def main(sizes: list[str]) -> None:
     """Print the entries of these sizes."""
+    make = entry
+    if sizes[:1] == ["--proved"]:
+        make = proved_entry
+        sizes = sizes[1:]
     for size in sizes:
         points, _, chequers = size.partition("x")
-        print(entry(int(points), int(chequers)) if chequers else means(int(points)), flush=True)
+        print(make(int(points), int(chequers)) if chequers else means(int(points)), flush=True)
 
 
 if __name__ == "__main__":

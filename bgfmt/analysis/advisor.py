@@ -251,7 +251,7 @@ class Advisor:
             return at_score.cube(self.sources, state, self.score(state, met_player=met_player))
         found = self.equities(state)
         action = _action(found, state)
-        if hyper is not None or action.error is None or action.exact or action.sure:
+        if hyper is not None or action.error is None or action.exact or action.decided:
             return action
         estimated = found.source == ESTIMATE
         better = self.roll_out(state) if estimated else self.sources.exact_equities(state)
@@ -499,6 +499,7 @@ def _action(equities: PositionEquities, state: GameState, *, settled: bool = Fal
         2 * equities.opponent,
         error=None if errors is None else max(errors[name] for name in COLUMNS[1:]),
         usual_error=None if equities.usual_error is None else max(equities.usual_error.values()),
+        proved=equities.proved,
         settled=settled,
         approximate=equities.approximate,
         source=equities.source,
@@ -534,6 +535,7 @@ def _ranked(plays: list[Play], worths: Worths, order: list[int], **asked: Any) -
         rows.append(RankedPlay.of(plays[k], float(values[k]), loss, *how, one_sided=one_sided))
     errors: dict[str, Any] = {"max_error": error, "usual_error": usual}
     errors = {name: None if size is None else {"value": size} for name, size in errors.items()}
+    errors["proved"] = worths.proved
     return RankedPlays(**asked, **errors, source=worths.source, table=worths.table, plays=tuple(rows))
 
 

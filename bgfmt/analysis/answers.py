@@ -60,6 +60,9 @@ class SourcedAnswer(Plain):
         Mapping[str, float] | None,
         "For estimates and rollouts the errors that 95 % of them do not exceed; null for other answers.",
     ] = None
+    proved: bool = (
+        True  # False if `max_error` is not proved for a table of this size, only measured on others
+    )
 
     @property
     def approximate(self) -> bool:

@@ -64,6 +64,7 @@ def _with_dead_cube(sources: Sources, position: Position, score: Score) -> Match
     (win,) = wins([position.us], [position.them])
     error = wide / 2 * float(table.known_errors[0])
     source: dict[str, Any] = {"source": TABLE_OF_PAIRS, "table": sources.library.name(table)}
+    source["proved"] = table.error_is_proved
     decision = decide(position, score, low + wide * win, None, error=error, cubeless_win=win, **source)
     return MatchAnswer(decision, plays)
 
@@ -118,7 +119,8 @@ def plays(sources: Sources, state: GameState, score: Score, legal: list[Play]) -
         )
     ranked.sort(key=lambda play: (-round(play.mwc or 0.0, 11), engines.untidiness(play.result)))
     return RankedPlays(
-        source=answer.cube.source, table=answer.cube.table, max_error={"mwc": error, "value": emg(error)},
+        source=answer.cube.source, table=answer.cube.table, proved=answer.cube.proved,
+        max_error={"mwc": error, "value": emg(error)},
         usual_error=None if usual is None else {"mwc": usual, "value": emg(usual)},
         asked=state.position, dice=state.dice, measure="match", cube=state.owner, plays=tuple(ranked),
         met=score.met.name, met_digest=score.met.digest,

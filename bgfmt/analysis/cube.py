@@ -43,6 +43,7 @@ LABELS = {
     4: "redouble, take",
     5: "redouble, pass",
 }
+UNPROVED = "not proved for a table of this size"
 TIE = 1e-12  # exact match winning chances that differ by no more are equal
 MAX_PROOF_ROLLS = 7  # a tie is proved if the game is over within this many rolls
 
@@ -53,6 +54,7 @@ class CubeAction(Plain):
 
     barred : why there is no double, empty if there may be one.
     beaver_rule : whether beavers are played.
+    proved : False if `error` is not proved for a table of this size, only measured on others; then no choice is sure.
     """
 
     FIELDS = (
@@ -76,6 +78,7 @@ class CubeAction(Plain):
         float | None,
         "For estimates and rollouts the error that 95 % of them do not exceed; null for other answers.",
     ] = None
+    proved: bool = True
     settled: Annotated[bool, "Whether it was calculated because the error of the table left it open."] = False
     approximate: Annotated[bool, "Whether the equities are estimated."] = False
     source: Annotated[Source, "The kind of table, or what else, that answered."] = "two-sided"
@@ -155,8 +158,8 @@ class CubeAction(Plain):
         return abs(self.take_margin) <= EXACT and self.proves_ties
 
     @property
-    def sure_double(self) -> bool:
-        """Whether the decision to double is certain, in spite of the error of the equities."""
+    def double_decided(self) -> bool:
+        """Whether `error`, be it proved or measured, cannot turn the decision to double."""
         if not self.may_double:
             return True
         if self.error is None:
@@ -172,8 +175,8 @@ class CubeAction(Plain):
         return passed or wrong or abs(self.double_margin) > error or self.tie_double
 
     @property
-    def sure_take(self) -> bool:
-        """Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities."""
+    def take_decided(self) -> bool:
+        """Whether `error`, be it proved or measured, cannot turn the answer to a double."""
         if not self.may_double:
             return True
         if self.error is None:
@@ -183,6 +186,21 @@ class CubeAction(Plain):
             nearest = min(nearest, abs(self.double_take))
         level = abs(self.double_take) <= EXACT and self.proves_ties  # neither a beaver nor none gains
         return nearest > 2 * self.error or self.tie_take or level
+
+    @property
+    def decided(self) -> bool:
+        """Whether `error`, be it proved or measured, cannot turn the action."""
+        return self.double_decided and self.take_decided
+
+    @property
+    def sure_double(self) -> bool:
+        """Whether the decision to double is certain, in spite of the error of the equities."""
+        return self.double_decided and (self.proved or not self.may_double)
+
+    @property
+    def sure_take(self) -> bool:
+        """Whether the answer to a double (take, pass or beaver) is certain, in spite of the error of the equities."""
+        return self.take_decided and (self.proved or not self.may_double)
 
     @property
     def sure(self) -> bool:
@@ -226,9 +244,13 @@ class CubeAction(Plain):
                 how = "played out"
                 flips = flips if self.sure else "still open"
             texts.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
-        elif not self.sure:
-            what = "the double" if not self.sure_double else "the answer to it"
+        elif not self.decided:
+            what = "the double" if not self.double_decided else "the answer to it"
             texts.append(f"too close: {what} lies within the error of {self.error:.2g}")
+        elif not self.proved:
+            texts.append(
+                f"{UNPROVED}: the margin exceeds the error measured on other tables, {self.error:.2g}"
+            )
         elif not texts:
             texts.append("exact" if self.exact else "certain: the margin exceeds the table's maximum error")
         return "; ".join(texts)
@@ -497,6 +519,7 @@ def decide(
     source: Source = CALCULATION,
     table: str | None = None,
     usual: float | None = None,
+    proved: bool = True,
 ) -> MatchCube:
     """Return the cube action at a score, given match winning chances of the side on roll.
 
@@ -518,6 +541,8 @@ def decide(
         Where the numbers come from.
     usual
         For estimates and rollouts, the error that 95 % of them do not exceed; else None.
+    proved
+        The error is proved for a table of this size, or is that of a calculation.
     """
     mwc = Numbers(no_double, None, None, no_double)
     taken = no_double
@@ -532,6 +557,7 @@ def decide(
         score.emg(taken),
         error=score.emg_loss(error),
         usual_error=None if usual is None else score.emg_loss(usual),
+        proved=proved,
         approximate=usual is not None,
         source=source,
         table=table,

@@ -85,6 +85,7 @@ class Worths:
     error : greatest error of the values, None if not known.
     source, table : where they come from.
     usual : for estimates and rollouts, the error that 95 % of them do not exceed.
+    proved : False if `error` is not proved for a table of this size, only measured on others.
     """
 
     values: Floats
@@ -93,6 +94,7 @@ class Worths:
     source: Source
     table: str | None
     usual: float | None = None
+    proved: bool = True
 
 
 class ResultCache:
@@ -294,7 +296,8 @@ class Sources:
         counted = position.gammons and not table.tells_win
         chances = NOT_KNOWN if counted else (float(row[0]) / 2 + 0.5, 0.0, 0.0)
         errors = table.errors()
-        origin = {"source": table.kind, "table": self.library.name(table)}
+        origin: dict[str, Any] = {"source": table.kind, "table": self.library.name(table)}
+        origin["proved"] = table.error_is_proved
         origin |= {"gammons": "counted" if counted else "ignored" if position.gammons else "none"}
         return _equities(position, chances, row, **origin, max_error={"win": errors["cubeless"] / 2} | errors)
 
@@ -367,7 +370,9 @@ class Sources:
         errors |= {"centered": max(centered, 2 * opponent), "opponent": max(owned, 2 * opponent)}
         error = errors[cube]
         values = values_after_play(equities, cube)
-        return Worths(values, -equities[:, 0], error, table.kind, self.library.name(table))  # type: ignore[arg-type]
+        source: Source = table.kind  # type: ignore[assignment]
+        name = self.library.name(table)
+        return Worths(values, -equities[:, 0], error, source, name, proved=table.error_is_proved)
 
     # -- one side ----------------------------------------------------------------------------------------
 

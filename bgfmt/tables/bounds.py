@@ -1,9 +1,10 @@
 """Error bounds of stored numbers, and the margin below which float64 cannot tell two numbers apart.
 
-Errors were measured table by table against unrounded arithmetic and kept in `data/bounds.json`, which says how; a
-table inside a measured one is its corner and its errors are no larger. For larger tables the bounds grow with
-chequers and points, by a linear formula at least 5 % above everything measured. A recipe is the algorithm and
-rounding of one program.
+Kept in `data/bounds.json`, which says how each figure was obtained. Two-sided tables have *proved* bounds
+(`bgfmt verify --bound`) up to some sizes, and so has a table inside a proved one, which is its corner. For larger
+tables the figure is *extrapolated*: it grows with chequers and points, by a linear formula at least 5 % above
+everything that was proved or measured. Errors of mean rolls, and of tables with gammons, are *measured*. A recipe is
+the algorithm and rounding of one program.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Four = tuple[float, float, float, float]
-#: per chequer and per point, for a table that no measured one contains
-STORED = (2.5e-5, 4.5e-6)
+#: per chequer and per point, for a table that no proved or measured one contains
+STORED = (2.6e-5, 7.5e-6)
 FLOAT64 = (5.5e-15, 1.7e-15)
-#: of the integers of tables that count gammons; their rounding errors average out
+#: measured, of the integers of tables that count gammons; their rounding errors average out
 GAMMONS = 2.0e-4
 #: at no points, and per point
 MEAN = (6.5e-5, 3.4e-5)
@@ -49,18 +50,32 @@ def measured_tables() -> tuple[Measured, ...]:
 
 
 @cache
+def proved_error(points: int, chequers: int) -> Four | None:
+    """Return proved bounds of the errors of a two-sided table's four equities, None if there are none for its size.
+
+    The table holds integers of recipe gnubg.
+
+    >>> proved_error(6, 6)
+    (0.0001234, 0.0001154, 0.000147, 0.0001426)
+    """
+    inside = [e["bound"] for e in _data()["proved"] if points <= e["points"] and chequers <= e["chequers"]]
+    if not inside:
+        return None
+    a, b, c, d = (min(errors) for errors in zip(*inside, strict=True))
+    return (a, b, c, d)
+
+
+@cache
 def stored_error(points: int, chequers: int) -> Four:
     """Return the maximum error of the four equities of a two-sided table of integers, recipe gnubg.
 
-    >>> stored_error(6, 6)
-    (0.000113, 0.0001061, 0.0001282, 0.0001249)
+    Proved for the sizes of `proved_error`, extrapolated for larger ones.
     """
-    inside = [m for m in measured_tables() if points <= m.points and chequers <= m.chequers]
-    if not inside:
-        error = STORED[0] * chequers + STORED[1] * points
-        return (error, error, error, error)
-    a, b, c, d = (min(errors) for errors in zip(*(m.stored for m in inside), strict=True))
-    return (a, b, c, d)
+    proved = proved_error(points, chequers)
+    if proved is not None:
+        return proved
+    error = STORED[0] * chequers + STORED[1] * points
+    return (error, error, error, error)
 
 
 @cache

@@ -185,6 +185,11 @@ class StoredEquities(PairEquities):
     def known_errors(self) -> NDArray[np.float64]:
         """Maximum error of the four equities, float64 of shape (4,); see `bgfmt.tables.bounds`."""
 
+    @property
+    def error_is_proved(self) -> bool:
+        """Whether `known_errors` is proved for a table of this size, or is that of float64 arithmetic."""
+        return self.exact
+
     @abstractmethod
     def ends(self, start: int, stored: Array) -> Iterator[Breach]:
         """Yield breaches of the rules for sides without chequers, of stored rows from row `start` on."""
@@ -281,6 +286,10 @@ class TwoSided(StoredEquities):
         if self.exact:
             return np.full(4, bounds.float64_error(self.points, self.chequers))
         return np.array(bounds.stored_error(self.points, self.chequers))
+
+    @property
+    def error_is_proved(self) -> bool:
+        return self.exact or bounds.proved_error(self.points, self.chequers) is not None
 
 
 # -- gammons counted: who loses with all fifteen chequers loses two points ---------------------------------

@@ -108,31 +108,38 @@ const compare = (a, b) => a.map((x, k) => x - b[k]).find(Boolean) ?? 0;
 // -- which table answers, and how far it can be off --------------------------------------------------------------
 
 const COLUMNS = ["cubeless", "owned", "centered", "opponent"];
-// What bgfmt has measured, `bgfmt.bounds`: points, chequers, greatest error of each of the four equities; a table inside
-// such a one errs no more. Then, for 1, 2, ... points, of mean rolls from distributions and from normal ones.
-const MEASURED = [
-  [1, 15, 8.53e-05, 0.0001039, 0.0001212, 0.0001003], [2, 15, 0.0001481, 0.0001723, 0.0002186, 0.0002051],
-  [3, 10, 0.0001128, 0.0001749, 0.0001833, 0.0001843], [3, 15, 0.0001705, 0.0002018, 0.0002279, 0.0002427],
-  [4, 4, 6.43e-05, 6.77e-05, 8.41e-05, 8.82e-05], [4, 9, 0.0001196, 0.0001749, 0.0001897, 0.0001843],
-  [4, 12, 0.0001608, 0.0001799, 0.0002237, 0.00021], [5, 5, 8.05e-05, 8.01e-05, 0.0001162, 0.0001155],
-  [5, 7, 0.0001125, 0.0001074, 0.0001524, 0.0001475], [5, 9, 0.0001355, 0.0001749, 0.0001898, 0.0001843],
-  [6, 3, 6.52e-05, 6e-05, 8.41e-05, 8.41e-05], [6, 4, 8.29e-05, 7.12e-05, 8.95e-05, 9.01e-05],
-  [6, 6, 0.000113, 0.0001061, 0.0001282, 0.0001249], [6, 7, 0.0001263, 0.0001182, 0.0001524, 0.0001538],
-  [6, 8, 0.0001434, 0.0001322, 0.0001818, 0.0001769], [6, 9, 0.0001576, 0.0001749, 0.0002043, 0.0001996],
-  [6, 10, 0.0001735, 0.0001749, 0.0002286, 0.0002213], [6, 11, 0.0001911, 0.0001799, 0.0002485, 0.0002534],
-  [7, 5, 0.0001065, 9.72e-05, 0.0001325, 0.0001287],
-  [7, 6, 0.000127, 0.0001194, 0.0001585, 0.0001535], [8, 4, 9.55e-05, 8.73e-05, 0.0001153, 0.0001042],
-  [8, 5, 0.0001165, 0.0001088, 0.0001386, 0.0001313], [9, 3, 8.21e-05, 7.48e-05, 9.34e-05, 9.34e-05],
-  [9, 4, 0.0001029, 9.47e-05, 0.0001153, 0.0001081], [10, 3, 8.69e-05, 7.9e-05, 9.34e-05, 9.34e-05],
-  [12, 2, 7.41e-05, 6.95e-05, 7.98e-05, 8.08e-05], [12, 3, 0.0001034, 9.27e-05, 0.0001151, 0.0001179],
+// What bgfmt has proved, `bgfmt/data/bounds.json`: points, chequers, bound of the error of each of the four equities; a
+// table inside such a one errs no more. Then, for 1, 2, ... points, of mean rolls from distributions and normal ones.
+const PROVED = [
+  [1, 15, 9.99e-05, 0.000119, 0.0001539, 0.0001158], [2, 15, 0.0001647, 0.0002001, 0.0002525, 0.0002339],
+  [3, 10, 0.0001244, 0.0001896, 0.0002008, 0.0002002], [3, 15, 0.0001904, 0.0002299, 0.0002654, 0.0002765],
+  [4, 4, 6.85e-05, 7.02e-05, 8.63e-05, 9.46e-05], [4, 9, 0.0001333, 0.0001896, 0.0002044, 0.0002002],
+  [4, 12, 0.0001776, 0.0001975, 0.0002496, 0.0002313], [4, 15, 0.0002188, 0.0002357, 0.0002937, 0.0002891],
+  [5, 5, 8.85e-05, 8.8e-05, 0.0001232, 0.0001226], [5, 7, 0.0001252, 0.0001181, 0.0001643, 0.0001603],
+  [5, 9, 0.0001481, 0.0001896, 0.0002154, 0.0002002], [6, 3, 7.02e-05, 6.27e-05, 8.84e-05, 8.63e-05],
+  [6, 4, 9.04e-05, 7.85e-05, 9.68e-05, 9.74e-05], [6, 5, 0.000105, 0.0001007, 0.0001232, 0.0001226],
+  [6, 6, 0.0001234, 0.0001154, 0.000147, 0.0001426], [6, 7, 0.0001404, 0.0001304, 0.0001739, 0.0001751],
+  [6, 8, 0.0001596, 0.000147, 0.0002079, 0.0002007], [6, 9, 0.0001763, 0.0001896, 0.0002353, 0.0002293],
+  [6, 10, 0.0001941, 0.0001925, 0.0002626, 0.0002546], [7, 5, 0.0001162, 0.000109, 0.000151, 0.0001443],
+  [7, 6, 0.0001419, 0.0001348, 0.0001797, 0.000171], [7, 7, 0.0001664, 0.0001586, 0.0002077, 0.000193],
+  [7, 8, 0.0001882, 0.0001759, 0.0002364, 0.0002252], [8, 4, 0.0001037, 9.88e-05, 0.0001237, 0.0001171],
+  [8, 5, 0.0001299, 0.0001229, 0.0001552, 0.0001458], [8, 6, 0.0001533, 0.0001436, 0.0001855, 0.0001746],
+  [8, 7, 0.0001817, 0.0001657, 0.0002177, 0.0001996], [9, 3, 9.06e-05, 8.08e-05, 0.0001017, 0.0001017],
+  [9, 4, 0.0001133, 0.000107, 0.0001304, 0.000122], [9, 5, 0.0001415, 0.0001284, 0.0001678, 0.000155],
+  [9, 6, 0.000172, 0.0001539, 0.0002077, 0.0001888], [10, 3, 9.52e-05, 8.85e-05, 0.0001053, 0.0001017],
+  [10, 4, 0.0001271, 0.0001145, 0.0001492, 0.0001362], [10, 5, 0.0001542, 0.0001426, 0.0001888, 0.0001682],
+  [12, 2, 8.03e-05, 7.71e-05, 8.38e-05, 8.5e-05], [12, 3, 0.0001141, 0.0001015, 0.0001312, 0.0001331],
+  [12, 4, 0.0001461, 0.0001375, 0.0001819, 0.0001652],
 ];
 const MEANS = [8.47e-05, 8.53e-05, 8.99e-05, 0.0001245, 0.000167, 0.0002048, 0.0002482, 0.0002675];
 const NORMAL_MEANS = [1.99e-06, 2.15e-06, 2.26e-06, 2.56e-06, 2.86e-06, 3.17e-06, 3.94e-06, 4.71e-06];
 
-/** Greatest error of the four equities of a two-sided table. */
+const provedFor = (points, most) => PROVED.filter(([p, c]) => points <= p && most <= c);
+
+/** Greatest error of the four equities of a two-sided table, extrapolated for sizes of which none is proved. */
 export function storedErrors(points, most) {
-  const inside = MEASURED.filter(([p, c]) => points <= p && most <= c);
-  if (!inside.length) return COLUMNS.map(() => 2.5e-5 * most + 4.5e-6 * points);
+  const inside = provedFor(points, most);
+  if (!inside.length) return COLUMNS.map(() => 2.6e-5 * most + 7.5e-6 * points);
   return COLUMNS.map((_, k) => Math.min(...inside.map((m) => m[k + 2])));
 }
 
@@ -145,6 +152,8 @@ export function meanError(points, normal = false) {
 const PAIRS = ["two-sided", "two-sided-gammons", "two-sided-jacoby"];
 const counts = (table) => table.kind !== "two-sided"; // whether it counts gammons
 const errorsOf = (table) => (counts(table) ? COLUMNS.map(() => 2e-4) : storedErrors(table.points, table.chequers));
+const UNPROVED = Symbol("the errors of an answer are not proved for a table of this size");
+const isProved = (table) => !counts(table) && provedFor(table.points, table.chequers).length > 0;
 const errorOfRolls = (table) => meanError(table.points, table.kind === "normal-distribution");
 
 const uncovered = (table, side) => {
@@ -441,7 +450,7 @@ async function equities(all, position, calculation, more) {
   const known = errorsOf(table);
   const errors = { win: known[0] / 2, ...Object.fromEntries(COLUMNS.map((c, k) => [c, known[k]])) };
   const chances = { win: counted ? null : cubeless / 2 + 0.5, win_gammon: counted ? null : 0, lose_gammon: counted ? null : 0 };
-  return { ...chances, cubeless, owned, centered, opponent, gammons: counted ? "counted" : full ? "ignored" : "none", ...origin(table, errors) };
+  return { ...chances, cubeless, owned, centered, opponent, gammons: counted ? "counted" : full ? "ignored" : "none", ...origin(table, errors), ...(isProved(table) ? {} : { [UNPROVED]: true }) };
 }
 
 /** A cube decision of the side on roll; `settled`: calculated because the error of a table could have turned it. */
@@ -468,9 +477,12 @@ function judge(owner, found, position, settled = false) {
   // a double that a take makes wrong is made no better by a beaver; a beaver errs by four errors, a take by two
   const wrong = replied - noDouble < -3 * error;
   const reach = (beaver && taken < 2 * error ? 5 : 3) * error;
-  const sureDouble = !may || cashed || wrong || Math.abs(margin) > reach || tieDouble;
+  const doubleDecided = !may || cashed || wrong || Math.abs(margin) > reach || tieDouble;
   const nearest = beaver ? Math.min(Math.abs(takeMargin), Math.abs(taken)) : Math.abs(takeMargin);
-  const sureTake = !may || nearest > 2 * error || tieTake || proved(taken);
+  const takeDecided = !may || nearest > 2 * error || tieTake || proved(taken);
+  const unproved = may && found[UNPROVED] === true; // then nothing is sure
+  const [sureDouble, sureTake] = [doubleDecided && !unproved, takeDecided && !unproved];
+  const decided = doubleDecided && takeDecided;
   const sure = sureDouble && sureTake;
   return {
     cube: owner,
@@ -479,7 +491,7 @@ function judge(owner, found, position, settled = false) {
     best: may ? Math.max(double, noDouble) : noDouble,
     doubles, takes, beavers, double_margin: margin, take_margin: takeMargin, tie_double: tieDouble, tie_take: tieTake,
     sure_double: sureDouble, sure_take: sureTake, sure, error, ...(usual === null ? {} : { usual_error: usual }), settled,
-    certainty: certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake }),
+    certainty: certaintyText({ may, sureDouble: doubleDecided, sure: decided, error, usual, tieDouble, tieTake, unproved }),
     source, table, approximate,
   };
 }
@@ -499,13 +511,17 @@ function short(value) {
   return Number(power) < -4 ? `${Number(digits)}e-${power.slice(1).padStart(2, "0")}` : String(Number(value.toPrecision(2)));
 }
 
-function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake }) {
+const NOT_PROVED = "not proved for a table of this size";
+
+/** How certain an action is; `sureDouble`, `sure`: whether the error cannot turn it, be that proved or `unproved`. */
+function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake, unproved = false }) {
   if (!may) return "no decision to make";
   if (usual !== null) return `estimated: within ${short(usual)} (95 %), ${short(error)} (99.9 %); ${sure ? "further from flipping" : "closer"} than that`;
   const said = [];
   if (tieTake) said.push("taking and passing cost exactly the same");
   if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
   if (!sure) said.push(`too close: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
+  else if (unproved) said.push(`${NOT_PROVED}: the margin exceeds the error measured on other tables, ${short(error)}`);
   else if (!said.length) said.push(error <= EXACT ? "exact" : "certain: the margin exceeds the table's maximum error");
   return said.join("; ");
 }
@@ -556,7 +572,8 @@ export async function cube(tables, asked, { cube: where, signal, calculate, limi
   const found = await equities(all, position, calculation, { signal });
   const decided = async (one) => {
     const action = judge(one, found, position);
-    if (!calculation || action.sure || action.error <= EXACT || action.approximate) return action;
+    const decided = action.sure || action.certainty.startsWith(NOT_PROVED);
+    if (!calculation || decided || action.error <= EXACT || action.approximate) return action;
     const better = await solvedMoney(calculation, position, calculation.limits.close);
     return better ? judge(one, ofCalculation(position, better), position, true) : action;
   };

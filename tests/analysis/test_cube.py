@@ -11,6 +11,7 @@ from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState
+from bgfmt.solver.registry import solver_of
 from bgfmt.tables import Equities, TwoSided
 from tests.support.analysis_tables import exact_two_sided, one_sided, stored_two_sided
 
@@ -184,6 +185,35 @@ def test_decisions_that_rounding_turns_are_not_called_sure(name):
     settled = judge_cube(stored_two_sided(), cube, position=position, settle=True)
     assert settled.settled
     assert settled.action == exact.action
+
+
+def test_nothing_is_sure_by_an_error_that_is_not_proved(monkeypatch):
+    position = Position(Side(0, 0, 0, 0, 0, 3), Side(0, 0, 0, 0, 0, 3))
+    state = GameState.of(position)
+    rolled = GameState.of(position, dice=(2, 1))
+    advisor = Advisor(stored_two_sided())
+    proved = advisor.cube(state)
+    assert (proved.sure, proved.certainty) == (True, "certain: the margin exceeds the table's maximum error")
+    assert advisor.plays(rolled).proved
+    monkeypatch.setattr(TwoSided, "error_is_proved", False)
+    advisor = Advisor(stored_two_sided())
+    found = advisor.cube(state)
+    assert (found.sure, found.sure_double, found.sure_take) == (False, False, False)
+    assert (found.decided, found.settled, found.action) == (True, False, proved.action)
+    assert found.certainty == (
+        "not proved for a table of this size: the margin exceeds the error measured on other tables, 0.00015"
+    )
+    assert not advisor.plays(rolled).proved
+    held = advisor.cube(GameState.of(position, cube="opponent"))
+    assert (held.sure, held.certainty) == (True, "no decision to make")
+
+
+def test_tables_whose_errors_are_proved():
+    assert stored_two_sided().error_is_proved
+    assert exact_two_sided().error_is_proved
+    counting = solver_of("two-sided-gammons", 1, 15).solve()
+    assert not counting.error_is_proved
+    assert not TwoSided(points=12, chequers=15, equities=np.empty((0, 0, 4), np.uint16)).error_is_proved
 
 
 def test_how_far_the_stored_table_is_from_the_truth():

@@ -1,8 +1,10 @@
-"""The measured bounds: nothing that was measured lies above them, and the line beyond keeps its distance."""
+"""Proved and measured bounds: nothing measured lies above a proved one, and the line beyond keeps its distance."""
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ import pytest
 from benchmarks.bounds import rounding_errors
 from bgfmt import solver
 from bgfmt.tables import bounds
+from bgfmt.verifier import error_bound
 from bgfmt.verifier import truth as measured
 from bgfmt.verifier.recurrence.plays import pip_order, plays
 
 MARGIN = 1.05
+DATA = Path(bounds.__file__).parents[1] / "data" / "bounds.json"
+PROVED = {(e["points"], e["chequers"]): e for e in json.loads(DATA.read_text("utf-8"))["proved"]}
 
 
 def test_the_line_beyond_lies_above_all_that_was_measured() -> None:
@@ -38,15 +43,39 @@ def test_larger_tables_are_given_larger_bounds() -> None:
             assert bounds.float64_error(points, chequers) <= bounds.float64_error(points, chequers + 1)
 
 
+def test_proved_bounds_lie_above_what_was_measured_and_below_the_line() -> None:
+    for found in bounds.measured_tables():
+        proved = bounds.proved_error(found.points, found.chequers)
+        if proved is None:
+            continue
+        assert all(a < b < 1.4 * a for a, b in zip(found.stored, proved, strict=True)), found
+    for (points, chequers), entry in PROVED.items():
+        line = bounds.STORED[0] * chequers + bounds.STORED[1] * points
+        assert line >= MARGIN * max(entry["bound"]), (points, chequers)
+    for points in range(1, 13):
+        for chequers in range(1, 16):
+            proved = bounds.proved_error(points, chequers)
+            assert proved in (None, bounds.stored_error(points, chequers))
+
+
+@pytest.mark.parametrize("size", [(4, 4), (6, 3), (9, 3), (12, 2)])
+def test_proved_bounds_are_what_the_verifier_proves(size: tuple[int, int]) -> None:
+    found = error_bound.bound_errors(solver.two_sided(*size)).as_dict()
+    entry = PROVED[size]
+    assert [math.ceil(error * 1e7) / 1e7 for error in found["greatest"].values()] == entry["bound"]
+    assert (found["decisions_open"], found["decisions_wrong"]) == (entry["open"], entry["wrong"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(6, 4), (4, 4), (9, 3), (3, 7)])
-def test_bounds_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
+def test_measured_errors_are_what_a_measurement_gives(size: tuple[int, int]) -> None:
     found = measured.measure_equity_errors(solver.two_sided(*size), None)
     greatest = tuple(found["greatest_error"].values())
     bound = bounds.stored_error(*size)
     assert all(a <= b for a, b in zip(greatest, bound, strict=True))
-    if size in {(m.points, m.chequers) for m in bounds.measured_tables()}:
-        assert tuple(math.ceil(error * 1e7) / 1e7 for error in greatest) == bound
+    for entry in bounds.measured_tables():
+        if size == (entry.points, entry.chequers):
+            assert tuple(math.ceil(error * 1e7) / 1e7 for error in greatest) == entry.stored
 
 
 @pytest.mark.slow

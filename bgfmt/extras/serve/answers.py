@@ -366,9 +366,9 @@ class Answers:
 def _sure_cube(answer: Plain) -> bool:
     if isinstance(answer, CubeAnswer):
         actions = (answer.centered_cube, answer.owned_cube)
-        return not answer.equities.approximate and all(action.sure for action in actions)
+        return not answer.equities.approximate and all(action.decided for action in actions)
     if isinstance(answer, questions.MatchCubeAnswer):
-        return answer.action.sure and not answer.action.approximate
+        return answer.action.decided and not answer.action.approximate
     return False
 
 

@@ -92,7 +92,7 @@ class Judgement:
     close : the loss is less than the error of the numbers, so that it may be none; it does not count as an error.
     approximate : the numbers are estimates or rollouts. Without a known bound of their error the verdict is
         "approximate", which does not count as an error either. max_error : the maximum error of `equity` and `mwc`,
-        None if unknown.
+        None if unknown. proved : False if it is not proved for a table of this size, only measured on others.
     ends : match winning probabilities of who decides after losing and after winning the game, None for money.
     cube : for a cube decision the equities of its choices for the side on roll.
     file, insight : the file's own analysis; explanation of a wrong cube decision with exact numbers.
@@ -117,6 +117,7 @@ class Judgement:
     source: Source = "two-sided"
     table: str | None = None
     max_error: Mapping[str, float] | None = None
+    proved: bool = True
     gammons: str = "none"
     note: str = ""
     ends: tuple[float, float] | None = None
@@ -423,7 +424,8 @@ def _origin(
     if answer.source != HYPERGAMMON and not state.position.gammons:
         gammons = "none"
     ends = ends if on_roll or ends is None else (1 - ends[1], 1 - ends[0])
-    origin = {"approximate": answer.approximate, "source": answer.source, "table": answer.table}
+    origin: dict[str, Any] = {"proved": answer.proved}
+    origin |= {"approximate": answer.approximate, "source": answer.source, "table": answer.table}
     return origin | {"gammons": gammons, "ends": ends}
 
 
@@ -442,7 +444,7 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
         numbers = CubeNumbers(action.no_double, action.double_take, action.double_pass, action.double_beaver)
         if did == "beaver" and numbers.beaver is None:  # made though none is played
             numbers = numbers._replace(beaver=2 * numbers.taken)
-        sure = action.sure_double if doubling else action.sure_take
+        sure = action.double_decided if doubling else action.take_decided
     else:
         mwc, note = _chances(state, decided, advisor, player)
         emg = decided.score.emg

@@ -107,6 +107,8 @@ def certainty(one: Judgement) -> str:
     if one.approximate:
         what = "play-outs" if one.method == "play-outs" else "estimates"
         return f"{_method_name(one)}: 99.9 % of {what} err by less than would change that"
+    if not one.proved:
+        return "not proved for a table of this size: the loss exceeds the error measured on other tables"
     return "exact" if one.source == "calculation" else "certain: the loss exceeds the numbers' maximum error"
 
 
