@@ -35,7 +35,7 @@ class OutputFile:
         self.takes_body = self.target.takes_body(self.blank, options)
 
     def write(self, table: Table, progress: Progress | None = None) -> None:
-        """Write a table to the file."""
+        """Write a solved table to the output file; `progress` is called with (bytes written, bytes in all)."""
         with create(self.path, force=self.force) as sink:
             self.target.write(table, sink, progress=progress, **self.options)
 

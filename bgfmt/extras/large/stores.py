@@ -56,8 +56,8 @@ MERGE_BYTES = 128 << 20  # of rows that a thread writes at a time
 class StoreReport:
     """Statistics of a solve through a store.
 
-    made, found : tiles computed, and found from an earlier run. read, written : bytes. seconds, kernels : time
-    of all work, and of the compiled kernels in it. sum : SHA-256 of the checksums of all chunks.
+    made, found : tiles computed, and found from an earlier run. read, written : bytes. seconds, kernels : time of
+    all work, and of the compiled kernels in it. sum : SHA-256 of the checksums of all chunks.
     """
 
     grid: TileGrid
@@ -261,8 +261,7 @@ class Filling:
     def _tiles(self, making: TileSolve, workers: Workers) -> Iterator[tuple[int, int]]:
         """Solve the table tile by tile.
 
-        Yields, as `solve_layers`, (pairs solved so far, number of rows that are complete from the first one
-        on).
+        Yields, as `solve_layers`, (pairs solved so far, number of rows that are complete from the first one on).
         """
         pairs = past = 0
         for tile in workers.run(making.make_tile, self.grid.tiles(), self.grid.predecessors):
@@ -294,8 +293,9 @@ class Filling:
 
 @contextlib.contextmanager
 def write_meanwhile(filling: Filling, threads: int) -> Iterator[None]:
-    """Write complete rows of the store while the block fills it. The file appears when the block ends without
-    error.
+    """Write complete rows of the store to the file while the block fills it.
+
+    The file appears when the block ends without error.
     """
     file = filling.file
     if file is None:

@@ -77,7 +77,7 @@ def test_layers_and_tiles_make_one_store(size: tuple[int, int], cubeful: bool, t
         os.rename(path, tmp_path / "layers")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bgfmt.files.solve.remove", keep)
+        patch.setattr("bgfmt.extras.large.stores.remove", keep)
         made = bgfmt.solve("two-sided", *size, tmp_path / "o.bd", scratch=tmp_path / "s", cubeful=cubeful)
     one, two = (chunk_files(tmp_path / name) for name in ("tiles", "layers"))
     assert [file.name for file in one] == [file.name for file in two]
