@@ -1,6 +1,6 @@
-"""The command line: one module for each command, imported when the command is called.
+"""Command line: one module for each command, imported when the command is called.
 
-Answers go to stdout, progress and errors to stderr. Exit codes: 0 fine, 1 a finding or a position not covered,
+Answers go to stdout, progress and errors to stderr. Exit codes: 0 success, 1 a finding or a position not covered,
 2 misuse or an unreadable file, 130 interrupted. No error ends in a traceback.
 """
 
@@ -29,7 +29,7 @@ GROUP = "bgfmt.commands"
 
 
 class Commands(click.Group):
-    """The commands of the entry points `bgfmt.commands`; the module of a command is imported when it is called."""
+    """Group of the commands of the entry points `bgfmt.commands`; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(entry_points(GROUP))
@@ -59,7 +59,7 @@ class Commands(click.Group):
 
 
 def _load_command(entry: EntryPoint) -> click.Command:
-    """The command of an entry point; where it does not load, one that says why when it is called."""
+    """Return the command of an entry point; if it does not load, one that reports the reason when called."""
     try:
         return entry.load()  # type: ignore[no-any-return]
     except Exception as error:  # another package may fail in any way: its command is named, the others go on
@@ -158,7 +158,7 @@ def _call(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> tuple[int, Exception | None]:
-    """The exit code, and the error to report."""
+    """Run the command and return its exit code and the error to report, if any."""
     if sys.stdout is None:
         return 2, click.ClickException("standard output is closed")
     try:

@@ -1,4 +1,4 @@
-"""What `race`, `cube`, `play` and the engines share: their options, the words typed, and the adviser they ask."""
+"""Shared by `race`, `cube`, `play` and the engines: options, parsing of arguments, and the adviser."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
 
 F = TypeVar("F", bound=Callable[..., Any])
-OTHER_SUFFIXES = (".bin", ".gz")  # that a database of no format's own suffix may have
+OTHER_SUFFIXES = (".bin", ".gz")  # further suffixes of databases, of no format
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)
 STDIN = "-"
 CHANCES = "match winning chances"
@@ -51,7 +51,10 @@ DICE = "the dice of the identifier are not looked at: a cube action comes before
 
 @dataclass(frozen=True)
 class Words:
-    """The arguments told apart: database paths, the position's text (empty with `-`), and the roll if any."""
+    """Parsed arguments: database paths, the position's text (empty for `-`), and the roll if any.
+
+    many : True for `-`, one position per line of standard input.
+    """
 
     paths: list[str]
     position: str
@@ -60,10 +63,10 @@ class Words:
 
 
 def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
-    """Tell databases from the position and the roll, in whichever order they stand.
+    """Split the arguments into databases, position and roll, which may be in any order.
 
-    Files, folders and names with a database's suffix are databases; the last of the other words is the roll where
-    it looks like one; what is left, quoted or not, is the position, or `-` for one a line on standard input.
+    Files, folders and names with a database's suffix are databases; the last of the other words is the roll if it
+    looks like one; the rest, quoted or not, is the position, or `-` for one position per line of standard input.
     """
     paths = [word for word in words if _is_database(word)]
     rest = [word for word in words if not _is_database(word)]
@@ -84,7 +87,7 @@ def split(words: tuple[str, ...], *, roll: bool = False) -> Words:
 
 
 def _is_position(text: str) -> bool:
-    """Whether words typed without quotes are a position together, such as `Position ID: ...`."""
+    """Return True if words typed without quotes form a position, such as `Position ID: ...`."""
     try:
         return bool(one_or_two(text))
     except PositionError:
@@ -92,15 +95,16 @@ def _is_position(text: str) -> bool:
 
 
 def _is_database(word: str) -> bool:
+    """Return True if the word is an existing path, an address, or a name with a database's suffix."""
     if COUNTS.fullmatch(word) or word == STDIN:
         return False
-    # none inside a pasted text, nor of a page that shows a position
+    # not an address within a pasted text, nor one of a page that shows a position
     address = "://" in word and not re.search(r"\s|XGID=|[?&]pos\w*=", word, re.IGNORECASE)
     return address or os.path.exists(word) or has_database_suffix(word)
 
 
 def has_database_suffix(name: str) -> bool:
-    """Whether a file's name ends like that of a database."""
+    """Return True if a file's name ends like that of a database."""
     return name.lower().endswith(
         (*OTHER_SUFFIXES, *(suffix for sign in formats.signatures().values() for suffix in sign.suffixes))
     )
@@ -110,9 +114,10 @@ def has_database_suffix(name: str) -> bool:
 def open_library(
     paths: list[str], described: str | None, part: int | None, *, guard: bool = False
 ) -> Iterator[library.Library]:
-    """The databases named, or those of this machine, closed again at the end; what was left out is said.
+    """Open the databases named, or this machine's default ones, and close them at the end; print what was skipped.
 
-    guard : files named are read rather than mapped, so that no one who cuts them short ends this process.
+    described : format of a file without header (--as). part : number of the database within a file (--part).
+    guard : read files instead of mapping them, so that this process survives if another truncates them.
     """
     if (described or part) and not paths:
         raise click.UsageError("which file is meant? name the database")
@@ -131,12 +136,12 @@ def open_library(
 
 
 def switch_of(name: str) -> str:
-    """The option of the command line that a name of a question has."""
+    """Return the command line's spelling of a query option, as `--cube-value` for `cube_value`."""
     return "--" + name.replace("_", "-")
 
 
 def question_options(*names: str, **about: str) -> Callable[[F], F]:
-    """The options of `bgfmt.analysis.questions` with these names; `about` has another sentence for some of them."""
+    """Return a decorator that adds the query options with these names; `about` overrides help texts by name."""
     added = []
     for name in names:
         one = options()[name]
@@ -154,7 +159,10 @@ def question_options(*names: str, **about: str) -> Callable[[F], F]:
 
 
 def question_and_limit_options(*names: str) -> Callable[[F], F]:
-    """Options of a question, which reach the function as one `question`, and `--limit`, `--as`, `--part`."""
+    """Return a decorator that adds query options, passed as one `question`, and the options of limits and files.
+
+    Those are `--limit`, `--settle`, `--as` and `--part`.
+    """
     late = [name for name in names if name in ("oracle", *MET)]
     early = [name for name in names if name not in late]
     return combine(
@@ -164,7 +172,7 @@ def question_and_limit_options(*names: str) -> Callable[[F], F]:
 
 
 def gather_question(*names: str) -> Callable[[F], F]:
-    """Has a function get options of these names as one `question`."""
+    """Return a decorator that passes the options of these names to a function as one `question`."""
 
     def decorate(function: F) -> F:
         @wraps(function)
@@ -178,14 +186,14 @@ def gather_question(*names: str) -> Callable[[F], F]:
 
 
 def limit_options(default: str) -> Callable[[F], F]:
-    """`--limit`, `--settle`, `--no-settle`."""
+    """Return a decorator that adds `--limit`, `--settle` and `--no-settle`; `default` describes the default limit."""
     settle = options()["settle"].about + " With --no-settle all answers come from the tables alone."
     most = f"Most pairs of boards times cube states to calculate for one question (default: {default})."
     limit = click.option("--limit", type=click.IntRange(0), metavar="N", help=most)
     return combine(question_options("settle", settle=settle), limit)
 
 
-#: `--limit`, `--no-settle`, `--met`, `--extend-met`: of the engines, which answer in the middle of a game
+#: options of the engines, which answer during a game: `--limit`, `--no-settle`, `--met`, `--extend-met`
 engine_options = combine(
     limit_options("about a second"),
     question_options("met", "extend_met"),
@@ -197,7 +205,7 @@ engine_options = combine(
 
 
 def equity_table(name: str | None, extend: bool | None) -> met.Met | None:
-    """What `Advisor` takes for `--met` and `--extend-met`."""
+    """Return the match equity table for the values of `--met` and `--extend-met`; None if neither is given."""
     if name is None and not extend:
         return None
     try:
@@ -215,9 +223,16 @@ def engine_adviser(
     outside: Outside = "refuse",
     progress: Progress | None = None,
 ) -> Advisor:
-    """The adviser that a question asks for, by default of an engine.
+    """Return the adviser for the options of a query; its default limit is that of an engine.
 
-    Its players of an uneven match equity table are numbered as in the questions.
+    The players of an asymmetric match equity table are numbered as in queries.
+
+    Parameters
+    ----------
+    limit : work per query, in pairs of boards times cube states; None for `usual`
+    usual : default limits; those of an engine in the middle of a game if None
+    outside : what to do with positions that no table covers
+    progress : called with (done, total)
     """
     return Advisor(
         databases,
@@ -235,14 +250,14 @@ def engine_adviser(
 def adviser(
     said: Words, question: Question, limit: int | None, described: str | None, part: int | None
 ) -> Iterator[Advisor]:
-    """An adviser over the databases named, or those of this machine, with progress on a terminal.
+    """Build an adviser over the databases named, or this machine's default ones, with progress on a terminal.
 
-    Of many questions none may keep the others waiting for long.
+    For many queries the limits are lower, so that none delays the others for long.
     """
     question = replace(question, met_player=question.met_player or 0)
     beside = replace(ASKED, beside=Limits.beside) if said.paths else ASKED
     usual = Limits() if said.many else beside
-    guard = said.many  # questions may come for hours
+    guard = said.many  # queries may arrive for hours
     with (
         open_library(said.paths, described, part, guard=guard) as tables,
         terminal.Progress("calculating", " pairs") as bar,
@@ -254,7 +269,7 @@ def adviser(
 
 
 def title(state: GameState) -> str:
-    """The state beside the position, in words, empty for plain money play."""
+    """Return cube, score and rules of a state in words; empty for money play with a centered cube at 1."""
     words = []
     if state.away is not None:
         words.append(f"{state.away[0]}-away against {state.away[1]}-away")
@@ -281,7 +296,7 @@ def answer_stdin(answer: Callable[[str], Plain], style: str = "json") -> int:
 
 
 def note(text: str) -> None:
-    """One line on stderr about what the answer leaves out."""
+    """Print one line on stderr, such as what an answer ignores."""
     terminal.say(f"bgfmt: {text}", err=True)
 
 
@@ -293,7 +308,7 @@ def say(
     as_json: bool,
     style: str = "text",
 ) -> None:
-    """Print an answer, as JSON, in XG's text or as `lines`; and why tables named are left aside."""
+    """Print an answer as JSON, in XG's text or as `lines`, and the lines `aside` that explain what was ignored."""
     if as_json and style != "text":
         raise click.UsageError("either --json or --format xg")
     if style == "text" and not as_json:
@@ -314,9 +329,9 @@ def explain_ignored(
     named: object,
     spelled: Callable[[str], str] = switch_of,
 ) -> list[str]:
-    """What a question says and is not looked at, and why tables that were `named` do not answer, a line each.
+    """List, one line each, which parts of a query are ignored, and why tables that were `named` are not used.
 
-    asked : its names are `spelled` so in the lines.
+    spelled : returns the spelling of an option's name in these lines.
     """
     state = answer.state
     lines = []
@@ -368,7 +383,7 @@ def explain_ignored(
 def explain_ignored_in_race(
     advisor: Advisor, text: str, answer: SideRace | TwoRaces, named: object
 ) -> list[str]:
-    """Return what a race ignores of an identifier, and why tables that were `named` are not used, a line each."""
+    """List, one line each, which parts of an identifier a race ignores, and why `named` tables are not used."""
     lines = []
     try:
         state = parse(text)
@@ -393,9 +408,9 @@ def explain_ignored_in_race(
 def _explain_unused_tables(
     advisor: Advisor, used: str | None, state: GameState, wanted: str, met_player: int | None
 ) -> list[str]:
-    """Why tables that were named do not answer, a line each.
+    """List, one line each, why named tables are not used.
 
-    That is said of all where none of them has been used, and always of a table of another game.
+    If no named table answered, each is explained; hypergammon tables always are.
     """
     library = advisor.library
     lines = []
@@ -422,5 +437,5 @@ def board_of(asked: GameState | Side | Position) -> str:
 
 
 def percent(chance: float) -> str:
-    """A chance as per cent to three decimals."""
+    """Format a probability as per cent with three decimals."""
     return f"{100 * chance:8.3f} %"

@@ -203,4 +203,5 @@ def _say_plan(destination: str, lost: Sequence[str], to: str | None, *, several:
 
 
 def _value(text: str) -> bool | int | str:
+    """Parse the value of an option `-O NAME=VALUE`: a number, yes or no, or a word."""
     return int(text) if text.removeprefix("-").isdecimal() else WORDS.get(text.lower() or "yes", text)

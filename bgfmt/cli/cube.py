@@ -1,4 +1,4 @@
-"""`bgfmt cube`: to double or not, to take or to pass."""
+"""`bgfmt cube`: double or not, take or pass."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def cube(
     as_json: bool,
     **calculation: Any,
 ) -> int:
-    """The cube action of POSITION; for money where nothing says where the cube lies, centered and owned.
+    """Find the cube action of POSITION; for money, if no cube is given, with a centered and with an own cube.
 
     POSITION is two sides, the one on roll first, as counts from the ace point up or any identifier; `-` reads one a
     line and answers in lines of JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or
-    the default tables. An identifier's cube and score are used, and --cube asks where it could lie instead. Equities
-    are those of rolling without doubling; a decision closer than the table can err, and what no table covers, is
-    calculated exactly up to a limit of work. A table of hypergammon alone answers for its game.
+    the default tables. An identifier's cube and score are used, and --cube overrides the cube's position. Equities
+    are those of rolling without doubling; a decision closer than the table's error, and what no table covers, is
+    calculated exactly up to a limit of work. A hypergammon table answers only if it is the only one named.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def cube(
 
 
 def heading(state: GameState) -> list[str]:
-    """The board, who is on roll, and the cube and score where there is something to say of them."""
+    """Return the drawn board, the pips of both sides, and cube and score if they are not the default, as lines."""
     us = state.position.us
     them = state.position.them
     sides = f"On roll {us} ({pluralize(us.pips, 'pip')}), other side {them} ({pluralize(them.pips, 'pip')})"
@@ -84,7 +84,7 @@ def heading(state: GameState) -> list[str]:
 def answer_lines(
     answer: questions.CubeAnswer | questions.MatchCubeAnswer | questions.ScoresAnswer, *, both: bool
 ) -> list[str]:
-    """The cube action as lines of text; for money `both` that with a centered and with an own cube."""
+    """Format a cube action as lines of text; for money with `both`, that with a centered and with an own cube."""
     if isinstance(answer, questions.ScoresAnswer):
         return grid_lines(answer)
     if isinstance(answer, questions.MatchCubeAnswer):
@@ -105,12 +105,12 @@ def answer_lines(
 
 
 def insight_lines(answer: questions.CubeAnswer | questions.MatchCubeAnswer) -> list[str]:
-    """What lies behind the action, where that was asked."""
+    """Format the explanation of a cube action, if one was requested, as lines of text."""
     return ["", *(f"  {line}" for line in answer.insight.lines)] if answer.insight else []
 
 
 def action_lines(action: CubeAction) -> list[str]:
-    """An action for money as lines of text."""
+    """Format a money cube action as lines of text."""
     word = "redouble" if action.cube == "owned" else "double"
     lines = ["", f"{'Centered cube' if action.cube == 'centered' else 'Own cube'}: {action.action}"]
     rows = [
@@ -133,7 +133,7 @@ def action_lines(action: CubeAction) -> list[str]:
 
 
 def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
-    """The cube action at a score as lines of text."""
+    """Format a cube action at a match score as lines of text."""
     state = answer.state
     action = answer.action
     emg = answer.action.emg
@@ -156,7 +156,7 @@ def match_lines(answer: questions.MatchCubeAnswer) -> list[str]:
 
 # -- the action at every score ----------------------------------------------------------------------------
 
-#: what a cell says -> what it means
+#: meaning of a cell's code
 WORDS = {
     "D/T": "double, take",
     "D/P": "double, pass",
@@ -169,7 +169,7 @@ WORDS = {
 
 
 def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
-    """The grid as lines of text: own points to go down, the other side's across."""
+    """Format the cube actions at all scores as a grid: own points to go down, the opponent's across."""
     state = answer.state
     grid = answer.grid
     out = [asking.board_of(state), ""]
@@ -183,6 +183,6 @@ def grid_lines(answer: questions.ScoresAnswer) -> list[str]:
 
 
 def _codes(answer: questions.ScoresAnswer) -> list[list[str]]:
-    """The actions, own points to go down, the other side's across."""
+    """Return the codes of the actions, own points to go down, the opponent's across."""
     away = range(1, answer.grid.upto + 1)
     return [[answer.grid[mine, other, False].code for other in away] for mine in away]

@@ -46,8 +46,10 @@ def diff(a: str, b: str, as_json: bool) -> int:
 
 
 def _describe_counts(counts: dict[str, int]) -> str:
+    """Format counts by name as text."""
     return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
 
 
 def _numbers(values: object) -> str:
+    """Format a number or a list of numbers as text."""
     return " ".join(map(str, values)) if isinstance(values, list) else str(values)

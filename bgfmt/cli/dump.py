@@ -62,6 +62,7 @@ def dump(
 
 
 def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style: str) -> Iterator[str]:
+    """Yield the text of entries start..stop-1 of a table, in pieces."""
     columns = table.columns
     who = ["us", "them"][: table.sides] if table.sides == 2 else ["side"]
     if style == "csv":
@@ -108,7 +109,7 @@ def _entries(table: Table, source: dict[str, Any], start: int, stop: int, style:
 
 
 def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[float]) -> dict[str, Any]:
-    """An entry as `lookup --json` gives it: columns of a group as a list or an object."""
+    """Return an entry as `lookup --json` does: columns of a group as a list or an object."""
     name = "side" if table.sides == 1 else "position"
     out: dict[str, Any] = {name: str(table.unrank(number)), "position_number": number}
     for column, value in zip(columns, row, strict=True):
@@ -122,7 +123,7 @@ def _record(table: Table, columns: tuple[Column, ...], number: int, row: list[fl
 
 
 def _list_components(nouns: Listing, start: int, stop: int, style: str) -> Iterator[str]:
-    """What holds no positions, as a J component file: a line each, or all of it as JSON."""
+    """Yield the contents of a file without positions, such as a J component file: one line each, or all as JSON."""
     if style == "json":
         records = (json.dumps({"component": k, **nouns.as_json(k)}) for k in range(start, stop))
         yield "["
@@ -141,12 +142,13 @@ def _list_components(nouns: Listing, start: int, stop: int, style: str) -> Itera
 def _format_rows(
     line: str, numbers: NDArray[np.int64], sides: list[tuple[str, ...]], values: NDArray[np.float64]
 ) -> str:
-    """One formatting of all lines at once."""
+    """Format all lines at once with one format string."""
     rows = zip(numbers.tolist(), sides, values.tolist(), strict=True)
     flat = [x for number, texts, row in rows for x in (number, *texts, *row)]
     return (line * len(sides)) % tuple(flat)
 
 
 def _join_counts(counts: NDArray[np.int8]) -> list[str]:
+    """Return the counts of each row as text."""
     line = " ".join(["%d"] * counts.shape[1]) + "\n"
     return ((line * len(counts)) % tuple(counts.ravel().tolist())).split("\n")[:-1]

@@ -1,4 +1,4 @@
-"""`bgfmt formats`: what bgfmt can read and write."""
+"""`bgfmt formats`: the formats that bgfmt can read and write."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def formats(as_json: bool) -> None:
 
 
 def _describe_suffixes(form: registry.Format[Any]) -> str:
-    """The suffixes of a format, and what else to know before one is written."""
+    """Return the suffixes of a format, and restrictions on writing it."""
     if not form.writes:
         return "read only"
     suffixes = ", ".join(form.suffixes) or f"no suffix: --to {form.name}"

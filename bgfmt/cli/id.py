@@ -1,4 +1,4 @@
-"""`bgfmt id`: one identifier as every other, with what each does not say."""
+"""`bgfmt id`: convert an identifier to all others, with the information that each of them lacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bgfmt.game.board import Position, Side, count
 from bgfmt.game.drawing import draw
 from bgfmt.game.state import GameState
 
-#: name -> how it is written, and whether `parse` reads it again
+#: name -> function that writes it, and whether `parse` can read it
 FORMS: dict[str, tuple[Callable[[GameState], str], bool]] = {
     "counts": (lambda state: str(state.position), True),
     "position-id": (lambda state: ids.position_id(state.position), True),
@@ -29,7 +29,7 @@ FORMS: dict[str, tuple[Callable[[GameState], str], bool]] = {
     "key": (lambda state: ids.key_letters(state.position), True),
     "board": (lambda state: draw(state.position, state.chequers), False),
 }
-#: what is compared of two states, in words; what nothing says counts as the usual
+#: facts in which two states are compared; what is not stated counts as the default
 FACTS: dict[str, Callable[[GameState], Any]] = {
     "position": lambda state: state.position,
     "which player is on roll": lambda state: state.turn,
@@ -59,7 +59,7 @@ FACTS: dict[str, Callable[[GameState], Any]] = {
 )
 @options.json_option
 def identify(words: tuple[str, ...], form: str | None, table: str | None, as_json: bool) -> int:
-    """TEXT, any identifier or text with one in it, in every form, and what each form does not say.
+    """Convert TEXT, any identifier or text with one in it, to every form, and list what each form lacks.
 
     `-` reads one a line and answers in lines of JSON, or with --to in plain lines.
 
@@ -105,7 +105,7 @@ def identify(words: tuple[str, ...], form: str | None, table: str | None, as_jso
 
 
 def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str, Any]:
-    """A form of a state: its text, null with the reason where it cannot say it, and what it leaves out."""
+    """Return a form of a state: its text (None, with the reason, if it has none) and the facts that are lost."""
     try:
         if name == "number":
             assert size is not None
@@ -121,6 +121,7 @@ def _form(name: str, state: GameState, size: tuple[int, int] | None) -> dict[str
 
 
 def _parse_size(table: str | None) -> tuple[int, int] | None:
+    """Parse the value of `--table`, such as 6x8, to (points, chequers)."""
     if table is None:
         return None
     found = re.fullmatch(r"(\d{1,2})x(\d{1,2})", table)
@@ -130,6 +131,7 @@ def _parse_size(table: str | None) -> tuple[int, int] | None:
 
 
 def _number(position: Position, size: tuple[int, int]) -> int:
+    """Return the position number of a two-sided table of this size."""
     points, chequers = size
     for side in (position.us, position.them):
         if side.bar or side.highest > points or side.chequers > chequers:
@@ -138,6 +140,7 @@ def _number(position: Position, size: tuple[int, int]) -> int:
 
 
 def _state(text: str, size: tuple[int, int] | None) -> GameState:
+    """Parse an identifier, or a position number "#N" of a table of this size."""
     if not re.fullmatch(r"#\d{1,24}", text):
         return ids.parse(text)
     if size is None:

@@ -1,4 +1,4 @@
-"""`bgfmt info`: what a file is, and what gnubg makes of it."""
+"""`bgfmt info`: what a file contains, and how gnubg treats it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bgfmt.storage.blocks import compute_digests
 @click.option("--digest", is_flag=True, help="Also print the MD5 and SHA-256 of the whole file.")
 @options.json_option
 def info(files: tuple[str, ...], described: str | None, part: int | None, digest: bool, as_json: bool) -> int:
-    """Say what each FILE is: format, size, points, chequers, options, and whether gnubg can read it.
+    """Describe each FILE: format, size, points, chequers, options, and whether gnubg can read it.
 
     "-" reads standard input; other pipes, such as /dev/stdin, are read as well.
 
@@ -64,9 +64,9 @@ def info(files: tuple[str, ...], described: str | None, part: int | None, digest
 
 @contextmanager
 def seekable_input(file: str) -> Iterator[str | BinaryIO]:
-    """Yield a path as it is, and for "-" or a pipe in /dev a temporary file of what comes from there.
+    """Yield a path unchanged, or for "-" or a pipe in /dev a temporary file with its contents.
 
-    A named pipe elsewhere is refused like any file that is none: it may never be written to.
+    A named pipe elsewhere is refused, because nothing may ever be written to it.
     """
     device = file.startswith("/dev/") and os.path.exists(file)
     pipe = file == "-" or (device and stat.S_ISFIFO(os.stat(file).st_mode))
@@ -85,6 +85,7 @@ def seekable_input(file: str) -> Iterator[str | BinaryIO]:
 
 
 def _facts(file: str, described: str | None, part: int | None, digest: bool) -> tuple[str, dict[str, Any]]:
+    """Return title and facts of a file, with `digest` also its MD5 and SHA-256."""
     with seekable_input(file) as opened, bgfmt.open(opened, part=part or 0, format=described) as db:
         facts = db.info()
         if digest:
@@ -93,6 +94,7 @@ def _facts(file: str, described: str | None, part: int | None, digest: bool) -> 
 
 
 def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts to print as (name, text)."""
     lines = [("file", facts["file"]), ("size", f"{facts['size']:,} bytes"), ("format", facts["format"])]
     lines.append(("kind", facts["kind"]))
     if "points" in facts:
@@ -114,6 +116,7 @@ def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _word(value: Any) -> str:
+    """Format a fact as text."""
     if isinstance(value, (bool, type(None))):
         return {True: "yes", False: "no", None: "-"}[value]
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -9,7 +9,7 @@ from bgfmt.game.identifiers import holds_identifier
 
 #: a row of a drawn board, or its edge
 _DRAWN = re.compile(r"^[>\s]*[v^]?\s*(?:\|.*\|(?:\s|$)|\+-?1[23]-1[14]-|\+2?24-23-)")
-#: what eXtreme Gammon writes between an XGID and the board
+#: lines of eXtreme Gammon between an XGID and the board
 _ABOVE_BOARD = re.compile(r"^[>\s]*(?:X:.*\bO:|Score is X:)")
 #: gnubg's board begins with the Position ID, and the Match ID stands in the next line
 _GNUBG_BOARD = re.compile(r"^[>\s]*GNU Backgammon\s")

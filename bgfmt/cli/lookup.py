@@ -1,4 +1,4 @@
-"""`bgfmt lookup`: what a database says of positions."""
+"""`bgfmt lookup`: the values that a database has for positions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bgfmt.tables import Table
 def lookup(
     file: str, positions: tuple[str, ...], described: str | None, part: int | None, as_json: bool
 ) -> int:
-    """Print what FILE says of each POSITION: counts from the ace point up, or any identifier.
+    """Print the values that FILE has for each POSITION: counts from the ace point up, or any identifier.
 
     One-sided files answer for one side, or for both sides of a two-sided position; "#N" is a position number. A
     POSITION of "-" reads positions from standard input, one a line, and answers a line of JSON for each.
@@ -71,7 +71,7 @@ def lookup(
 
 
 def asked_of(table: Table, text: str) -> list[tuple[str, Side | Position]]:
-    """What to look up for a text: a side, a position, or, in one-sided tables, both sides of a position."""
+    """Parse a text to what is looked up: (label, side or position), twice for both sides in one-sided tables."""
     if text.startswith("#") and text[1:].isdecimal():
         return [("", table.unrank(int(text[1:])))]
     if table.sides == 2:

@@ -1,4 +1,4 @@
-"""`bgfmt met`: match equity tables shown, converted between gnubg's XML and eXtreme Gammon's INI, and compared."""
+"""`bgfmt met`: show match equity tables, convert between gnubg's XML and eXtreme Gammon's INI, and compare."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def met(table: str, other: str, output: str | None, upto: int, top: int, force: 
 
 
 def _write(table: Met, path: str, *, force: bool) -> None:
-    """Write a table, whole or not at all, in the form that the suffix says."""
+    """Write a table, completely or not at all, in the form given by the suffix."""
     write = {".xml": gnubg_xml.write, ".met": ini.write}.get(os.path.splitext(path)[1].lower())
     if write is None:
         raise click.UsageError(
@@ -81,12 +81,13 @@ def _write(table: Met, path: str, *, force: bool) -> None:
 
 
 def _about(table: Met) -> dict[str, object]:
+    """Return name, title, length and checksum of a table."""
     about = ("name", "title", "length", "even", "digest")
     return {name: getattr(table, name) for name in about}
 
 
 def _table_lines(table: Met, upto: int) -> list[str]:
-    """The match winning chances, in per cent, as lines of text."""
+    """Format the match winning probabilities, in per cent, as lines of text."""
     away = range(1, upto + 1)
     out = [f"{table.name}: {table.title}, {table.length} points, values {table.digest[:12]}", ""]
     out.append("you need" + "".join(f"{other:>8}" for other in away) + "   the other side needs")
@@ -100,7 +101,7 @@ def _table_lines(table: Met, upto: int) -> list[str]:
 
 
 def _compare(first: Met, second: Met, top: int, as_json: bool) -> int:
-    """The scores at which two tables differ most."""
+    """Print the scores at which two tables differ most; return the exit code."""
     n = min(first.length, second.length)
     even = first.even and second.even  # then half of the scores says all
     scores = [(i, j, False) for i in range(1, n + 1) for j in range(i if even else 1, n + 1)]

@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs share, and how they are read."""
+"""Options and arguments that several commands share, how they are parsed, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: options of formats that have switches of their own, for yes and for no; of the others one types -O NAME=VALUE
+#: options of formats that have their own switches, for yes and for no; the others are given as -O NAME=VALUE
 SWITCHES = {
     "compressed": ("--compress", "--no-compress"),
     "gammon": ("--gammon", "--no-gammon"),
@@ -34,19 +34,22 @@ BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def combine(*added: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Options as one, in the order in which help shows them."""
+    """Return one decorator that adds all these options, in the order in which the help shows them."""
     return lambda function: reduce(lambda inner, option: option(inner), reversed(added), function)
 
 
 def number_option(*names: str, least: float, most: float | None = None, **more: Any) -> Callable[[F], F]:
-    """An option of a number in a range, a whole one where nothing said of it is a float; a default is shown."""
+    """Return an option that takes a number from `least` to `most`.
+
+    It is an integer unless one of the limits or the default is a float.
+    """
     whole = float not in map(type, (least, most, more.get("default")))
     kind: Any = click.IntRange if whole else click.FloatRange
     return click.option(*names, type=kind(least, most), show_default="default" in more, **more)
 
 
 def choice_option(*names: str, among: Iterable[str], **more: Any) -> Callable[[F], F]:
-    """An option of one of some words; a default is shown."""
+    """Return an option that takes one of the words `among`."""
     return click.option(*names, type=click.Choice([*among]), show_default="default" in more, **more)
 
 
@@ -72,7 +75,7 @@ as_option = click.option(
 
 
 def refuse_ignored(by: str, names: str) -> None:
-    """Refuse an option that was typed, one of these names separated by blanks, though `by` does not look at it."""
+    """Raise UsageError if an option was typed that is ignored `by` another; `names` are separated by blanks."""
     context = click.get_current_context()
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
@@ -81,7 +84,7 @@ def refuse_ignored(by: str, names: str) -> None:
 
 
 def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
-    """A number of bytes, such as 2G."""
+    """Convert a number of bytes such as 2G to an int (callback of an option)."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
@@ -91,7 +94,7 @@ def parse_bytes(_: Any, __: Any, text: str | None) -> int | None:
 
 
 def address_options(port: int) -> Callable[[F], F]:
-    """`--host` and `--port` of a service, by default at this machine's own address."""
+    """Return a decorator that adds `--host` and `--port` of a service; the default host is this machine itself."""
     host: dict[str, Any] = {"default": "127.0.0.1", "callback": check_host_name}
     ports = click.IntRange(0, 65535)
     return combine(
@@ -101,7 +104,7 @@ def address_options(port: int) -> Callable[[F], F]:
 
 
 def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Refuse names of hosts with blanks or signs that no name has, and empty ones."""
+    """Check that host names are not empty and have no blanks or control characters (callback of an option)."""
     for name in (value,) if isinstance(value, str) else value:
         if not re.fullmatch(r"[!-~]+", name):
             raise click.BadParameter(f"{name!r} is no name or address", param=option)
@@ -109,12 +112,12 @@ def check_host_name(_: click.Context, option: click.Parameter, value: Any) -> An
 
 
 def origin(db: Database) -> dict[str, Any]:
-    """Where answers of a database come from: its file's name and path, and how far its numbers may err."""
+    """Return the source of a database's answers: its file's name and path, and its maximum errors."""
     return {"table": os.path.basename(db.name), "path": db.name, "max_error": db.table.errors() or None}
 
 
 def written_fields(path: str, **more: Any) -> dict[str, Any]:
-    """Return what `bgfmt info --json` says of a file that was made, and `more`."""
+    """Return what `bgfmt info --json` prints about a file that was written, and the fields `more`."""
     import bgfmt
 
     try:
@@ -130,12 +133,15 @@ def echo_written(path: str, **more: Any) -> None:
 
 
 def error_fields(error: BaseException) -> dict[str, str]:
-    """An error as JSON has it: the kind of error and the message, which is one line."""
+    """Return an error as JSON fields: `kind`, its type, and `message`, one line."""
     return {"kind": type(error).__name__, "message": message_of(error)}
 
 
 def message_of(error: BaseException) -> str:
-    """An error's message in one line, with the option that answers it; the system's begin with the file's name."""
+    """Return an error's message in one line, with the option that resolves it.
+
+    The messages of system errors begin with the file's name.
+    """
     text = _name_switches(error) if isinstance(error, errors.OptionError) else str(error)
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -143,7 +149,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _name_switches(error: errors.OptionError) -> str:
-    """What a format refuses and offers, by the options that one types."""
+    """Return the message of a refused format option in terms of the options of the command line."""
     asked, other = SWITCHES.get(error.option, ("", ""))
     typed = (asked if error.value else other) or f"-O {error.option.replace('_', '-')}"
     offered = [" or ".join(filter(None, SWITCHES.get(name, (f"-O {name}",)))) for name in error.offered]
@@ -151,7 +157,7 @@ def _name_switches(error: errors.OptionError) -> str:
 
 
 def hint(error: BaseException) -> str:
-    """The option of the command line that answers an error, in brackets; empty where there is none."""
+    """Return, in brackets, the command line option that resolves an error, or "" if there is none."""
     match error:
         case errors.TooMuchWorkError():
             return "(--limit N calculates it)"
@@ -173,11 +179,10 @@ def hint(error: BaseException) -> str:
 
 
 def answer_each_line(answer: Callable[[str], Any]) -> int:
-    """Answer each line of standard input by a line of JSON, errors too; 1 when any line had an error, else 0.
+    """Answer each line of standard input by a line of JSON, errors too; return 1 if any line had an error, else 0.
 
-    The lines of a pasted board are one question.
-
-    answer : gives the answer to one line, or a list of answers; text is printed as it is.
+    answer : returns the answer for one line, or a list of answers; strings are printed unchanged. The lines of a
+    pasted board are one text.
     """
     failed = 0
     for text in texts(sys.stdin):
@@ -195,9 +200,9 @@ def answer_each_line(answer: Callable[[str], Any]) -> int:
 
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
-    """Print a value as JSON, in one line without `indent`; numpy numbers become plain ones.
+    """Print a value as JSON, in one line if `indent` is None. NumPy numbers become plain ones.
 
-    What a terminal could obey is escaped.
+    Control characters, which a terminal could interpret, are escaped.
     """
     text = json.dumps(value, indent=indent, default=plain_value, ensure_ascii=False)
     click.echo(re.sub(_OBEYED, lambda found: f"\\u{ord(found[0]):04x}", text))
@@ -207,7 +212,7 @@ _OBEYED = "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\
 
 
 def plain_value(value: Any) -> Any:
-    """A value that JSON cannot hold, as one that it can: numbers of numpy as its own, answers as their fields."""
+    """Convert a value to one that JSON supports: NumPy's to Python's, answers to their fields, others to text."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "as_dict"):

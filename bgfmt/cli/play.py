@@ -27,12 +27,12 @@ EQUAL_LOSS = 5e-7
 def play(
     words: tuple[str, ...], question: questions.Question, style: str, as_json: bool, **calculation: Any
 ) -> int:
-    """All plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
+    """Rank all plays of ROLL (61 or 6-1; "all" for the best play of each of the 21 rolls), best first.
 
     POSITION is two sides, the one on roll first, or one side alone, as counts from the ace point up or any
     identifier, whose dice, cube and score are used; `-` reads a position and roll a line and answers in lines of
     JSON. DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. Each play
-    is followed by its value and what it loses against the best.
+    is followed by its value and its loss against the best.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def play(
 
 
 def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
-    """The position and the roll of a line; the roll typed on the command line is for lines without."""
+    """Split a line into position and roll; the roll of the command line is used for lines without one."""
     words = line.split()
     if len(words) > 1 and asking.ROLL.fullmatch(words[-1]):
         return " ".join(words[:-1]), words[-1]
@@ -63,6 +63,7 @@ def _parts(line: str, roll: str | None) -> tuple[str, str | None]:
 
 
 def _lines(answer: questions.PlayAnswer) -> list[str]:
+    """Format ranked plays as lines of text."""
     first = answer.first
     where = answer.position
     titles = {
@@ -91,6 +92,7 @@ def _lines(answer: questions.PlayAnswer) -> list[str]:
 
 
 def _line(place: int, play: RankedPlay, source: str) -> str:
+    """Format one play with its place, value and loss."""
     what = "play-outs'" if source == PLAYED else "estimate's" if play.approximate else "table's"
     close = f", within the {what} error" if play.close and play.loss else ""
     lost = f", {100 * play.loss_mwc:.3f} %" if play.loss_mwc is not None else ""
@@ -99,5 +101,6 @@ def _line(place: int, play: RankedPlay, source: str) -> str:
 
 
 def _value(play: RankedPlay) -> str:
+    """Format the value of a play."""
     text = f"{play.value:+.5f}" if play.measure in EQUITIES else f"{play.value:.5f}"
     return text if play.mwc is None else f"{text} {asking.percent(play.mwc)}"

@@ -1,4 +1,4 @@
-"""`bgfmt race`: rolls to bear off, effective pips, the chances of both sides."""
+"""`bgfmt race`: rolls to bear off, effective pip count, win probability of both sides."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bgfmt.errors import NotCoveredError
 @asking.question_and_limit_options()
 @options.json_option
 def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation: Any) -> int:
-    """Rolls to bear off, effective pips and wastage of a side, by the best of the databases, or else calculated.
+    """Compute rolls to bear off, effective pips and wastage of a side, from the best of the databases or calculated.
 
     Outside the home board what takes too long to calculate comes from the one-sided table of ten points, and beyond
     it is estimated. With --no-settle the databases alone answer.
 
     POSITION is counts from the ace point up, or any identifier; `-` reads one a line and answers in lines of JSON.
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. With two sides,
-    both are described, and the chances to win are estimated from their distributions.
+    both are described, and the win probability is estimated from their distributions.
 
     \b
     Examples:
@@ -56,6 +56,7 @@ def race(words: tuple[str, ...], plot: str | None, as_json: bool, **calculation:
 
 
 def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
+    """Draw the distributions of an answer into a file."""
     from bgfmt.analysis import plots
 
     sides = [answer.on_roll, answer.other_side] if isinstance(answer, questions.TwoRaces) else [answer]
@@ -66,6 +67,7 @@ def _plot(path: str, answer: SideRace | questions.TwoRaces) -> None:
 
 
 def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
+    """Format an answer as lines of text."""
     if not isinstance(answer, questions.TwoRaces):
         return ["", f"{answer.side}", *describe(answer)]
     lines = []
@@ -86,7 +88,7 @@ def _lines(answer: SideRace | questions.TwoRaces) -> list[str]:
 
 
 def describe(one: SideRace) -> list[str]:
-    """One side's race as lines of text."""
+    """Format one side's race as lines of text."""
     lines = [f"  pips        {one.pips:8d}", f"  mean rolls  {one.mean_rolls:12.5f}"]
     if one.std_rolls is not None:
         lines.append(f"  std dev     {one.std_rolls:12.5f}")

@@ -1,4 +1,4 @@
-"""The sections of `bgfmt --help`, and in which of them a command is listed."""
+"""Sections of `bgfmt --help`, and the section of each command."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def section(title: str) -> Callable[[C], C]:
 
 
 def section_of(command: click.Command) -> str:
-    """Return the title of a command's section; `OTHER` of a plugin's command that names none."""
+    """Return the title of a command's section; `OTHER` for a plugin's command that names none."""
     title = getattr(command, "section_title", OTHER)
     return title if title in SECTIONS else OTHER

@@ -1,4 +1,4 @@
-"""`bgfmt solve`: make databases from the rules of the game."""
+"""`bgfmt solve`: build databases from the rules of the game."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ __all__ = [
     "solve",
 ]
 
-#: entry points of commands of `bgfmt solve` that extras have
+#: entry points of the commands that extras add to `bgfmt solve`
 COMMANDS = "bgfmt.solve_commands"
 F = TypeVar("F", bound=Callable[..., Any])
 SIZE = r"(\d{1,2})[xX](\d{1,2})"
 TILES = ("store", "workers", "device")  # options of a solve through a store, tile by tile
 
 
-#: options of every kind of solve
+#: options of all solves
 common_options = options.combine(
     click.option("-o", "--output", type=click.Path(), help="The file to make."),
     click.option("--to", "to", metavar="FORMAT", help="Format to write (default: by OUTPUT's suffix)."),
@@ -56,22 +56,25 @@ common_options = options.combine(
 
 
 def recipe_option(*names: str) -> Callable[[F], F]:
-    """`--recipe NAME`, by default the first."""
+    """Return the option `--recipe NAME`, whose default is the first name."""
     return click.option("--recipe", type=click.Choice(names), default=names[0], show_default=True)
 
 
 def no_option(switch: str, name: str, text: str) -> Callable[[F], F]:
-    """A switch that gives the option `name` of a solve or a format the value False."""
+    """Return a switch that sets the option `name` of a solve or a format to False."""
     return click.option(switch, name, flag_value=False, type=bool, default=None, help=text)
 
 
 def memory_option(text: str) -> Callable[[F], F]:
-    """`--memory SIZE`."""
+    """Return the option `--memory SIZE` with this help text."""
     return click.option("--memory", metavar="SIZE", callback=options.parse_bytes, help=text)
 
 
 class Solvers(click.Group):
-    """Commands of the solvers with options of their own, of extras too; any other one takes its name and ``PxC``."""
+    """Group of the commands of solvers: those with their own options, and a generic one, NAME ``PxC``, for others.
+
+    Extras add theirs by entry points.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *entry_points(COMMANDS), *entry_points(registry.GROUP)})
@@ -89,7 +92,7 @@ class Solvers(click.Group):
         return plain_command(cmd_name, solver.__doc__ or "") if isinstance(solver, type) else None
 
 
-#: options of tables that can be made through a store of chunks
+#: options of tables that can be solved through a store of chunks
 through_a_store = options.combine(
     click.option("--resume", is_flag=True, help="Go on from the store that an ended run left."),
     click.option(
@@ -109,7 +112,7 @@ through_a_store = options.combine(
 
 
 def plain_command(name: str, about: str) -> click.Command:
-    """The command of a solver that takes a size, a recipe and what all take; `about` is its help."""
+    """Build the command of a solver that takes a size, a recipe and the common options; `about` is its help."""
 
     @click.command(name, help=about)
     @click.argument("size", metavar="PxC")
@@ -124,7 +127,7 @@ def plain_command(name: str, about: str) -> click.Command:
 @section("Solve and verify")
 @click.group(cls=Solvers)
 def solve() -> None:
-    """Make a database from the rules of the game, with the very bytes of the program it belongs to."""
+    """Make a database from the rules of the game, byte for byte as its own program writes it."""
 
 
 @solve.command("one-sided")
@@ -140,7 +143,7 @@ def solve() -> None:
 )
 @common_options
 def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any) -> None:
-    """Distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
+    """Solve distributions of the rolls one side needs, on POINTS points (1 to 18); 6x15 is 6 points, 15 chequers.
 
     \b
     Example:
@@ -164,7 +167,7 @@ def one_sided(size: str, chequers: int | None, normal_dist: bool, **common: Any)
 @through_a_store
 @common_options
 def two_sided(size: str, **common: Any) -> None:
-    """Money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
+    """Solve money equities of both sides on P points with up to C chequers, P 1 to 12, C 1 to 15.
 
     \b
     Examples:
@@ -182,7 +185,7 @@ def two_sided(size: str, **common: Any) -> None:
 @through_a_store
 @common_options
 def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
-    """Money equities of both sides that count gammons: who loses with all fifteen chequers loses two points.
+    """Solve money equities of both sides that count gammons: losing with all fifteen chequers costs two points.
 
     \b
     Examples:
@@ -193,6 +196,7 @@ def two_sided_gammons(size: str, jacoby: bool, **common: Any) -> None:
 
 
 def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
+    """Solve a two-sided table, and refuse `--scratch` together with a store."""
     if scratch is not None and any(common[name] is not None for name in (*TILES, "memory")):
         text = "--scratch and a store (--store, --cluster, --device, --memory) exclude each other"
         raise click.UsageError(text)
@@ -202,7 +206,7 @@ def _pairs(name: str, size: str, *, scratch: str | None, **common: Any) -> None:
 @solve.command("mean-rolls")
 @common_options
 def mean_rolls(**common: Any) -> None:
-    """Peelle's table: the mean rolls of 54,264 positions, as the J component file of his article.
+    """Solve Peelle's table: the mean rolls of 54,264 positions, as the J component file of his article.
 
     \b
     Example:
@@ -225,10 +229,10 @@ def mean_rolls(**common: Any) -> None:
 @recipe_option("match", "exact")
 @common_options
 def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any) -> None:
-    """Match winning chances of both sides at one score, for every live state of the cube.
+    """Solve match winning chances of both sides at one score, for every live state of the cube.
 
     P points and up to C chequers a side. The file serves either side of the score; a folder of such files, given
-    where a database is asked for, serves a whole match.
+    where a database is expected, serves a whole match.
 
     \b
     Examples:
@@ -242,7 +246,7 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
 
 
 def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
-    """The two numbers of a text."""
+    """Parse the two numbers of a text that matches `pattern`, else raise UsageError with what was `expected`."""
     match = re.fullmatch(pattern, text)
     if not match:
         raise click.UsageError(f"{text!r}: expected {expected}")
@@ -250,7 +254,7 @@ def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
 
 
 def parse_size(size: str) -> tuple[int, int]:
-    """Points and chequers of a two-sided table, as written."""
+    """Parse the size of a two-sided table, such as 6x8, to (points, chequers); raises UsageError if out of range."""
     points, chequers = parse_numbers(size, SIZE, "points x chequers, such as 6x8")
     if not 1 <= points <= 12 or not 1 <= chequers <= 15:
         raise click.UsageError(f"{size}: two-sided tables have 1 to 12 points and 1 to 15 chequers")
@@ -269,7 +273,10 @@ def run_solver(
     as_json: bool,
     **chosen: Any,
 ) -> None:
-    """Solve, or say what it would take. chosen : of `bgfmt.solve`, None where nothing was."""
+    """Solve a table and write it, or with `plan` print the resources that it takes.
+
+    name : of the solver. chosen : further options of `bgfmt.solve`, None if not given.
+    """
     solver: Any = registry.get(name)
     chosen = {key: value for key, value in chosen.items() if value is not None}
     if plan:
@@ -306,14 +313,14 @@ def run_solver(
 
 @contextmanager
 def _progress(quiet: bool, unit: str = "") -> Iterator[Progress]:
-    """The progress of a solve, on which the first compiling of a kernel is said."""
+    """Yield the progress of a solve, which also reports when a kernel is compiled."""
     with Progress("solving", unit, always=True, quiet=quiet) as progress, jit.watching(progress.compiling):
         yield progress
 
 
 @contextmanager
 def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
-    """The progress of making a file, and what was made."""
+    """Show progress while the block writes the file `path`, then print its size and checksum."""
     began = time.monotonic()
     with _progress(quiet, unit):
         yield
@@ -322,7 +329,10 @@ def show_making(path: str, quiet: bool, unit: str = "") -> Iterator[None]:
 
 
 def report_interrupt(error: KeyboardInterrupt, kept: str) -> None:
-    """Say what goes on from the file of an interrupted run, where there is one."""
+    """Print how to resume an interrupted run from the file `kept`, and exit with code 130.
+
+    Raises `error` again if there is no such file.
+    """
     if not os.path.exists(kept):
         raise error
     text = f"what is finished is kept in {kept}; the same command with --resume goes on"
@@ -331,11 +341,12 @@ def report_interrupt(error: KeyboardInterrupt, kept: str) -> None:
 
 
 def echo_sweep(sweep: int, change: float) -> None:
+    """Print the largest change of a sweep on stderr."""
     say(f"sweep {sweep}: greatest change {change:.2g}", err=True)
 
 
 def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -> None:
-    """Print what a solve with the chosen options would take, through a store where it goes through one."""
+    """Print the resources that a solve with the chosen options takes, through a store if it uses one."""
     tiles = any(name in chosen for name in TILES)
     memory = chosen.get("memory")
     if not solver.supports_store or not (tiles or memory):

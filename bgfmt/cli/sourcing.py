@@ -1,4 +1,4 @@
-"""The line that says where an answer comes from."""
+"""The line of text that states the source of an answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
 
 
 def source_line(answer: SourcedAnswer) -> str:
-    """Where an answer comes from and how far it may err, in words."""
+    """Describe in words the source of an answer and its maximum error."""
     table = answer.table
     usual = answer.usual_error
     most = answer.max_error

@@ -32,9 +32,9 @@ SHOWN_BLOCKS = 20
 )
 @options.force_option
 def sums(file: str, blocks: str | None, against: str | None, force: bool) -> int:
-    """MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
+    """Print MD5, SHA-256 and the root of the 1 MiB blocks of FILE, and the published file that has them.
 
-    With --against each block is checked by itself, so that a part of a download tells what of it is right; or the
+    With --against each block is checked by itself, so that the intact parts of a partial download are known; or the
     whole file by its MD5 or SHA-256, or by the line with its name in a list such as SHA256SUMS. Exit code 1: it
     differs, or is not whole.
 

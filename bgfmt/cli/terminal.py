@@ -1,7 +1,7 @@
-"""All drawing on the terminal: lines wrapped at words, colour, and the progress of long work.
+"""Output on the terminal: lines wrapped at words, colour, and the progress of long work.
 
-Nothing is wrapped or coloured where the stream is no terminal; NO_COLOR is honoured by `bgfmt.cli.run`. Everything
-that may be written while a progress line stands is written by `say`, which ends that line first.
+Nothing is wrapped or coloured unless the stream is a terminal; `bgfmt.cli.run` honours NO_COLOR. Everything that may
+be written while a progress line is shown is written by `say`, which ends that line first.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any, ClassVar
 import click
 
 SILENT_SECONDS = 0.5  # seconds of work before its progress is shown
-LABEL = re.compile(r" *\S+( \S+)? {2,}")  # with which the text of a line begins
+LABEL = re.compile(r" *\S+( \S+)? {2,}")  # label at the beginning of a line
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def say(text: str = "", *, err: bool = False, **style: Any) -> None:
-    """Write lines to stdout, or stderr with `err`; on a terminal they are wrapped at words, below their first one.
+    """Write lines to stdout, or stderr with `err`; on a terminal they are wrapped at words with a hanging indent.
 
-    style : as of `click.style`, such as ``fg="red"``.
+    style : as for `click.style`, such as ``fg="red"``.
     """
     Progress.end()
     if (sys.stderr if err else sys.stdout).isatty():
@@ -37,19 +37,20 @@ def say(text: str = "", *, err: bool = False, **style: Any) -> None:
 
 
 def _wrap(line: str, width: int) -> str:
+    """Wrap a line at words; continuation lines are indented to the text after its label."""
     label = LABEL.match(line)
     hang = " " * (len(label[0]) if label else 2 + len(line) - len(line.lstrip()))
     return textwrap.fill(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
 
 
 class Progress:
-    """The progress of long work, as a bar on a terminal. Call it with (done, total); a context manager.
+    """Progress of long work, shown as a bar on a terminal. Call it with (done, total); also a context manager.
 
-    unit : what is counted. always : where stderr is no terminal, write a plain line every ten seconds, with the rate
-    and the time that is left; else nothing is written there. quiet : write nothing anywhere.
+    unit : what is counted. always : if stderr is no terminal, write a plain line every ten seconds, with rate and
+    time left; otherwise nothing is written there. quiet : write nothing at all.
     """
 
-    #: the bar that stands on the terminal now
+    #: the bar that is shown on the terminal now
     bar: ClassVar[Any] = None
 
     def __init__(self, what: str, unit: str = "", *, always: bool = False, quiet: bool = False) -> None:
@@ -58,7 +59,7 @@ class Progress:
         self.live = sys.stderr.isatty()
         self.silent = quiet or not (self.live or always)
         self.begin = self.last = time.monotonic()
-        self.first: tuple[int, float] | None = None  # how much was done when counting began, and when
+        self.first: tuple[int, float] | None = None  # (amount done, time) at the first call
         self.announced = False
 
     def __call__(self, done: int, total: int) -> None:
@@ -82,22 +83,23 @@ class Progress:
             Progress.end()
 
     def _rate(self, done: int, total: int, now: float) -> str:
+        """Format the percentage done, the rate and the time left."""
         before, began = self.first or (0, now)
         text = f"{100 * done / total if total else 100.0:5.1f} %"
-        if done > before and now - began >= 0.5:  # else there is no rate to speak of
+        if done > before and now - began >= 0.5:  # otherwise no meaningful rate yet
             rate = (done - before) / (now - began)
             text += f"  {_short(rate)}{self.unit}/s  {clock((total - done) / rate)} left"
         return text
 
     def compiling(self) -> None:
-        """Say, once, that kernels are being compiled, which happens the first time on a machine only."""
+        """Report, once, that kernels are being compiled, which happens only the first time on a machine."""
         if not self.silent and not self.announced:
             self.announced = True
             say(f"{self.what}: compiling, once", err=True)
 
     @classmethod
     def end(cls) -> None:
-        """End the line of the bar that stands on the terminal."""
+        """Close the line of the bar that is shown on the terminal."""
         if cls.bar is not None:
             cls.bar.render_finish()
             cls.bar = None
@@ -111,7 +113,7 @@ class Progress:
 
 @contextlib.contextmanager
 def announce_compilation() -> Iterator[None]:
-    """Inside, the first kernel that has to be compiled is announced on a terminal, unless something else does."""
+    """Report on the terminal the first kernel compiled inside this block, unless a progress bar does."""
     if not sys.stderr.isatty():
         yield
         return
@@ -122,20 +124,21 @@ def announce_compilation() -> Iterator[None]:
 
 
 def _short(number: float) -> str:
+    """Format a number with a decimal prefix, such as 1.9 G."""
     return next(
         (f"{number / unit:.1f} {name[0]}" for unit, name in UNITS if number >= unit), f"{number:.0f} "
     )
 
 
 def clock(seconds: float) -> str:
-    """A duration as minutes:seconds or hours:minutes:seconds."""
+    """Format a duration as minutes:seconds or hours:minutes:seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def size(number: float) -> str:
-    """A number of bytes in the unit that gives it one to three digits before the point.
+    """Format a number of bytes in the unit that gives it one to three digits before the point.
 
     >>> size(1_923_262_512_345), size(40)
     ('1.9 TB', '40 bytes')
@@ -144,7 +147,10 @@ def size(number: float) -> str:
 
 
 def echo_made(path: str, began: float, checksum: str = "") -> None:
-    """Say on stderr what was made: its size, the seconds since `began`, a file's SHA-256 or a store's `checksum`."""
+    """Print on stderr what was written: its size, the seconds since `began`, and its checksum.
+
+    That is the SHA-256 of a file, or the `checksum` of a store.
+    """
     import hashlib  # which takes as long as an answer from a table
 
     seconds = time.monotonic() - began

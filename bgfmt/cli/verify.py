@@ -1,4 +1,4 @@
-"""`bgfmt verify`: prove databases right, or name what is wrong; `bgfmt repair`: recompute what is wrong."""
+"""`bgfmt verify`: prove databases right, or report what is wrong; `bgfmt repair`: recompute what is wrong."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
 
 LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
-ANNOUNCED_SECONDS = 10.0  # seconds from which the time a proof takes is said before
-SHOWN_FINDINGS = 5  # findings that are shown
+ANNOUNCED_SECONDS = 10.0  # longer checks are announced with their expected duration
+SHOWN_FINDINGS = 5
 COLOURS = {0: "green", 1: "red", 2: "red"}  # of a verdict, by exit code
 
 
@@ -114,6 +114,8 @@ def verify(
 
 
 def _announcer(file: str, progress: Progress) -> Callable[[float], None]:
+    """Return a function that prints the expected duration of a long check."""
+
     def announce(seconds: float) -> None:
         if seconds >= ANNOUNCED_SECONDS:
             say(f"bgfmt: {file}: every entry is checked, about {clock(seconds)} minutes", err=True)
@@ -125,7 +127,7 @@ def _announcer(file: str, progress: Progress) -> Callable[[float], None]:
 def _report_writer(
     path: str | None, inputs: list[str], force: bool
 ) -> Callable[[list[dict[str, Any]]], None] | None:
-    """How the report is written; refused before the work where it cannot be."""
+    """Return a function that writes the report, or None without a path; raises if it cannot be written."""
     if path is None:
         return None
     suffix = Path(path).suffix.lower()
@@ -149,7 +151,7 @@ def _report_writer(
 
 
 def _sha256(path: str) -> str:
-    """The SHA-256 of a file, empty for a folder, an address and what cannot be read."""
+    """Return the SHA-256 of a file, or "" for a folder, an address or an unreadable file."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -191,6 +193,7 @@ def repair(files: tuple[str, ...], output: str | None, force: bool, as_json: boo
 
 
 def _show(file: str, report: pages.Report, *, many: bool, brief: bool) -> None:
+    """Print the verdict on a file, and unless `brief` its notes and findings."""
     say(f"{file}: {report.verdict}" if many or brief else report.verdict, fg=COLOURS[report.exit_code])
     if brief:
         return

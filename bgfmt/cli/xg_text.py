@@ -1,7 +1,7 @@
-"""An answer as the text that eXtreme Gammon puts on the clipboard, which AnkiGammon and forums take.
+"""An answer as the text that eXtreme Gammon puts on the clipboard, which AnkiGammon and forums read.
 
-X is on roll and stands below; the players are called Player 1 and Player 2. In place of an engine's name stands where
-the numbers come from; the last line is bgfmt's own. Layout: docs/hosts/xg-text.md.
+X is on roll and at the bottom; the players are called Player 1 and Player 2. The source of the numbers replaces the
+name of an engine; the last line is bgfmt's own. Layout: docs/hosts/xg-text.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ CUBE = (" +---+", " | {} |", " +---+")
 
 
 def xg_text(answer: Any) -> str:
-    """The text of an answer, of several rolls one after another; CapabilityError for what XG has no text for."""
+    """Format an answer as XG's text, several rolls one after another.
+
+    Raises CapabilityError if XG has no text for such an answer.
+    """
     if isinstance(answer, PlayAnswer):
         return _plays(answer)
     if isinstance(answer, ScoresAnswer):
@@ -36,12 +39,13 @@ def xg_text(answer: Any) -> str:
 
 
 def _assemble(state: GameState, asked: str, lines: Iterable[str], met: str | None) -> str:
+    """Join header, analysis and footer."""
     footer = f"bgfmt Version: {__version__}" + (f", MET: {met}" if met else "")
     return "\n".join([*header(state, asked), "", *lines, "", footer, ""])
 
 
 def header(state: GameState, asked: str) -> list[str]:
-    """What stands before the analysis: XGID, players, score, board, pips, cube, and what is asked."""
+    """Return the lines before the analysis: XGID, players, score, board, pips, cube, and the query."""
     position = state.position
     mine = state.scores[state.turn]
     other = state.scores[1 - state.turn]
@@ -62,7 +66,7 @@ def header(state: GameState, asked: str) -> list[str]:
 
 
 def _board(state: GameState) -> list[str]:
-    """The board, an owned cube beside its owner's home."""
+    """Return the lines of the board, with an owned cube beside its owner's home."""
     board = [line[:44].replace("+---+", "-----") for line in draw(state.position).splitlines()]
     if state.owner != "centered":
         at = -4 if state.owner == "owned" else 1
@@ -72,6 +76,7 @@ def _board(state: GameState) -> list[str]:
 
 
 def _chances(win: float, gammon: float, lost: float) -> list[str]:
+    """Return the lines of the win and gammon probabilities of both sides."""
     return [
         f"Player Winning Chances:   {win:.2%} (G:{gammon:.2%} B:0.00%)",
         f"Opponent Winning Chances: {1 - win:.2%} (G:{lost:.2%} B:0.00%)",
@@ -80,6 +85,7 @@ def _chances(win: float, gammon: float, lost: float) -> list[str]:
 
 
 def _cube(answer: CubeAnswer) -> list[str]:
+    """Return the lines of a money cube action."""
     found = answer.equities
     lines = [f"Analyzed in bgfmt, {source_line(found)}"]
     sides = found.position.us, found.position.them
@@ -93,6 +99,7 @@ def _cube(answer: CubeAnswer) -> list[str]:
 
 
 def _match_cube(answer: MatchCubeAnswer) -> list[str]:
+    """Return the lines of a cube action at a match score."""
     action = answer.action
     score = answer.action.score
     lines = [f"Analyzed in bgfmt, {action.certainty}"]
@@ -106,7 +113,7 @@ def _match_cube(answer: MatchCubeAnswer) -> list[str]:
 
 
 def _choices(action: CubeAction) -> list[str]:
-    """The three choices with what each differs from the right one, and the action."""
+    """Return the lines of the three choices with their differences from the best, and the action."""
     word = "Redouble" if action.cube == "owned" else "Double"
     taken = "Take"
     taken_value = action.double_take
@@ -135,6 +142,7 @@ def _choices(action: CubeAction) -> list[str]:
 
 
 def _plays(answer: PlayAnswer) -> str:
+    """Return the text of ranked plays, for each roll."""
     first = answer.first
     state = answer.state
     if state is None or first.measure not in EQUITIES:
