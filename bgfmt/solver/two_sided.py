@@ -216,7 +216,7 @@ class Pairs:
         self.finish(layer)
 
     def finish(self, layer: int) -> None:
-        """Finish a layer: from now on its values are read from the lines of `target_lines`."""
+        """Mark a layer as finished: from now on its values are read from the lines of `target_lines`."""
         cuts = self.order.cuts
         self._set_lines(slice(int(cuts[layer]), int(cuts[layer + 1])), *self.target_lines(layer))
 

@@ -81,7 +81,7 @@ def flips(size: int, many: int, small: int = SMALL) -> range:
 
 
 def structure_tells(data: bytes, name: str) -> bool:
-    """Whether reading such a file or its structure finds a fault, which no later rung of `verify` takes back."""
+    """Whether reading such a file or its structure finds a fault, which no later level of `verify` takes back."""
     try:
         db = read_source(Source.from_bytes(data, name))
         return any(finding.rule.kind is not Kind.NOTE for finding in checks.check_structure(db))
