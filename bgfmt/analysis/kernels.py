@@ -166,6 +166,37 @@ def _insert(
     return places[at]  # type: ignore[no-any-return]
 
 
+@njit()
+def _next_plies(plies: int, alive: int) -> int:
+    """Return the bits of the numbers of rolls after one more roll, 0 if the game is then over (see `closure`)."""
+    later = plies << 1
+    if later >> (LAST_PLY + 1):
+        later = (later & ((1 << (LAST_PLY + 1)) - 1)) | (1 << LAST_PLY)
+    if plies & alive == 0:
+        later = 0
+    return later
+
+
+@njit()
+def _mark_reached(
+    found: int, number: int, die: int, later: int, one: int, two: int, three: int, plies: Any, pending: Any
+) -> None:  # fmt: skip
+    """Record that a board was reached by one chequer moved, with the rolls of which this move was a part.
+
+    later : bits of the numbers of rolls if it was the first move of a roll.
+    one, two, three : the same if one, two or three moves of `die` were left before it.
+    """
+    if number == 0:  # all off: the rest of the roll is not played
+        plies[found] |= later | one | two | three
+        return
+    plies[found] |= one
+    pending[found, die - 1, 0] |= two
+    pending[found, die - 1, 1] |= three
+    if later:
+        for other in range(6):
+            pending[found, other, 2 if other == die - 1 else 0] |= later
+
+
 @njit("i8.1C, i8.2C, i8, i1.2C, i8.1C, i8.3C, i8.1C, i8.1C, i4.1C, i8.1C, i8.2C, i4.2C")
 def closure(
     start: Any, terms: Any, alive: int, boards: Any, plies: Any, pending: Any, order: Any, keys: Any, places: Any,
@@ -221,11 +252,7 @@ def closure(
             if n + 6 * points > room:
                 return -1
             order[out] = board
-            later = plies[board] << 1
-            if later >> (LAST_PLY + 1):
-                later = (later & ((1 << (LAST_PLY + 1)) - 1)) | (1 << LAST_PLY)
-            if plies[board] & alive == 0:
-                later = 0
+            later = _next_plies(plies[board], alive)
             for k in range(points):
                 counts[k] = boards[board, k]
             for die in range(1, 7):
@@ -243,15 +270,7 @@ def closure(
                     n = max(n, found + 1)
                     targets[die - 1, used[die - 1]] = found
                     used[die - 1] += 1
-                    if number == 0:  # all off: the rest of the roll is not played
-                        plies[found] |= later | one | two | three
-                        continue
-                    plies[found] |= one
-                    pending[found, die - 1, 0] |= two
-                    pending[found, die - 1, 1] |= three
-                    if later:
-                        for other in range(6):
-                            pending[found, other, 2 if other == die - 1 else 0] |= later
+                    _mark_reached(found, number, die, later, one, two, three, plies, pending)
             out += 1
             board = follow[board]
     starts[:, n] = used
