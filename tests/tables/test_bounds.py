@@ -58,6 +58,14 @@ def test_proved_bounds_lie_above_what_was_measured_and_below_the_line() -> None:
             assert proved in (None, bounds.stored_error(points, chequers))
 
 
+def test_the_page_of_sums_lists_the_proved_bounds() -> None:
+    page = (DATA.parents[2] / "docs" / "digests.md").read_text("utf-8")
+    for (points, chequers), entry in PROVED.items():
+        bound = " | ".join(f"{size:.7f}" for size in entry["bound"])
+        counts = (", ".join(f"{count:,}" for count in entry[key].values()) for key in ("open", "wrong"))
+        assert f"\n| {points}x{chequers} | {bound} | {' | '.join(counts)} |\n" in page
+
+
 @pytest.mark.parametrize("size", [(4, 4), (6, 3), (9, 3), (12, 2)])
 def test_proved_bounds_are_what_the_verifier_proves(size: tuple[int, int]) -> None:
     found = error_bound.bound_errors(solver.two_sided(*size)).as_dict()
