@@ -109,13 +109,13 @@ def test_bytes_stand_for_bounds_outside_or_for_the_ends() -> None:
             33 * FINE,
         ):
             bound = min(max(value + off, -ONE), ONE)
-            below = enclosure.lower(value, np.int8(enclosure.steps_below(value, bound)))
-            above = enclosure.upper(value, np.int8(enclosure.steps_above(value, bound)))
+            below = enclosure.lower_bound(value, np.int8(enclosure.steps_below(value, bound)))
+            above = enclosure.upper_bound(value, np.int8(enclosure.steps_above(value, bound)))
             assert below <= bound <= above
             if abs(bound - value) < 15 * FINE:
                 assert max(bound - below, above - bound) <= STEP
-    assert enclosure.lower(FINE, np.int8(OPEN_BELOW)) == -ONE
-    assert enclosure.upper(FINE, np.int8(OPEN_ABOVE)) == ONE
+    assert enclosure.lower_bound(FINE, np.int8(OPEN_BELOW)) == -ONE
+    assert enclosure.upper_bound(FINE, np.int8(OPEN_ABOVE)) == ONE
 
 
 def test_tables_without_bounds_say_why() -> None:

@@ -82,7 +82,7 @@ FOUND = "bgfmt.verifier.recurrence.enclosure:Found(i8.1C, i8.2C, i8.2C)"
 
 
 @njit()
-def fine(stored: Any) -> Any:
+def to_fine_units(stored: Any) -> Any:
     """Return a stored integer, 0..65535, in fine units."""
     return np.int32(FINE) * np.int32(stored) - np.int32(ONE)
 
@@ -106,43 +106,45 @@ def steps_above(value: int, high: int) -> int:
 
 
 @njit()
-def lower(value: Any, steps: Any) -> Any:
+def lower_bound(value: Any, steps: Any) -> Any:
     """Return the lower bound that a byte stands for, beside the stored `value`, fine units."""
     return max(value + STEP * np.int32(steps) - 2 * ONE * np.int32(steps == OPEN_BELOW), -ONE)
 
 
 @njit()
-def upper(value: Any, steps: Any) -> Any:
+def upper_bound(value: Any, steps: Any) -> Any:
     """Return the upper bound that a byte stands for, beside the stored `value`, fine units."""
     return min(value + STEP * np.int32(steps) + 2 * ONE * np.int32(steps == OPEN_ABOVE), ONE)
 
 
 @njit()
-def turn(stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int) -> None:
-    """tile[place, lane : lane + 8] = bounds of what a pair is worth to the side that moved there: 4 upper, 4 lower.
+def store_negated_bounds(
+    stored: Any, them: int, us: int, steps: Any, row: int, tile: Any, place: int, lane: int
+) -> None:
+    """Set tile[place, lane : lane + 8] to bounds of the value of a pair to the side that moved: 4 upper, 4 lower.
 
     stored[them, us] are the equities of the side on roll, steps[row] their bounds as bytes.
     """
-    e0 = fine(stored[them, us, 0])
-    e1 = fine(stored[them, us, 1])
-    e2 = fine(stored[them, us, 2])
-    e3 = fine(stored[them, us, 3])
-    low = lower(e3, steps[row, 3])
+    e0 = to_fine_units(stored[them, us, 0])
+    e1 = to_fine_units(stored[them, us, 1])
+    e2 = to_fine_units(stored[them, us, 2])
+    e3 = to_fine_units(stored[them, us, 3])
+    low = lower_bound(e3, steps[row, 3])
     doubled = min(2 * low, ONE)
-    tile[place, lane] = -lower(e0, steps[row, 0])
+    tile[place, lane] = -lower_bound(e0, steps[row, 0])
     tile[place, lane + 1] = -low
-    tile[place, lane + 2] = -max(lower(e2, steps[row, 2]), doubled)
-    tile[place, lane + 3] = -max(lower(e1, steps[row, 1]), doubled)
-    high = upper(e3, steps[row, 7])
+    tile[place, lane + 2] = -max(lower_bound(e2, steps[row, 2]), doubled)
+    tile[place, lane + 3] = -max(lower_bound(e1, steps[row, 1]), doubled)
+    high = upper_bound(e3, steps[row, 7])
     doubled = min(2 * high, ONE)
-    tile[place, lane + 4] = -upper(e0, steps[row, 4])
+    tile[place, lane + 4] = -upper_bound(e0, steps[row, 4])
     tile[place, lane + 5] = -high
-    tile[place, lane + 6] = -max(upper(e2, steps[row, 6]), doubled)
-    tile[place, lane + 7] = -max(upper(e1, steps[row, 5]), doubled)
+    tile[place, lane + 6] = -max(upper_bound(e2, steps[row, 6]), doubled)
+    tile[place, lane + 7] = -max(upper_bound(e1, steps[row, 5]), doubled)
 
 
 @njit()
-def judge(low: Any, high: Any, value: Any, found: Found) -> None:
+def count_decisions(low: Any, high: Any, value: Any, found: Found) -> None:
     """Count the decisions of a pair; low, high, value (4,) : its bounds and stored equities, fine units."""
     least = min(2 * low[3], ONE)
     most = min(2 * high[3], ONE)
@@ -170,7 +172,7 @@ def begin(stored: Any, game: SizeRules, bounds: Bounds) -> None:
     """Fill the bounds of sides on roll that have lost, against place 0."""
     for t in range(1, len(game.numbers)):
         for c in range(4):
-            value = fine(stored[game.numbers[t], 0, c])
+            value = to_fine_units(stored[game.numbers[t], 0, c])
             bounds.ring[bounds.base[t], c] = steps_below(value, -ONE)
             bounds.ring[bounds.base[t], 4 + c] = steps_above(value, -ONE)
 
@@ -200,10 +202,12 @@ def enclose(
             them = numbers[t]
             lane = 8 * (t - first)
             for j in range(reach[0], min(layer, reach[1])):
-                turn(stored, them, numbers[j], ring, base[t] + j % width, tile, j - reach[0], lane)
+                store_negated_bounds(
+                    stored, them, numbers[j], ring, base[t] + j % width, tile, j - reach[0], lane
+                )
             for j in range(layer, reach[1]):
                 row = (t - layer) * across + j - layer
-                turn(stored, them, numbers[j], own, row, tile, j - reach[0], lane)
+                store_negated_bounds(stored, them, numbers[j], own, row, tile, j - reach[0], lane)
         for u in range(us[0], us[1]):
             x = numbers[u]
             total[:] = 0
@@ -220,7 +224,7 @@ def enclose(
                     lane = 8 * (t - first) + c
                     most = (total[lane] + 35) // 36
                     least = total[lane + 4] // 36
-                    stored_here = fine(stored[x, them, c])
+                    stored_here = to_fine_units(stored[x, them, c])
                     off = max(most - stored_here, stored_here - least)
                     found.greatest[c] = max(found.greatest[c], off)
                     found.histogram[c, min(BINS - 1, (off + FINE - 1) >> FINE_BITS)] += 1
@@ -231,4 +235,4 @@ def enclose(
                     high[c] = most
                     low[c] = least
                     value[c] = stored_here
-                judge(low, high, value, found)
+                count_decisions(low, high, value, found)
