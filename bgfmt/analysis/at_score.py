@@ -225,6 +225,7 @@ def answer_from_table(
     decided = decide(
         position, score, chance(position, roller, cube), taken, error=table.max_error or 0.0,
         cubeless_win=None if facts.gammons else cubeless(position), source="match-score", table=name,
+        proved=table.exact,
     )  # fmt: skip
     return MatchAnswer(decided, plays)
 

@@ -433,6 +433,9 @@ def test_a_match_table_answers_for_every_dead_cube() -> None:
             assert one.action == other.action
             plays = [advisor.plays(state.rolled((2, 1))).plays for advisor in (stored, solved)]
             assert [play.mwc for play in plays[0]] == pytest.approx([play.mwc for play in plays[1]], abs=2e-4)
+    rounded = stored.cube(GameState.of(position, away=(2, 3)))
+    assert (rounded.source, rounded.may_double) == ("match-score", True)
+    assert not rounded.sure  # the error of float32 is measured, not proved
 
 
 class Overtaken(Sources):
