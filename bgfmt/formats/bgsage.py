@@ -6,7 +6,7 @@ offset          type      content                                              s
 28              u16       bearoff distributions, N x 32
 28 + 64 N       f32       mean rolls, N
 28 + 68 N       i32       row of the gammon section, or -1, N
-28 + 72 N       u16       G x 32, chance (parts of 65535) that no chequer is off after k rolls
+28 + 72 N       u16       G x 32, probability (65535ths) that no chequer is off after k rolls
 
 The means follow from the distributions, and positions with all fifteen chequers have gammon rows in their order.
 """

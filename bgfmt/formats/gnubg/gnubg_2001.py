@@ -1,13 +1,13 @@
 """GNU Backgammon's `gnubg.bd` as it was until November 2002: two tables in one file, and no header.
 
-offset   size     meaning                                                          source
-0        3472896  54264 records of 32 uint16, little-endian: chances, parts of      published MD5 sum, see
-                  65535, to bear off in exactly k rolls; 6 points, 15 chequers      docs/formats/gnubg-2001.md
-3472896  1707552  924 x 924 uint16, us*924 + them: chance of the side on roll to
-                  win, parts of 65535; 6 points, 6 chequers
+offset   size     meaning                                                           source
+0        3472896  54264 records of 32 uint16, little-endian: probability, in         published MD5, see
+                  65535ths, to bear off in exactly k rolls; 6 points, 15 chequers   docs/formats/gnubg-2001.md
+3472896  1707552  924 x 924 uint16, us*924 + them: win probability of the side on
+                  roll, in 65535ths; 6 points, 6 chequers
 
-A chance p of 65535 is the cubeless equity 2p - 1 = value / 32767.5 - 1, so that the second part is a cubeless
-two-sided table as it stands.
+A value v is the win probability p = v / 65535 and the cubeless equity 2p - 1 = v / 32767.5 - 1, so that the second part
+is a cubeless two-sided table without conversion.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECOND = 2 * PAIRED * PAIRED
 SIZE = FIRST + SECOND
 ALL_OFF = b"\xff\xff" + bytes(62)
 WON = b"\xff" * 512
-#: of each kind of part: chequers, numbers of an entry, bytes, and its numbers in words
+#: by kind of part: chequers, numbers of an entry, size in bytes, and its numbers in words
 PARTS = {OneSided.kind: (15, ROLLS, FIRST, "32 rolls"), TwoSided.kind: (6, 1, SECOND, "one column")}
 Part = OneSided | TwoSided
 

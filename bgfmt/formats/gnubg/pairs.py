@@ -28,7 +28,7 @@ from bgfmt.storage import Source
 from bgfmt.tables import Hypergammon, TwoSided
 
 MAX_PLAIN_POINTS = 12  # beyond, the sides' points overlap and makebearoff itself is no longer exact
-RECORD = 28  # bytes of hypergammon
+RECORD = 28  # bytes of a hypergammon record
 
 
 class GnubgTwoSided(GnubgFormat[TwoSided]):
