@@ -6,7 +6,7 @@ offset   size     meaning                                                       
 3472896  1707552  924 x 924 uint16, us*924 + them: win probability of the side on
                   roll, in 65535ths; 6 points, 6 chequers
 
-A value v is the win probability p = v / 65535 and the cubeless equity 2p - 1 = v / 32767.5 - 1, so that the second part
+A value v is the win probability p = v / 65535 and the cubeless equity 2p - 1 = v / 32767.5 - 1, so the second part
 is a cubeless two-sided table without conversion.
 """
 
