@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil, floor, log10
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -144,6 +145,30 @@ class PositionEquities(SourcedAnswer):
     gammons: Annotated[Gammons, "`none` (impossible), `counted`, or `ignored` though they are possible."] = (
         "none"
     )
+
+
+def format_error(error: float) -> str:
+    """Format a bound of an error, such as 0.0055 as "0.006": rounded up to three decimals, one digit if smaller."""
+    if error <= 0:
+        return "0"
+    digits = max(3, -floor(log10(error)))
+    return f"{ceil(error * 10**digits - 1e-9) / 10**digits:.{digits}f}".rstrip("0").rstrip(".")
+
+
+def estimate_words(source: str, usual_error: float, *, sure: bool = True) -> str:
+    """Return how certain an estimate or rollout is, such as "estimate, ±0.006 (95 %): too close to call".
+
+    Parameters
+    ----------
+    source
+        The source of the answer.
+    usual_error
+        The error that 95 % of such answers do not exceed.
+    sure
+        Whether the options differ by more than the error.
+    """
+    text = f"{'rollout' if source == PLAYED else 'estimate'}, ±{format_error(usual_error)} (95 %)"
+    return text if sure else f"{text}: too close to call"
 
 
 def is_close(loss: float, error: float | None) -> bool:

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgfmt.analysis.answers import CALCULATION, EXACT, PLAYED, MetName, Source
+from bgfmt.analysis.answers import CALCULATION, EXACT, MetName, Source, estimate_words
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
@@ -238,15 +238,11 @@ class CubeAction(Plain):
         if self.approximate and self.error is None:
             texts.append("approximate: no bound of the error is known")
         elif self.approximate:
-            flips = "further from flipping than that" if self.sure else "closer than that"
-            how = "estimated"
-            if self.source == PLAYED:
-                how = "played out"
-                flips = flips if self.sure else "still open"
-            texts.append(f"{how}: within {self.usual_error:.2g} (95 %), {self.error:.2g} (99.9 %); {flips}")
+            usual = self.error if self.usual_error is None else self.usual_error
+            texts.append(estimate_words(self.source, usual or 0.0, sure=self.decided))
         elif not self.decided:
             what = "the double" if not self.double_decided else "the answer to it"
-            texts.append(f"too close: {what} lies within the error of {self.error:.2g}")
+            texts.append(f"too close to call: {what} lies within the error of {self.error:.2g}")
         elif not self.proved:
             texts.append(
                 f"{UNPROVED}: the margin exceeds the error measured on other tables, {self.error:.2g}"

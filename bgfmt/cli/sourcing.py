@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgfmt.analysis.answers import CALCULATION, PLAYED, SourcedAnswer
+from bgfmt.analysis.answers import CALCULATION, RankedPlays, SourcedAnswer, estimate_words
 
 
 def source_line(answer: SourcedAnswer) -> str:
@@ -10,10 +10,10 @@ def source_line(answer: SourcedAnswer) -> str:
     table = answer.table
     usual = answer.usual_error
     most = answer.max_error
-    if usual is not None and most is not None:
-        within = f"within {max(usual.values()):.2g} (95 %), {max(most.values()):.2g} (99.9 %)"
-        how = "played out" if answer.source == PLAYED else "estimated"
-        return f"{how}: {within}; --limit N calculates what takes more"
+    if usual is not None:
+        close = isinstance(answer, RankedPlays) and any(play.close for play in answer.plays[1:])
+        words = estimate_words(answer.source, max(usual.values()), sure=not close)
+        return f"{words}; --limit N calculates what takes more"
     where = f"from {table}" if table else f"by {answer.source}"
     if answer.source == CALCULATION:
         where = "calculated exactly"

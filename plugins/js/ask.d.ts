@@ -602,3 +602,5 @@ export function describe(asked: AskedPosition, more?: Parameters<typeof import("
 export function storedErrors(points: number, chequers: number): number[];
 /** Greatest error of the mean rolls of a one-sided table. */
 export function meanError(points: number, normal?: boolean): number;
+/** A bound of an error, rounded up to three decimals, or to one digit if that is finer: 0.0055 is "0.006". */
+export function errorText(error: number): string;

@@ -513,14 +513,22 @@ function short(value) {
 
 const NOT_PROVED = "not proved for a table of this size";
 
+/** A bound of an error, rounded up to three decimals, or to one digit if that is finer: 0.0055 is "0.006". */
+export function errorText(error) {
+  if (error <= 0) return "0";
+  const digits = Math.max(3, -Math.floor(Math.log10(error)));
+  const text = (Math.ceil(error * 10 ** digits - 1e-9) / 10 ** digits).toFixed(digits);
+  return text.replace(/\.?0+$/, "");
+}
+
 /** How certain an action is; `sureDouble`, `sure`: whether the error cannot turn it, be that proved or `unproved`. */
 function certaintyText({ may, sureDouble, sure, error, usual, tieDouble, tieTake, unproved = false }) {
   if (!may) return "no decision to make";
-  if (usual !== null) return `estimated: within ${short(usual)} (95 %), ${short(error)} (99.9 %); ${sure ? "further from flipping" : "closer"} than that`;
+  if (usual !== null) return `estimate, ±${errorText(usual)} (95 %)${sure ? "" : ": too close to call"}`;
   const said = [];
   if (tieTake) said.push("taking and passing cost exactly the same");
   if (tieDouble) said.push("doubling and rolling on are worth exactly the same");
-  if (!sure) said.push(`too close: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
+  if (!sure) said.push(`too close to call: ${sureDouble ? "the answer to it" : "the double"} lies within the error of ${short(error)}`);
   else if (unproved) said.push(`${NOT_PROVED}: the margin exceeds the error measured on other tables, ${short(error)}`);
   else if (!said.length) said.push(error <= EXACT ? "exact" : "certain: the margin exceeds the table's maximum error");
   return said.join("; ");

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgfmt.analysis import Advisor, PositionEquities, cube_actions, exact_equities, judge_cube, judge_many
+from bgfmt.analysis import (
+    Advisor,
+    CubeAction,
+    PositionEquities,
+    cube_actions,
+    exact_equities,
+    judge_cube,
+    judge_many,
+)
+from bgfmt.analysis.answers import format_error
 from bgfmt.analysis.cube import ends_soon, label_of
 from bgfmt.analysis.questions import Question, state_of
 from bgfmt.errors import NotCoveredError, PositionError
@@ -308,6 +317,21 @@ def test_a_double_costs_what_the_best_reply_leaves(cube, beavers):
         assert action.double_beaver == (None if beavers is False else pytest.approx(4 * opponent, abs=1e-12))
         beavered += action.beavers
     assert (beavered > 30) == (beavers is not False)
+
+
+def test_certainty_in_words() -> None:
+    assert [format_error(error) for error in (0.0055, 0.012, 0.04, 0.00012, 0.0)] == [
+        "0.006", "0.012", "0.04", "0.0002", "0",
+    ]  # fmt: skip
+    position = Position(Side(0, 0, 0, 0, 0, 3), Side(0, 0, 0, 0, 0, 3))
+    far = CubeAction(position, "centered", 0.5, 0.8, error=1e-5)
+    assert far.certainty == "certain: the margin exceeds the table's maximum error"
+    near = CubeAction(position, "centered", 0.5, 0.50001, error=1e-5)
+    assert near.certainty == "too close to call: the double lies within the error of 1e-05"
+    about = {"error": 0.012, "usual_error": 0.0055, "approximate": True, "source": "estimate"}
+    assert CubeAction(position, "centered", 0.5, 0.8, **about).certainty == "estimate, ±0.006 (95 %)"
+    words = "estimate, ±0.006 (95 %): too close to call"
+    assert CubeAction(position, "centered", 0.5, 0.51, **about).certainty == words
 
 
 def test_cube_actions_of_a_database() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +12,10 @@ import pytest
 from bgfmt import met
 from bgfmt.analysis.ondemand import solve_match, solve_money
 from bgfmt.cli import run
+from bgfmt.extras.matches.annotate import Judgement, text
+from bgfmt.extras.matches.decisions import Decision
 from bgfmt.game.board import Position, Side
+from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 
 XG2 = met.load()
@@ -165,6 +170,22 @@ def test_what_an_estimate_leaves_open_is_played_out(capsys: pytest.CaptureFixtur
     assert (asked(capsys, *words)["method"], asked(capsys, *words)["verdict"]) == ("estimated", "close")
     found = asked(capsys, *words, "--oracle")
     assert (found["method"], found["source"], found["verdict"]) == ("play-outs", "play-outs", "error")
-    assert found["certainty"].startswith("played out: 99.9 % of play-outs err by less")
+    assert re.fullmatch(r"rollout, ±0\.\d+ \(95 %\)", found["certainty"])
     assert run(["judge", *words, "--oracle"]) == 0
-    assert "; played out: 99.9 % of play-outs" in capsys.readouterr().out
+    assert "; rollout, ±" in capsys.readouterr().out
+
+
+def test_certainty_in_words() -> None:
+    state = GameState.parse("1 0 0 1 / 1 1")
+    decision = Decision(0, 0, "double", state.turn, state)
+    one = Judgement(decision, "double", "no double", 0.1, 0.2, 0.1, max_error={"equity": 1e-5}, table="ts.bd")
+    assert text.certainty(one) == "certain: the margin exceeds the table's maximum error"
+    close = "too close to call: the loss is less than the table's maximum error"
+    assert text.certainty(replace(one, close=True)) == close
+    estimate = replace(
+        one, source="estimate", approximate=True, max_error={"equity": 0.012}, usual_error=0.0055
+    )
+    assert text.certainty(estimate) == "estimate, ±0.006 (95 %)"
+    assert text.certainty(replace(estimate, close=True)) == "estimate, ±0.006 (95 %): too close to call"
+    assert text.certainty(replace(estimate, source="play-outs")) == "rollout, ±0.006 (95 %)"
+    assert text.remarks(replace(estimate, close=True)) == ["estimate, ±0.006 (95 %): too close to call"]

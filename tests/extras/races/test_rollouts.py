@@ -155,8 +155,8 @@ def test_a_cube_action_that_an_estimate_leaves_open_is_played_out() -> None:
     assert played.error is not None
     assert estimated.error is not None
     assert played.error < estimated.error / 4
-    assert played.certainty.startswith("played out: within ")
-    assert played.certainty.endswith("further from flipping than that")
+    assert played.certainty.startswith("rollout, ±")
+    assert played.certainty.endswith(" (95 %)")
     with Advisor([], limit=10**8) as calculating:
         exact = calculating.cube(GameState.of(position))
     assert exact.source == "calculation"

@@ -118,6 +118,7 @@ class Judgement:
     table: str | None = None
     max_error: Mapping[str, float] | None = None
     proved: bool = True
+    usual_error: float | None = None
     gammons: str = "none"
     note: str = ""
     ends: tuple[float, float] | None = None
@@ -364,6 +365,7 @@ def _play(decision: Decision, advisor: Advisor, player: int) -> Judgement:
         "max_error": errors and {"equity" if key == "value" else key: x for key, x in errors.items()},
         "best_equity": best.value,
         "best_mwc": best.mwc,
+        "usual_error": ranked.usual_error and ranked.usual_error["value"],
     }
     if decision.played is None:
         why = f"{decision.written} is not a legal play" if decision.written else "not a legal play"
@@ -455,6 +457,7 @@ def _cube(decision: Decision, advisor: Advisor, player: int) -> Judgement:
     loss = worth[best] - worth[did]
     more = _origin(state, action, advisor, player, on_roll=doubling)
     more |= {"choices": len(worth), "note": note, "cube": numbers, "action": action.action}
+    more["usual_error"] = action.usual_error
     if decided is not None:
         chances = mwc.choices(doubling, 1.0)
         one, other = chances.values()

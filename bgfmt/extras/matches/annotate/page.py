@@ -203,7 +203,9 @@ def _card(shown: _Shown, one: Judgement, *, named: bool) -> str:
     file = f"{escaped(shown.report.file)}, " if named else ""
     dice = f" {state.dice[0]}-{state.dice[1]}" if state.dice else ""
     heading = f"{_where(one)}: {_player(state, decision.player)} {ACTIONS[decision.kind]}{dice}"
-    lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in text.explanation_lines(one))
+    certainty = text.certainty(one)
+    said = [*text.explanation_lines(one), f"{certainty[:1].upper()}{certainty[1:]}."]
+    lines = "".join(f'<p class="soft">{escaped(words)}</p>' for words in said)
     identifier = shown.link(f"<code>{escape(gnubg_id(state))}</code>", one)
     return (
         f'<article class="card" id="{shown.anchor(one)}"><h3>{file}{heading}</h3>'

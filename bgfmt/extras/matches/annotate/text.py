@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bgfmt.analysis.answers import estimate_words
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
 from bgfmt.extras.matches.annotate.report import WORST, MatchReport, Report, Total
 from bgfmt.game.drawing import draw, pluralize, printable
@@ -58,19 +59,14 @@ def remarks(one: Judgement) -> list[str]:
         return notes
     if one.gammons == "ignored":
         notes.append("gammons are possible and ignored")
-    if one.verdict == "close":
-        notes.append("closer than the error of the numbers")
     if one.approximate:
-        notes.append(_method_name(one) if one.bounded else "approximate")
+        notes.append(certainty(one) if one.bounded else "approximate")
+    elif one.verdict == "close":
+        notes.append("too close to call")
     if one.file is not None and one.file.differs:
         theirs = " ".join(filter(None, (one.file.engine, one.file.level)))
         notes.append(f"{theirs} has {one.file.best}, which loses {_format_positive(one.file.cost, 3)}")
     return notes
-
-
-def _method_name(one: Judgement) -> str:
-    """Return how the numbers of a judgement that is not exact were found."""
-    return "played out" if one.method == "play-outs" else "estimated"
 
 
 def verdict(one: Judgement) -> str:
@@ -86,7 +82,7 @@ def verdict(one: Judgement) -> str:
     if one.loss_mwc is not None:
         emg = _format_positive(one.loss, 3)
         loss = f"{about}{_format_positive(100 * one.loss_mwc, 3)} % of the chance to win the match, {emg} EMG"
-    first = {"error": "Wrong", "close": "Too close to say", "approximate": "Probably wrong"}[one.verdict]
+    first = {"error": "Wrong", "close": "Too close to call", "approximate": "Probably wrong"}[one.verdict]
     return f"{first}: {one.best} is best, {one.did} loses {loss}."
 
 
@@ -101,15 +97,14 @@ def certainty(one: Judgement) -> str:
         return "no decision to make"
     if not one.bounded:
         return "approximate: no bound of the error is known"
+    if one.approximate and one.max_error is not None:
+        usual = one.max_error["equity"] if one.usual_error is None else one.usual_error
+        return estimate_words(one.source, usual, sure=not one.close)
     if one.close:
-        open_still = "played out and still open: " if one.method == "play-outs" else ""
-        return f"{open_still}closer than the error of the numbers"
-    if one.approximate:
-        what = "play-outs" if one.method == "play-outs" else "estimates"
-        return f"{_method_name(one)}: 99.9 % of {what} err by less than would change that"
+        return "too close to call: the loss is less than the table's maximum error"
     if not one.proved:
         return "not proved for a table of this size: the loss exceeds the error measured on other tables"
-    return "exact" if one.source == "calculation" else "certain: the loss exceeds the numbers' maximum error"
+    return "exact" if one.source == "calculation" else "certain: the margin exceeds the table's maximum error"
 
 
 def title(report: MatchReport) -> str:

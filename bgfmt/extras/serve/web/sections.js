@@ -1,5 +1,6 @@
 // The answer in words and numbers: cube action, plays, all rolls, actions by score, what lies behind, race, tables.
 
+import { errorText } from "./ask.js";
 import { el, one, redraw, table } from "./dom.js";
 import { chart } from "./chart.js";
 import { after, pips, points, rollOf, toAddress, total } from "./state.js";
@@ -30,11 +31,12 @@ const bound = (value) => {
   const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
   return (Math.ceil(value / unit - 1e-9) * unit).toFixed(Math.max(0, -Math.round(Math.log10(unit))));
 };
-/** "Estimated: within 0.0055 (95 %), 0.016 (99.9 %)": the errors that 95 % and 99.9 % of estimates keep. */
-const estimated = ({ certainty, mwc, error, max_error, usual_error }) => {
-  if (certainty?.startsWith("estimated")) return capital(certainty);
-  const what = mwc ? "Chances to win the match estimated" : "Estimated";
-  return `${what}: within ${bound(greatest(usual_error))} (95 %), ${bound(greatest(max_error ?? error))} (99.9 %)`;
+/** "Estimate, ±0.006 (95 %): too close to call": the error that 95 % of estimates keep, and whether it leaves the answer open. */
+const estimated = ({ certainty, mwc, plays, usual_error }) => {
+  if (certainty?.startsWith("estimate")) return capital(certainty);
+  const what = mwc ? "Estimate of the match winning probability" : "Estimate";
+  const open = plays?.slice(1).some(({ close }) => close) ? ": too close to call" : "";
+  return `${what}, ±${errorText(greatest(usual_error))} (95 %)${open}`;
 };
 const significant = (value) => (value < 1e-9 ? "exact" : `within ${bound(value)}`);
 const within = (answer) => {
