@@ -22,7 +22,8 @@ LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)([^)#\s]+)([^)\s]*)\)")
 
 def pages() -> list[Path]:
     """Every page of the site, from the root of the checkout."""
-    found = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "fixtures/vectors/README.md")]
+    names = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "fixtures/vectors/README.md")
+    found = [ROOT / name for name in names]
     found += [page for page in (ROOT / "docs").rglob("*.md") if "reference" not in page.parts]
     found += (ROOT / "plugins").glob("*/README.md")
     return sorted(path.relative_to(ROOT) for path in found)

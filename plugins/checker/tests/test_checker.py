@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bgfmt.cli import run as bgfmt_run
+
 HERE = Path(__file__).resolve().parent.parent
 GOLDEN = HERE.parent.parent / "fixtures" / "golden" / "gnubg"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -49,7 +51,7 @@ def run(program: Path, path: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
 def test_original_files_are_correct(build: Callable[..., Path], path: Path) -> None:
-    code, text = run(build("fast", "-O3", "-DTHREADS=2", "-pthread"), path)
+    code, text = run(build("fast", "-O3", "-fopenmp"), path)
     assert code == 0, text
     assert re.fullmatch(r"correct: \d+ entries\n", text)
 
@@ -83,7 +85,7 @@ def test_other_kinds_are_not_checked(build: Callable[..., Path], name: str) -> N
 def test_a_unit_in_a_two_sided_file_is_found(
     build: Callable[..., Path], tmp_path: Path, name: str, columns: int
 ) -> None:
-    program = build("fast", "-O3", "-DTHREADS=2", "-pthread")
+    program = build("fast", "-O3", "-fopenmp")
     data = (GOLDEN / f"{name}.bd").read_bytes()
     numbers = (len(data) - 40) // 2
     positions = round((numbers // columns) ** 0.5)
@@ -102,7 +104,7 @@ def test_a_unit_in_a_two_sided_file_is_found(
 
 @pytest.mark.parametrize("kinds", [1, 2])
 def test_a_unit_in_a_one_sided_file_is_found(build: Callable[..., Path], tmp_path: Path, kinds: int) -> None:
-    program = build("fast", "-O3", "-DTHREADS=2", "-pthread")
+    program = build("fast", "-O3", "-fopenmp")
     data = (GOLDEN / ("os_p03_c.bd" if kinds == 2 else "os_p03_cg.bd")).read_bytes()
     draw = random.Random(kinds)
     target = tmp_path / "o.bd"
@@ -116,3 +118,58 @@ def test_a_unit_in_a_one_sided_file_is_found(build: Callable[..., Path], tmp_pat
         kind = ("bearoff", "gammon")[place // 32]
         expected = f"position {position}, {kind}, roll {place % 32}: stored {wrong}, expected {right}"
         assert run(program, target) == (1, f"wrong: {expected}\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["os_p01", "os_p02_c", "os_p03_g", "ts_02x03", "ts_03x03", "ts_02x03_cubeless"]
+)
+def test_a_unit_anywhere_is_found(build: Callable[..., Path], tmp_path: Path, name: str) -> None:
+    """Add or take one unit at random places: index, numbers of finished games, and all others."""
+    program = build("fast", "-O3", "-fopenmp")
+    data = (GOLDEN / f"{name}.bd").read_bytes()
+    draw = random.Random(f"unit {name}")
+    target = tmp_path / "unit.bd"
+    for _ in range(60):
+        damaged = bytearray(data)
+        at = draw.randrange(40, len(data))
+        damaged[at] = (damaged[at] + draw.choice([-1, 1])) % 256
+        target.write_bytes(damaged)
+        code, text = run(program, target)
+        assert code in (1, 2), (at, text)
+        if name.startswith("ts"):
+            assert code == 1
+
+
+DAMAGED = sorted((GOLDEN.parents[1] / "broken").glob("*.bd"))
+
+
+@pytest.mark.parametrize("path", [*RIGHT, *DAMAGED], ids=lambda path: path.stem)
+def test_bgfmt_verify_agrees(build: Callable[..., Path], path: Path) -> None:
+    """Correct files are proved, and files that are damaged or cut short are not."""
+    code, text = run(build("fast", "-O3", "-fopenmp"), path)
+    assert (code == 0) == (verify_code(path) == 0), text
+
+
+@pytest.mark.parametrize("name", ["os_p02", "os_p02_cg", "ts_03x03", "ts_02x03_cubeless"])
+def test_bgfmt_verify_agrees_on_planted_damage(build: Callable[..., Path], tmp_path: Path, name: str) -> None:
+    program = build("fast", "-O3", "-fopenmp")
+    data = (GOLDEN / f"{name}.bd").read_bytes()
+    draw = random.Random(f"damage {name}")
+    target = tmp_path / "damage.bd"
+    for _ in range(12):
+        damaged = bytearray(data)
+        damaged[draw.randrange(40, len(data))] ^= 1 << draw.randrange(8)
+        target.write_bytes(damaged)
+        assert run(program, target)[0] != 0
+        assert verify_code(target) != 0
+
+
+def verify_code(path: Path) -> int:
+    """Return the exit code of `bgfmt verify`."""
+    return bgfmt_run(["verify", "--quiet", str(path)])
+
+
+def test_it_is_short() -> None:
+    lines = (HERE / "check.c").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250
+    assert max(map(len, lines)) <= 118
