@@ -38,6 +38,43 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+__all__ = [
+    "CONTACT",
+    "WHO_ANSWERS_CONTACT",
+    "AmbiguousFormatError",
+    "BeyondMetError",
+    "BgfmtError",
+    "CapabilityError",
+    "ClosedError",
+    "ClusterError",
+    "CorruptError",
+    "EngineError",
+    "FormatError",
+    "FormatNeededError",
+    "HeaderError",
+    "LossError",
+    "MissingExtraError",
+    "NetworkError",
+    "NotCoveredError",
+    "OptionError",
+    "OutputExistsError",
+    "PositionError",
+    "RangeNotSupportedError",
+    "ScratchError",
+    "SolverError",
+    "SourceChangedError",
+    "TooMuchWorkError",
+    "TruncatedError",
+    "UnknownFormatError",
+    "VerificationError",
+    "end_lost",
+    "extra",
+    "format_bytes",
+    "install_hint",
+    "require",
+]
+
+
 #: Called with the name of a mapped file whose pages are lost, to end a command; if None, SIGBUS kills the process.
 end_lost: Callable[[str], None] | None = None
 

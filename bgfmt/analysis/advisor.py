@@ -49,6 +49,21 @@ from bgfmt.tables import Equities, bounds
 if TYPE_CHECKING:
     from bgfmt.analysis.solving import Solved
 
+__all__ = [
+    "SURE_LOSS",
+    "Advisor",
+    "Asking",
+    "Outside",
+    "Roll",
+    "equities",
+    "exact_equities",
+    "judge_cube",
+    "race",
+    "rank_all_rolls",
+    "rank_plays",
+]
+
+
 SURE_LOSS = -1.0 + 1e-6  # a stored cubeless equity of 0 reads as -1 exactly
 Outside = Literal["refuse", "rule"] | engines.OutsideEngine
 Asking = GameState | Position | str  # the subject of a query; text is read as `GameState.parse` does

@@ -23,6 +23,38 @@ from bgfmt.game.moves import Move, Play
 from bgfmt.game.state import Owner
 from bgfmt.tables.rolls import OneSideAnswer
 
+__all__ = [
+    "CALCULATION",
+    "COLUMNS",
+    "EQUAL",
+    "ESTIMATE",
+    "ESTIMATED",
+    "EXACT",
+    "HYPERGAMMON",
+    "ORIGIN",
+    "PLAYED",
+    "TABLES_OF_PAIRS",
+    "TABLE_OF_PAIRS",
+    "Chances",
+    "Decision",
+    "Floats",
+    "Gammons",
+    "MetName",
+    "OfPairs",
+    "OfTables",
+    "PositionEquities",
+    "RankedPlay",
+    "RankedPlays",
+    "Resignation",
+    "SideRace",
+    "Source",
+    "SourcedAnswer",
+    "cumulate",
+    "is_close",
+    "within_rolls",
+]
+
+
 OfPairs = Literal["two-sided", "two-sided-gammons", "two-sided-jacoby"]
 OfTables = Literal[OfPairs, "one-sided", "hypergammon", "match-score"]
 #: the source of an answer: a kind of table, a calculation, an estimate, rollouts, the only legal play, the rule or

@@ -20,6 +20,8 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables import MatchScore, of_kind
 from bgfmt.tables.match_score import A, B
 
+__all__ = ["answer_from_table", "cube", "plays", "refusal", "roller_at"]
+
 
 def _answer(
     sources: Sources, position: Position, score: Score, dice: tuple[int, int] | None = None

@@ -18,6 +18,20 @@ from bgfmt.game.board import Position, Side
 from bgfmt.game.state import cube_owner
 from bgfmt.tables import EQUITY_COLUMNS, OfRolls, Table
 
+__all__ = [
+    "MAX_RESULTS",
+    "SETTLE_LIMIT",
+    "Floats",
+    "RankedMany",
+    "cube_actions",
+    "judge_many",
+    "parse_measure",
+    "rank_many",
+    "results_of",
+    "side_values",
+]
+
+
 Floats = NDArray[Any]
 MAX_RESULTS = 1 << 20  # results that one call of the compiled loop writes
 

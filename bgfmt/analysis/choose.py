@@ -13,6 +13,24 @@ from bgfmt.game.board import Position, Side
 from bgfmt.tables import GammonTwoSided, OneSided, Table, TwoSided, of_kind
 from bgfmt.tables.rolls import MeanRolls, NormalOneSided, OfRolls
 
+__all__ = [
+    "RANK",
+    "Asked",
+    "Databases",
+    "check_race",
+    "check_unfinished",
+    "counting_for",
+    "distributions_for",
+    "equities_many",
+    "first_two_sided",
+    "not_covered",
+    "one_sided_for",
+    "one_sided_tables",
+    "tables_of",
+    "two_sided_for",
+]
+
+
 Asked = Database | Table  # what a query can be directed to
 Databases = Asked | Sequence[Asked]
 

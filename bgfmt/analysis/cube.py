@@ -35,6 +35,28 @@ from bgfmt.met.model import Met
 from bgfmt.met.score import Score
 from bgfmt.tables import Table, bounds
 
+__all__ = [
+    "LABELS",
+    "MAX_PROOF_ROLLS",
+    "TIE",
+    "UNPROVED",
+    "AtScore",
+    "Cell",
+    "CubeAction",
+    "CubeActions",
+    "Grid",
+    "Losses",
+    "MatchCube",
+    "Numbers",
+    "Truth",
+    "actions_from_equities",
+    "decide",
+    "ends_soon",
+    "label_of",
+    "values_after_play",
+]
+
+
 #: Koca's labels
 LABELS = {
     1: "no double, beaver",

@@ -27,6 +27,23 @@ from bgfmt.game.state import GameState
 from bgfmt.tables import Table
 from bgfmt.tables.registry import entry_points
 
+__all__ = [
+    "METHODS",
+    "Decider",
+    "Engine",
+    "EngineDecider",
+    "Outside",
+    "OutsideEngine",
+    "PlainRule",
+    "PluginEngine",
+    "call_plugin",
+    "create",
+    "names",
+    "parse_options",
+    "query_play",
+    "untidiness",
+]
+
 
 class Engine(Protocol):
     """Plays the whole game. Every method gets a `GameState`.

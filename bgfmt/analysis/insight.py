@@ -15,6 +15,9 @@ from bgfmt.game.moves import ROLLS
 from bgfmt.game.state import GameState
 from bgfmt.met.score import Score
 
+__all__ = ["MONEY_TAKE_POINTS", "Insight", "insight", "take_points"]
+
+
 MONEY_TAKE_POINTS = (0.25, 0.2)  # for money, with a dead cube and with one that is fully live
 
 

@@ -10,6 +10,20 @@ from bgfmt.game.kernels_results import may_move, rank_counts, shift_chequers
 from bgfmt.jit import njit
 from bgfmt.solver.kernels.maxima import best_rolls, negate_for_opponent
 
+__all__ = [
+    "DOUBLING",
+    "LAST_PLY",
+    "TILE",
+    "closure",
+    "find_slot",
+    "list_results",
+    "roll_chances",
+    "solve_rows",
+    "successors",
+    "unrank_counts",
+]
+
+
 TILE = 1024  # values of a row that are processed together, to stay in the cache
 LAST_PLY = 62  # numbers of rolls from this on share a bit
 

@@ -34,6 +34,23 @@ from bgfmt.files.database import Database, open_database
 from bgfmt.storage import PathLike
 from bgfmt.tables import MeanRolls, OneSided, Table, TwoSided
 
+__all__ = [
+    "DEFAULTS",
+    "FAR",
+    "GNUBG_FILES",
+    "VARIABLE",
+    "WIDE",
+    "Library",
+    "Say",
+    "distributions",
+    "folder",
+    "one_sided_default",
+    "open_default",
+    "open_paths",
+    "wide_means",
+]
+
+
 VARIABLE = "BGFMT_DB"
 #: the default tables: file name, kind of table, points, and the name in the message when they are solved
 DEFAULTS = (

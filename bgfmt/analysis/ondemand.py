@@ -18,6 +18,26 @@ from bgfmt.solver import columns
 from bgfmt.solver.columns import Columns, join_columns
 from bgfmt.solver.machine import check_memory
 
+__all__ = [
+    "CACHED_GAMES",
+    "GAMES_BYTES",
+    "GRID_BYTES",
+    "MAX_COLUMNS",
+    "Games",
+    "MatchAnswer",
+    "Rules",
+    "Terms",
+    "columns_for",
+    "judge",
+    "match_answer",
+    "plan_match",
+    "scores",
+    "scores_grid",
+    "solve_match",
+    "solve_money",
+]
+
+
 #: what a race is solved for: a match score with its cube, or money with Jacoby's rule (True) or without (False)
 Terms = Score | bool
 

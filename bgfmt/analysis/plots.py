@@ -15,6 +15,9 @@ from bgfmt.errors import CapabilityError, NotCoveredError, extra, install_hint
 from bgfmt.game import board
 from bgfmt.game.board import Position, Side
 
+__all__ = ["MAX_SIDES", "PathLike", "cube_chart", "distributions", "rule_chart", "score_chart"]
+
+
 PathLike = str | os.PathLike[str]
 MAX_SIDES = 2000  # boards of a side in one chart
 

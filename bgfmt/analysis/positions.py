@@ -7,6 +7,9 @@ import re
 from bgfmt.game.board import Position, Side
 from bgfmt.game.identifiers import parse_position, parse_side
 
+__all__ = ["COUNTS", "one_or_two"]
+
+
 COUNTS = re.compile(r"[\d,/]+|bar")  # a part of counts written without quotes
 
 

@@ -38,6 +38,37 @@ from bgfmt.game.identifiers import parse
 from bgfmt.game.moves import ROLLS, parse_roll
 from bgfmt.game.state import OWNERS, GameState, Owner
 
+__all__ = [
+    "INSIGHT",
+    "MAX_AWAY",
+    "MET",
+    "POINTS",
+    "QUESTIONS",
+    "STATE",
+    "STATE_FIELDS",
+    "CubeAnswer",
+    "Described",
+    "Dice",
+    "MatchCubeAnswer",
+    "PlayAnswer",
+    "ProbeAnswer",
+    "ProbeQuestion",
+    "Question",
+    "RankedRoll",
+    "ScoresAnswer",
+    "TwoRaces",
+    "cube",
+    "describe",
+    "options",
+    "play",
+    "race",
+    "read",
+    "rolls_of",
+    "specific_options",
+    "state_of",
+]
+
+
 Dice = tuple[int, int]
 MAX_AWAY = 64
 POINTS = "(?:0?[1-9]|[1-5][0-9]|6[0-4])"

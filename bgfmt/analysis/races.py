@@ -27,6 +27,28 @@ from bgfmt.tables.rolls import CHANCE_WHOLE, PIPS_PER_ROLL, rolls_of
 if TYPE_CHECKING:
     from bgfmt.analysis.solving import SideRolls
 
+__all__ = [
+    "EXACT",
+    "FAR_ERROR",
+    "FAR_ROLLS",
+    "MEAN_ERROR",
+    "WORST_ERROR",
+    "Floats",
+    "Races",
+    "TwoSidedEstimate",
+    "calculated_race",
+    "estimate_from_rolls",
+    "far_race",
+    "first_chequer",
+    "outcome_chances",
+    "race_many",
+    "side_race",
+    "twosided_from_onesided",
+    "twosided_many",
+    "win_chances",
+]
+
+
 Floats = NDArray[Any]
 EXACT = 1e-12
 FAR_ROLLS = 128  # length of a distribution, enough for fifteen chequers on the 24th point

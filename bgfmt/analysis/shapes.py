@@ -17,6 +17,29 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_arg
 
 from bgfmt.game.board import Position, Side
 
+__all__ = [
+    "CHANCE",
+    "CLASSES",
+    "MAX_REPR_FIELDS",
+    "MAX_TEXT",
+    "Chance",
+    "Entry",
+    "Field",
+    "Plain",
+    "QuestionOption",
+    "Schema",
+    "Type",
+    "entries",
+    "fields_at",
+    "name_of",
+    "option",
+    "ref",
+    "schema_of",
+    "shapes",
+    "to_plain",
+]
+
+
 CHANCE = "a number from 0 to 1"  # marks a field as a probability
 Chance = Annotated[float, CHANCE]
 Schema = dict[str, Any]

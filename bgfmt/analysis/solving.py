@@ -31,6 +31,32 @@ from bgfmt.met.score import OWNERS, CubeState
 from bgfmt.solver.columns import CUBELESS, Columns
 from bgfmt.solver.machine import check_memory, thread_count
 
+__all__ = [
+    "ALL_ROLLS",
+    "BOARD_COST",
+    "DEFAULT_LIMIT",
+    "LANES",
+    "MAX_ROLL_BITS",
+    "MONEY",
+    "RESULT_COST",
+    "SPARE",
+    "SPARSE",
+    "UNREACHED",
+    "Array",
+    "Family",
+    "Game",
+    "Progress",
+    "SideRolls",
+    "Solved",
+    "Work",
+    "count_nearer_boards",
+    "family",
+    "plan",
+    "solve",
+    "solve_side",
+]
+
+
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 ALL_ROLLS = (1 << 63) - 1  # bits of all numbers of rolls

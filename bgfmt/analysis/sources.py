@@ -34,6 +34,22 @@ if TYPE_CHECKING:  # imported late: a position that a table covers needs no calc
     from bgfmt.analysis.ondemand import Games, Terms
     from bgfmt.analysis.solving import SideRolls, Solved
 
+__all__ = [
+    "ASKED",
+    "CACHED_BYTES",
+    "CACHED_RESULTS",
+    "NOT_KNOWN",
+    "PLAYING",
+    "Calculate",
+    "Floats",
+    "Limits",
+    "Progress",
+    "ResultCache",
+    "Sources",
+    "Worths",
+]
+
+
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 Calculate = Literal["all", "close", "nothing"]

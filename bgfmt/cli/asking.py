@@ -41,6 +41,36 @@ from bgfmt.game.state import GameState
 from bgfmt.tables import MatchScore
 from bgfmt.tables.hypergammon import HyperSides
 
+__all__ = [
+    "CHANCES",
+    "DICE",
+    "OTHER_SUFFIXES",
+    "ROLL",
+    "STDIN",
+    "Words",
+    "adviser",
+    "answer_stdin",
+    "board_of",
+    "engine_adviser",
+    "engine_options",
+    "equity_table",
+    "explain_ignored",
+    "explain_ignored_in_race",
+    "gather_question",
+    "has_database_suffix",
+    "limit_options",
+    "note",
+    "open_library",
+    "percent",
+    "question_and_limit_options",
+    "question_options",
+    "say",
+    "split",
+    "switch_of",
+    "title",
+]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 OTHER_SUFFIXES = (".bin", ".gz")  # further suffixes of databases, of no format
 ROLL = re.compile(r"\d[-,]?\d|all", re.IGNORECASE)

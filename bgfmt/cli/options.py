@@ -19,6 +19,36 @@ from bgfmt.cli.lines import texts
 if TYPE_CHECKING:
     from bgfmt.files.database import Database
 
+__all__ = [
+    "BYTES",
+    "SWITCHES",
+    "address_options",
+    "answer_each_line",
+    "as_option",
+    "check_host_name",
+    "choice_option",
+    "combine",
+    "echo_json",
+    "echo_written",
+    "error_fields",
+    "force_option",
+    "hint",
+    "json_option",
+    "message_of",
+    "number_option",
+    "origin",
+    "parse_bytes",
+    "part_option",
+    "plain_value",
+    "quiet_option",
+    "refuse_ignored",
+    "resume_option",
+    "threads_option",
+    "written_fields",
+    "xg_option",
+]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: options of formats that have their own switches, for yes and for no; the others are given as -O NAME=VALUE

@@ -19,6 +19,19 @@ from typing import Any, ClassVar
 
 import click
 
+__all__ = [
+    "LABEL",
+    "SILENT_SECONDS",
+    "UNITS",
+    "Progress",
+    "announce_compilation",
+    "clock",
+    "echo_made",
+    "say",
+    "size",
+]
+
+
 SILENT_SECONDS = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # label at the beginning of a line
 UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))

@@ -22,6 +22,9 @@ from bgfmt.storage import check_output, create
 from bgfmt.verifier import report as pages
 from bgfmt.verifier import words
 
+__all__ = ["ANNOUNCED_SECONDS", "COLOURS", "LEVELS", "SHOWN_FINDINGS", "repair", "verify"]
+
+
 LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 ANNOUNCED_SECONDS = 10.0  # longer checks are announced with their expected duration
 SHOWN_FINDINGS = 5

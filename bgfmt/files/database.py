@@ -30,6 +30,25 @@ from bgfmt.game.board import Position, Side
 from bgfmt.storage import PathLike, Source, source_options
 from bgfmt.tables import Answer, Table
 
+__all__ = [
+    "BOUNDS",
+    "CHECKED_BLOCKS",
+    "FOREIGN_STARTS",
+    "MIN_LINE_FEEDS",
+    "MIN_REENCODED_CHARACTERS",
+    "RETURNS_LOST",
+    "SCANNED_BYTES",
+    "WORDS",
+    "Database",
+    "choose_format",
+    "describe_foreign",
+    "load",
+    "lost_carriage_returns",
+    "open_database",
+    "read_source",
+]
+
+
 MIN_REENCODED_CHARACTERS = 64  # so many multi-byte UTF-8 characters mean the file was re-encoded as text
 SCANNED_BYTES = 1 << 22  # in which line feeds are counted
 MIN_LINE_FEEDS = 32  # fewer prove nothing about lost carriage returns

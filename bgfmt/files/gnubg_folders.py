@@ -21,6 +21,28 @@ from pathlib import Path
 
 from bgfmt.errors import BgfmtError
 
+__all__ = [
+    "DEBIAN_STATE",
+    "HOSTS",
+    "HOST_SLOTS",
+    "PACKAGES",
+    "PREFIXES",
+    "PROGRAMS",
+    "SLOTS",
+    "WINDOWS",
+    "InstallError",
+    "PathLike",
+    "Place",
+    "detect",
+    "own_folders",
+    "place",
+    "program",
+    "stock",
+    "user_data",
+    "user_folder",
+]
+
+
 PathLike = str | os.PathLike[str]
 #: slot -> file name; the name carries no meaning beyond the kind it must be
 SLOTS = {slot: f"gnubg_{slot}.bd" for slot in ("os0", "ts0", "os", "ts")}

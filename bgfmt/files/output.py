@@ -13,6 +13,9 @@ from bgfmt.solver.registry import Solver
 from bgfmt.storage import PathLike, check_output, create
 from bgfmt.tables import Table
 
+__all__ = ["OutputFile", "Progress"]
+
+
 Progress = Callable[[int, int], None]
 
 

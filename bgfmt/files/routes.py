@@ -13,6 +13,8 @@ from bgfmt.solver.workers import Workers
 from bgfmt.storage import PathLike
 from bgfmt.tables.registry import Registry
 
+__all__ = ["STORES", "Route", "StoreReport", "Stores", "stores"]
+
 
 @dataclass(frozen=True)
 class Route:

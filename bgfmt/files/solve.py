@@ -26,6 +26,9 @@ from bgfmt.solver.registry import Solver
 from bgfmt.storage import PathLike, check_output
 from bgfmt.storage.mapped import MappedScratch
 
+__all__ = ["ROUTE_OPTIONS", "SLACK_BYTES", "solve", "solve_stored", "solve_table"]
+
+
 ROUTE_OPTIONS = frozenset(field.name for field in fields(Route))
 SLACK_BYTES = 150_000_000  # memory of the process apart from mapped arrays
 

@@ -41,6 +41,7 @@ from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
 
 __all__ = [
+    "FORMATS",
     "Broken",
     "Extent",
     "Fault",
@@ -57,8 +58,10 @@ __all__ = [
     "by_suffix",
     "default_format",
     "default_formats",
+    "fields_of",
     "get",
     "guesses",
+    "head_of",
     "placeholder_rows",
     "recognise",
     "resembles",

@@ -18,6 +18,30 @@ from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.storage.sink import Data, size_of
 from bgfmt.tables import LazyRows, OneSided, Table
 
+__all__ = [
+    "GAMMONS_DROPPED",
+    "HEAD_BYTES",
+    "NO_GAMMONS",
+    "ROLLS",
+    "ArrayFormat",
+    "Broken",
+    "Extent",
+    "Fault",
+    "Format",
+    "Head",
+    "Layout",
+    "Option",
+    "Options",
+    "Outlet",
+    "Progress",
+    "Reading",
+    "Region",
+    "RollsFormat",
+    "RunParts",
+    "Salvage",
+    "placeholder_rows",
+]
+
 
 class Outlet:
     """Sink that a format writes to: forwards to another sink, counts the bytes and reports progress.

@@ -14,6 +14,23 @@ from typing import Any, Self, TypeVar
 from bgfmt.tables import Table
 from bgfmt.tables.registry import entry_points
 
+__all__ = [
+    "MORE_RECIPES",
+    "AsRead",
+    "Fact",
+    "Record",
+    "as_read",
+    "contents",
+    "facts_of",
+    "known_recipes",
+    "lasting",
+    "number",
+    "table_fields",
+    "truth",
+    "unknown",
+]
+
+
 Fact = str | int | bool
 T = TypeVar("T")
 #: recipes that a file may name although no solver implements them

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+__all__ = ["NEVER", "SIGNATURES", "Signature"]
+
 
 class Signature(NamedTuple):
     """Pattern (for `re.match`) of the first bytes of a format's files, and the suffixes of its class."""

@@ -23,6 +23,23 @@ from numpy.typing import ArrayLike, NDArray
 from bgfmt.errors import PositionError
 from bgfmt.game.notations import notation
 
+__all__ = [
+    "BAR",
+    "MAX_CHEQUERS",
+    "MAX_POINTS",
+    "Position",
+    "Side",
+    "corner_numbers",
+    "count",
+    "number_terms",
+    "order_by_pips",
+    "rank",
+    "rank_array",
+    "unrank",
+    "unrank_array",
+]
+
+
 MAX_POINTS = 24
 BAR = 25
 MAX_CHEQUERS = 15

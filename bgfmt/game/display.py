@@ -9,6 +9,30 @@ from typing import Any
 from bgfmt.game.board import Position, Side
 from bgfmt.game.state import GameState, as_state
 
+__all__ = [
+    "BAR_AT",
+    "BOTTOM",
+    "DEFINITIONS",
+    "HEIGHT",
+    "LEFT",
+    "LONG",
+    "MAX_ROWS",
+    "MAX_STACK",
+    "MIDDLE",
+    "POINT",
+    "RADIUS",
+    "RIGHT",
+    "STYLE",
+    "TOP",
+    "TRAY_AT",
+    "WIDTH",
+    "board",
+    "html",
+    "html_table",
+    "picture",
+]
+
+
 MAX_ROWS = 12  # rows of a list that are shown
 #: of a board that stands by itself, on light and on dark
 STYLE = "".join(

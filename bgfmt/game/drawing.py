@@ -9,6 +9,9 @@ import unicodedata
 
 from bgfmt.game.board import MAX_CHEQUERS, Position, Side
 
+__all__ = ["HEIGHT", "decode_text", "draw", "draw_side", "pluralize", "printable"]
+
+
 HEIGHT = 5
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 

@@ -8,6 +8,17 @@ import numpy as np
 
 from bgfmt.jit import njit
 
+__all__ = [
+    "HOME",
+    "MAX_ORDER_RESULTS",
+    "may_move",
+    "rank_counts",
+    "roll_results",
+    "shift_chequers",
+    "single_moves",
+]
+
+
 HOME = 6
 MAX_ORDER_RESULTS = 1024  # upper bound for one order of two dice: points squared
 

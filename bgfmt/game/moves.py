@@ -17,6 +17,22 @@ from typing import NamedTuple
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 
+__all__ = [
+    "BAR",
+    "OFF",
+    "ROLLS",
+    "Counts",
+    "Move",
+    "Play",
+    "Roll",
+    "legal_plays",
+    "notation",
+    "parse_roll",
+    "race_plays",
+    "side_plays",
+]
+
+
 BAR = 25
 OFF = 0
 

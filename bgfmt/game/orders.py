@@ -19,6 +19,22 @@ from bgfmt.errors import PositionError
 from bgfmt.game import board
 from bgfmt.game.board import Side
 
+__all__ = [
+    "MAX_DIGITS",
+    "Peelle",
+    "counts_of_ncodes",
+    "from_ncode",
+    "multichoose",
+    "ncode",
+    "ncodes",
+    "number_to_peelle",
+    "peelle_to_number",
+    "ross_list",
+    "ross_rank",
+    "ross_unrank",
+]
+
+
 MAX_DIGITS = 15  # base-16 digits that fit in a signed 64-bit number
 
 

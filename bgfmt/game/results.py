@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.game import kernels_results as kernels
 
+__all__ = ["HOME", "WEIGHTS", "Array", "Singles", "build_roll_results", "build_single_moves"]
+
+
 Array = NDArray[Any]
 HOME = 6
 WEIGHTS = np.array([1 if a == b else 2 for a in range(6) for b in range(a + 1)], np.int32)  # of the 21 rolls

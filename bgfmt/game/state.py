@@ -14,6 +14,27 @@ from bgfmt.errors import PositionError
 from bgfmt.game.board import Position, Side
 from bgfmt.game.notations import notation
 
+__all__ = [
+    "LARGEST_CUBE",
+    "OVER",
+    "OWNERS",
+    "START",
+    "Dice",
+    "Ended",
+    "GameState",
+    "Kind",
+    "Owner",
+    "as_state",
+    "counts_with_bar",
+    "cube_owner",
+    "pair_of_dice",
+    "parse_away",
+    "side_from_counts",
+    "sides_from_signed",
+    "signed_counts",
+]
+
+
 Kind = Literal["play", "cube", "take", "resignation"]
 Ended = Literal["", "over", "resigned", "passed"]
 Owner = Literal["centered", "owned", "opponent"]

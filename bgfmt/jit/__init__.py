@@ -37,6 +37,9 @@ from bgfmt.errors import require
 from bgfmt.jit import compiled
 from bgfmt.jit.compiled import Calls, form, key_of
 
+__all__ = ["Kernel", "import_numba", "kernels", "modules", "njit", "notify_watcher", "watching"]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 _watchers: list[Callable[[], None]] = []
 _lock = threading.RLock()

@@ -10,6 +10,20 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "LANES",
+    "LEAST",
+    "LEAST_WIDE",
+    "PANEL",
+    "ROWS",
+    "add_best",
+    "add_best_wide",
+    "fetch_line",
+    "multiply",
+    "multiply_pairs",
+]
+
+
 LANES = 64  # int16 numbers in a row: two cache lines
 LEAST = -32768
 LEAST_WIDE = -(1 << 31)

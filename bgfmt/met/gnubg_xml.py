@@ -17,6 +17,9 @@ from bgfmt.errors import CorruptError, FormatError
 from bgfmt.met.model import MAX_AWAY, Met, Row, build_met, parse_length, parse_probability
 from bgfmt.met.parameters import TYPES, WIN_RATE, post_crawford, pre_crawford
 
+__all__ = ["MAX_DEPTH", "MAX_ELEMENTS", "POSTS", "Element", "read", "write"]
+
+
 MAX_DEPTH = 16
 MAX_ELEMENTS = 2 * MAX_AWAY * MAX_AWAY + 1000
 POSTS = "post-crawford-table"

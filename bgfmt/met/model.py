@@ -10,6 +10,23 @@ from struct import pack
 
 from bgfmt.errors import BeyondMetError, CorruptError, PositionError
 
+__all__ = [
+    "DEVIATIONS",
+    "GAMMONS",
+    "LAST_DEVIATION",
+    "MAX_AWAY",
+    "NUMBER",
+    "Met",
+    "Row",
+    "build_met",
+    "complete_row",
+    "deviation",
+    "normal_probability",
+    "parse_length",
+    "parse_probability",
+]
+
+
 #: the largest length of a table, and the largest away score that an extended table answers
 MAX_AWAY = 64
 #: standard deviation of a player's result per point to go, by points to go from 1, for scores beyond a table

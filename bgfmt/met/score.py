@@ -10,6 +10,9 @@ from bgfmt.errors import PositionError
 from bgfmt.game.state import GameState
 from bgfmt.met.model import Met
 
+__all__ = ["MAX_CUBE", "NOBODY", "OTHER", "OWNERS", "ROLLER", "CubeRules", "CubeState", "Score", "score_of"]
+
+
 # who owns the cube: the side on roll, the other, nobody
 ROLLER = 0
 OTHER = 1

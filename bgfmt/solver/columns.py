@@ -15,6 +15,22 @@ import numpy as np
 from bgfmt.game.results import Array
 from bgfmt.met.score import NOBODY, CubeState, Score
 
+__all__ = [
+    "CUBELESS",
+    "MAX_GAIN",
+    "Columns",
+    "Doubling",
+    "Worth",
+    "dead_cube_scale",
+    "join_columns",
+    "match_columns",
+    "money_columns",
+    "scale_between",
+    "single_game_columns",
+    "value_of_points",
+]
+
+
 Worth = Callable[[int, int], float]
 CUBELESS = None
 MAX_GAIN = 3  # single game, gammon, backgammon

@@ -10,6 +10,19 @@ from numpy.typing import NDArray
 
 from bgfmt.game import board, results
 
+__all__ = [
+    "LARGE_SIDE_POSITIONS",
+    "REACH",
+    "SINGLE",
+    "Array",
+    "PipOrder",
+    "Pool",
+    "Stakes",
+    "layer_cuts",
+    "pip_order",
+]
+
+
 Array = NDArray[Any]
 REACH = 24  # the most pips of a roll
 LARGE_SIDE_POSITIONS = 4000  # larger sides have blocks of 128 numbers instead of 64

@@ -13,6 +13,23 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.storage import system
 
+__all__ = [
+    "INTERPRETER_BYTES",
+    "MAXIMA_PER_SECOND",
+    "MIN_MAPPED_MEMORY_BYTES",
+    "PAGED_BYTES_PER_SECOND",
+    "START_SECONDS",
+    "Plan",
+    "aligned_zeros",
+    "available_memory",
+    "check_disk",
+    "check_memory",
+    "plan_mapped",
+    "results_per_position",
+    "thread_count",
+]
+
+
 MAXIMA_PER_SECOND = 1.6e10  # int16 maxima on one core, measured in tiles of a store and in whole tables
 START_SECONDS = 0.7  # interpreter, numpy, numba and the compiled code from its cache
 INTERPRETER_BYTES = 150_000_000

@@ -20,6 +20,24 @@ from bgfmt.solver.waves import Layers, Progress, Sweep
 from bgfmt.solver.workers import Workers
 from bgfmt.tables import MeanRolls, NormalOneSided, OneSided, Table
 
+__all__ = [
+    "FULL_CHEQUERS",
+    "HOME_POINTS",
+    "LANES",
+    "ROLLS",
+    "ExactMeans",
+    "MeanRollsSolver",
+    "NormalSolver",
+    "OneSidedSolver",
+    "exact_means",
+    "lexicographic_labels",
+    "mean_rolls",
+    "one_sided",
+    "records_for",
+    "solve_by_fixed_rule",
+]
+
+
 ROLLS = 32
 LANES = 8
 FULL_CHEQUERS = 15

@@ -24,6 +24,9 @@ from bgfmt.storage.mapped import MappedScratch
 from bgfmt.tables import KINDS, Table
 from bgfmt.tables.registry import Registry
 
+__all__ = ["GROUP", "SOLVERS", "SolveOptions", "Solver", "get", "plan", "solver_of"]
+
+
 GROUP = "bgfmt.solvers"
 SOLVERS: Registry[Any] = Registry(GROUP)
 

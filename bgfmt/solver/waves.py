@@ -18,6 +18,9 @@ from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.workers import Workers
 
+__all__ = ["MIN_DIVIDED_POSITIONS", "Layers", "Progress", "Sweep", "waves"]
+
+
 Progress = Callable[[int, int], None]
 MIN_DIVIDED_POSITIONS = 6000  # smaller waves are not divided among workers
 

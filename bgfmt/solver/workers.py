@@ -16,6 +16,9 @@ from bgfmt.errors import CapabilityError
 from bgfmt.solver.machine import thread_count
 from bgfmt.tables.registry import entry_points
 
+__all__ = ["ThreadWorkers", "Workers", "device_class", "open_workers", "threads_or_workers", "workers_class"]
+
+
 K = TypeVar("K")
 R = TypeVar("R")
 

@@ -11,6 +11,9 @@ from typing import Any
 from bgfmt.storage.source import open_regular
 from bgfmt.storage.system import PathLike
 
+__all__ = ["MAX_INTEGER_DIGITS", "load_json", "load_json_rows", "open_text"]
+
+
 MAX_INTEGER_DIGITS = 18  # longer JSON integers are read as floats
 
 

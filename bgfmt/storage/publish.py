@@ -18,6 +18,8 @@ from bgfmt.storage.sink import FileSink
 from bgfmt.storage.source import open_regular, require_regular
 from bgfmt.storage.system import PathLike
 
+__all__ = ["OLD", "PARTS", "Draft", "check_output", "create", "exchange", "new_folder", "recover_folder"]
+
 
 def check_output(path: PathLike, *, force: bool = False) -> None:
     """Raise an error early if a new file cannot be created under this name.

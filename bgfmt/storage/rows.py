@@ -15,6 +15,9 @@ from bgfmt.storage.publish import create
 from bgfmt.storage.source import open_regular
 from bgfmt.storage.system import PathLike
 
+__all__ = ["SEAL_CHARACTERS", "RowFile", "read_rows", "seal"]
+
+
 SEAL_CHARACTERS = 9  # a space and a checksum
 
 

@@ -41,6 +41,31 @@ from bgfmt.tables.rows import LazyRows
 if TYPE_CHECKING:
     from construct import Construct, Container
 
+__all__ = [
+    "COPY_STEP",
+    "MERGE_GAP_BYTES",
+    "SCHEMES",
+    "GuardedSource",
+    "LocalCopy",
+    "MappedSource",
+    "MemorySource",
+    "Piece",
+    "Progress",
+    "RangeSource",
+    "ReadableSource",
+    "Scheme",
+    "Source",
+    "SourceFile",
+    "Window",
+    "is_address",
+    "is_url",
+    "open_regular",
+    "open_source",
+    "require_regular",
+    "source_options",
+]
+
+
 Piece = bytes | bytearray | memoryview
 _KINDS = {
     stat.S_IFIFO: "a FIFO",

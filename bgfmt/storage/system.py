@@ -14,6 +14,24 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+__all__ = [
+    "PathLike",
+    "alive",
+    "allow_files",
+    "cores",
+    "drop_pages",
+    "lock",
+    "read_at",
+    "read_into",
+    "report_errors_as",
+    "reserve",
+    "sync_data",
+    "sync_folder",
+    "will_need",
+    "write_at",
+]
+
+
 PathLike = str | os.PathLike[str]
 _SEEKING = threading.Lock()  # where a read or write has to move the file's position first
 _LOCK_AT = 1 << 40  # the byte that Windows locks: beyond any content, since its locks keep readers out

@@ -27,6 +27,28 @@ from bgfmt.tables.flat import frame_columns, stream
 from bgfmt.tables.registry import Registry
 from bgfmt.tables.rows import Array, Rows, corner_of_pairs, corner_of_rows, random_access
 
+__all__ = [
+    "BLOCK_BYTES",
+    "CHUNK",
+    "KINDS",
+    "MAX_LISTED_NAMES",
+    "NOTEBOOK_ROWS",
+    "Answer",
+    "ArrayRule",
+    "Breach",
+    "Coarser",
+    "Column",
+    "Listing",
+    "OfBothSides",
+    "OfOneSide",
+    "OfRaces",
+    "Table",
+    "no_column",
+    "of_kind",
+    "same_numbers",
+]
+
+
 NOTEBOOK_ROWS = 5  # entries shown in a notebook
 
 MAX_LISTED_NAMES = 12  # column names in a message

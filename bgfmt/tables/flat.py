@@ -21,6 +21,26 @@ from bgfmt.game.board import Side
 from bgfmt.game.identifiers.gnubg_id import write_pair_ids
 from bgfmt.tables.rows import Array, Rows
 
+__all__ = [
+    "FRAME_ENTRIES",
+    "ID_LENGTH",
+    "Flat",
+    "Named",
+    "Piece",
+    "StoredTable",
+    "arrow",
+    "batches",
+    "columns",
+    "frame_columns",
+    "import_parquet",
+    "pieces",
+    "pyarrow",
+    "schema",
+    "stored_names",
+    "stream",
+]
+
+
 ID_LENGTH = 14
 
 

@@ -16,6 +16,23 @@ from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column, OfBothSides
 from bgfmt.tables.rows import Array, LazyRows, Rows
 from bgfmt.tables.two_sided import cube_order
 
+__all__ = [
+    "HYPER_EQUITIES",
+    "MAX_CHEQUERS",
+    "OUTCOMES",
+    "POINTS",
+    "RECORD",
+    "SLACK",
+    "UNITS",
+    "ExactHypergammon",
+    "HyperOutcome",
+    "HyperSides",
+    "Hypergammon",
+    "hyper_numbers",
+    "hyper_values",
+]
+
+
 OUTCOMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
 HYPER_EQUITIES = ("owned", "centered", "centered_jacoby", "opponent")
 POINTS = 25

@@ -26,6 +26,9 @@ from bgfmt.met.score import CubeState as Cube
 from bgfmt.tables.base import ArrayRule, Breach, Column, OfRaces
 from bgfmt.tables.rows import Array, Rows
 
+__all__ = ["FACTS", "MAX_AWAY", "MatchEntry", "MatchScore", "Results", "ScoreFacts", "State"]
+
+
 A = 0
 B = 1
 MAX_AWAY = 64

@@ -18,6 +18,9 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from bgfmt.errors import MissingExtraError
 
+__all__ = ["EntryPoint", "Registry", "entry_points"]
+
+
 T = TypeVar("T")
 
 

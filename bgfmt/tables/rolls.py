@@ -20,6 +20,32 @@ from bgfmt.tables import bounds
 from bgfmt.tables.base import ArrayRule, Breach, Coarser, Column, OfOneSide
 from bgfmt.tables.rows import Array, LazyRows, Rows
 
+__all__ = [
+    "CHANCE_WHOLE",
+    "DEVIATION",
+    "GAMMON",
+    "MAX_ROLLS",
+    "OF_ROLLS",
+    "PIPS_PER_ROLL",
+    "UNCORRECTED_SLACK",
+    "Estimate",
+    "MeanRolls",
+    "NormalOneSided",
+    "OfMeans",
+    "OfRolls",
+    "OneSideAnswer",
+    "OneSided",
+    "Race",
+    "Rolls",
+    "Which",
+    "means_of",
+    "moments",
+    "rolls_of",
+    "rolls_values",
+    "to_probabilities",
+]
+
+
 Which = int | NDArray[np.int64]
 PIPS_PER_ROLL = 49 / 6
 """Pips of an average roll; an effective pip count (EPC) is mean rolls times this."""

@@ -14,6 +14,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "RANDOM_ACCESS_BYTES",
+    "Array",
+    "LazyRows",
+    "PlacedPairs",
+    "Rows",
+    "corner_of_pairs",
+    "corner_of_rows",
+    "mapping_of",
+    "normalize_indices",
+    "random_access",
+]
+
+
 Array = NDArray[Any]
 RANDOM_ACCESS_BYTES = 1 << 28  # larger mapped arrays are read without read-ahead
 

@@ -17,6 +17,26 @@ from bgfmt.tables import bounds
 from bgfmt.tables.base import CHUNK, ArrayRule, Breach, Coarser, Column, OfRaces
 from bgfmt.tables.rows import Array, LazyRows, Rows, random_access
 
+__all__ = [
+    "EQUITY_COLUMNS",
+    "EQUITY_HALF",
+    "LABELS",
+    "ONE",
+    "SLACK",
+    "ZERO",
+    "Equities",
+    "GammonTwoSided",
+    "JacobyTwoSided",
+    "PairEquities",
+    "PairRecord",
+    "StoredEquities",
+    "TwoSided",
+    "cube_order",
+    "ends",
+    "equities",
+]
+
+
 EQUITY_COLUMNS = ("cubeless", "owned", "centered", "opponent")
 LABELS = ("Cubeless equity", "Owned cube", "Centered cube", "Opponent owns cube")
 EQUITY_HALF = 32767.5

@@ -15,6 +15,24 @@ from typing import Any
 from bgfmt.files.database import RETURNS_LOST
 from bgfmt.game.board import Side
 
+__all__ = [
+    "CLAIM_CAUSES",
+    "LEVELS",
+    "MAX_FINDINGS",
+    "Cause",
+    "Finding",
+    "Kind",
+    "LikelyCause",
+    "Observations",
+    "Outcome",
+    "Rule",
+    "Status",
+    "exit_code",
+    "select_faults",
+    "status_of",
+]
+
+
 LEVELS = ("structure", "digest", "sense", "recurrence", "regenerate")
 #: findings of one rule that are kept; the rest are only counted
 MAX_FINDINGS = 100

@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 from bgfmt.files.database import Database, open_database
 from bgfmt.solver.workers import Workers
 
+__all__ = ["Progress", "Spread"]
+
+
 K = TypeVar("K")
 R = TypeVar("R")
 Progress = Callable[[int, int], None]

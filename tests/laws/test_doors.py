@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import sys
 import tomllib
 from importlib.metadata import distribution, entry_points
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -52,24 +54,36 @@ def test_types_are_declared_for_all_names_of_the_package() -> None:
         assert names[name] is getattr(importlib.import_module(module), attribute), name
 
 
-def test_extras_import_public_names_of_the_core() -> None:
-    private = []
+def test_extras_import_exported_names_of_the_core() -> None:
+    """Extras take from a core module only what its `__all__` lists, and modules."""
+    hidden = []
     for path in sorted((ROOT / "bgfmt/extras").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom):
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("bgfmt"):
                 continue
-            for name in names:
-                parts = name.split(".")
-                core = parts[0] == "bgfmt" and parts[1:2] != ["extras"]
-                if name == "bgfmt.__version__":
-                    continue
-                if core and any(part.startswith("_") for part in parts):
-                    private.append(f"{path.relative_to(ROOT)}: {name}")
-    assert private == []
+            if str(node.module).startswith("bgfmt.extras"):
+                continue
+            module = importlib.import_module(str(node.module))
+            exported = {"__version__", *getattr(module, "__all__", ()), *dir_of_extras(module)}
+            for alias in node.names:
+                is_module = (
+                    importlib.util.find_spec(f"{node.module}.{alias.name}") if is_package(module) else None
+                )
+                if alias.name not in {"*", *exported} and is_module is None:
+                    hidden.append(f"{path.relative_to(ROOT)}: {node.module}.{alias.name}")
+    assert hidden == []
+
+
+def is_package(module: ModuleType) -> bool:
+    """Return whether a module has submodules."""
+    return hasattr(module, "__path__")
+
+
+def dir_of_extras(module: ModuleType) -> set[str]:
+    """Return the names that extras add to a package by the entry points `bgfmt.names`."""
+    prefix = f"{module.__name__}.".removeprefix("bgfmt.")
+    points = DOORS["bgfmt.names"]
+    return {name.removeprefix(prefix) for name in points if name.startswith(prefix)}
 
 
 def test_extras_do_not_know_each_other() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from bgfmt.jit import njit
 
+__all__ = ["best_rolls", "negate_for_opponent"]
+
 
 @njit("f4.1C, f4.1C", "f8.1C, f8.1C")
 def _copy(best: Any, a: Any) -> None:

@@ -15,6 +15,19 @@ from bgfmt.game import kernels_vectors as vectors
 from bgfmt.game.kernels_vectors import RollResults, negate_for_opponent
 from bgfmt.jit import njit
 
+__all__ = [
+    "LINES",
+    "LINES64",
+    "PLACES_PER_RUN",
+    "ROLL_RESULTS",
+    "Lines",
+    "compute_records",
+    "fill_squares",
+    "scatter_records",
+    "store_turned",
+]
+
+
 PLACES_PER_RUN = 128  # places processed together, so that their lanes stay in the CPU cache
 
 

@@ -26,6 +26,25 @@ from bgfmt.verifier.recurrence.plays import Array, pips
 from bgfmt.verifier.recurrence.two_sided import check, check_some
 from bgfmt.verifier.spread import Progress, Spread
 
+__all__ = [
+    "EXACT",
+    "PROOFS",
+    "SEED_MODULUS",
+    "KnownRecipe",
+    "Locate",
+    "Proof",
+    "Request",
+    "float_outcome",
+    "guess_order_or_shift",
+    "guess_other_size",
+    "no_offset",
+    "proof_of",
+    "prove",
+    "prove_pairs",
+    "sort_by_pips",
+]
+
+
 Locate = Callable[..., int | None]
 T = TypeVar("T", bound=Table)
 SEED_MODULUS = 1 << 63

@@ -22,6 +22,43 @@ from bgfmt.tables import OneSided
 from bgfmt.verifier.recurrence import plays
 from bgfmt.verifier.recurrence.plays import WEIGHTS, Array, Progress, best_plays, group_by_pips, numbering
 
+__all__ = [
+    "BGSAGE",
+    "FIXED_POINTS",
+    "FULL_SIDE",
+    "GNUBG",
+    "LABEL_BITS",
+    "MAX_BLOCK_POSITIONS",
+    "ROLLS",
+    "THROWS",
+    "WHOLE",
+    "Distributions",
+    "FloatRows",
+    "FollowingRows",
+    "Means",
+    "Moments",
+    "RowRule",
+    "add_rolls",
+    "bits_of",
+    "build_float_table",
+    "build_moments",
+    "build_table",
+    "check",
+    "decode_rows",
+    "differ_by_halves_only",
+    "empty_rows",
+    "fixed_rule_rows",
+    "float_rows",
+    "lexicographic_labels",
+    "means_among",
+    "means_of",
+    "moments_of",
+    "ranks",
+    "settle",
+    "sum_following_rows",
+]
+
+
 ROLLS = 32  # numbers of a row: probabilities of 0..31 rolls
 FULL_SIDE = 15
 WHOLE = 65535

@@ -19,6 +19,37 @@ from numpy.typing import NDArray
 from bgfmt.game import board
 from bgfmt.jit import njit
 
+__all__ = [
+    "HOME",
+    "NONE",
+    "NOWHERE",
+    "NUMBERING",
+    "ROLLS",
+    "SPACE",
+    "WEIGHTS",
+    "Array",
+    "Numbering",
+    "Progress",
+    "Space",
+    "begin",
+    "best_plays",
+    "double_moves",
+    "find_least",
+    "group_by_pips",
+    "landing",
+    "last_moves",
+    "make_workspace",
+    "move",
+    "numbering",
+    "pip_order",
+    "pips",
+    "plays",
+    "roll_plays",
+    "successors",
+    "unrank",
+]
+
+
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 HOME = 6
