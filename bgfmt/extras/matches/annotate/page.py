@@ -13,7 +13,7 @@ from bgfmt import __version__
 from bgfmt.extras.matches.annotate import text
 from bgfmt.extras.matches.annotate.graph import engine, equity_graph
 from bgfmt.extras.matches.annotate.judging import ERROR, Judgement
-from bgfmt.extras.matches.annotate.report import FIGURES, WORST, MatchReport, Report, Total
+from bgfmt.extras.matches.annotate.report import FIGURES, RENDERERS, WORST, MatchReport, Report, Total
 from bgfmt.game.display import DEFINITIONS, board
 from bgfmt.game.drawing import pluralize, printable
 from bgfmt.game.identifiers import gnubg_id
@@ -322,3 +322,6 @@ def _row(shown: _Shown, one: Judgement, heads: list[str]) -> str:
     kinds = ["", "", "", "", "n", "n", "v", ""]
     filled = "".join(map(_cell, heads[1:], cells, kinds))
     return f'<tr class="{one.verdict}"><th scope="row">{where}</th>{filled}</tr>'
+
+
+RENDERERS.append(page)

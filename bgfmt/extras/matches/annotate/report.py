@@ -221,6 +221,10 @@ class Unread(NamedTuple):
         return {"file": self.file, "error": {"kind": self.kind, "message": self.why}}
 
 
+#: renders a report as an HTML page, for notebooks; the module `page`, which is built on this one, adds itself
+RENDERERS: list[Callable[[Report], str]] = []
+
+
 @dataclass
 class Report:
     """Judged matches, and files that could not be read.
@@ -235,9 +239,7 @@ class Report:
     page: str = ""
 
     def _repr_html_(self) -> str:
-        from bgfmt.extras.matches.annotate.page import page
-
-        return f'<iframe srcdoc="{escape(page(self))}" style="width:100%;height:40rem;border:0"></iframe>'
+        return f'<iframe srcdoc="{escape(RENDERERS[0](self))}" style="width:100%;height:40rem;border:0"></iframe>'
 
     @property
     def totals(self) -> list[Total]:
