@@ -292,7 +292,7 @@ def ubgi(
     databases: tuple[str, ...], engine: str | None, check: str | None, protocol: str, described: str | None,
     **calculation: Any,
 ) -> int:  # fmt: skip
-    """Answer commands of UBGI 0.1 and 0.2 (best play, cube action) from the tables DB.
+    """Answer commands of UBGI 0.1 and 0.2 (best play, cube action) from the tables DB...; refuse the rest.
 
     DB are files or folders; without any, BGFMT_DB, what gnubg has installed, or the default tables. In a match the
     answers are exact for its score where a table of it or calculation on demand reaches. With --engine an engine
