@@ -29,6 +29,7 @@ from bgfmt.analysis.answers import CALCULATION, EXACT, MetName, Source, estimate
 from bgfmt.analysis.shapes import Chance, Plain, fields_at
 from bgfmt.errors import PositionError
 from bgfmt.game.board import Position
+from bgfmt.game.display import html_table
 from bgfmt.game.moves import ROLLS, race_plays
 from bgfmt.game.state import Owner, cube_owner
 from bgfmt.met.model import Met
@@ -519,8 +520,6 @@ class Grid:
         return f"<Grid {self.position}, up to {self.upto}-away, {self.met.name}>"
 
     def _repr_html_(self) -> str:
-        from bgfmt.game.display import html_table
-
         away = range(1, self.upto + 1)
         rows = [[mine, *(self[mine, other, False].code for other in away)] for mine in away]
         return html_table(rows, ["you need", *map(str, away)])

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from bgfmt.game.board import Position, Side
+from bgfmt.game.display import html, picture
 
 __all__ = [
     "CHANCE",
@@ -96,8 +97,6 @@ class Plain:
         return f"<{type(self).__name__} {', '.join(texts[:MAX_REPR_FIELDS])}>"
 
     def _repr_html_(self) -> str:
-        from bgfmt.game.display import html, picture
-
         about: Iterator[Any] = (getattr(self, name, None) for name in ("state", "position", "asked"))
         boards = (
             f'<div style="max-width:26rem">{picture(one)}</div>'

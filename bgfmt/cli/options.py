@@ -8,16 +8,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from bgfmt import errors
 from bgfmt.cli.lines import texts
-
-if TYPE_CHECKING:
-    from bgfmt.files.database import Database
+from bgfmt.files.database import Database
 
 __all__ = [
     "BYTES",

@@ -16,7 +16,7 @@ from bgfmt.errors import BgfmtError, CapabilityError, OptionError, format_bytes
 from bgfmt.formats.records import Record
 from bgfmt.storage import ComparingSink, Sink, Source
 from bgfmt.storage.sink import Data, size_of
-from bgfmt.tables import LazyRows, OneSided, Table
+from bgfmt.tables import KINDS, LazyRows, OneSided, Table
 
 __all__ = [
     "GAMMONS_DROPPED",
@@ -379,8 +379,6 @@ class Format(ABC, Generic[T]):
 
     def kinds(self) -> list[str]:
         """Return the names of the kinds of table that this format can hold."""
-        from bgfmt.tables import KINDS
-
         return [name for name, kind in KINDS.items() if issubclass(kind, self.carries)]
 
     def refusal(self, table: T, options: Options) -> str | None:

@@ -11,7 +11,8 @@ import numpy as np
 from bgfmt.errors import SolverError
 from bgfmt.game import board
 from bgfmt.game.results import Array
-from bgfmt.solver.kernels import exact as kernels
+from bgfmt.solver.kernels import exact as exact_kernels
+from bgfmt.solver.kernels import one_sided as kernels
 from bgfmt.solver.kernels.one_sided import Board, Slots
 from bgfmt.solver.machine import INTERPRETER_BYTES, START_SECONDS, Plan, thread_count
 from bgfmt.solver.recipe import Recipe
@@ -178,8 +179,6 @@ class OneSidedSolver(Solver):
         """Compute the arrays of the table, by name."""
         if not self.recipe.rounded:
             return self._fill_exact(layers, sweep)
-        from bgfmt.solver.kernels import one_sided as kernels
-
         n = self.positions
         first = self.first_full
         gammon = self.gammon
@@ -238,8 +237,6 @@ class NormalSolver(OneSidedSolver):
         return {"moments": ((self.positions, 4), np.dtype("<f4"))}
 
     def _fill_arrays(self, layers: Layers, sweep: Sweep, zeros: Any) -> dict[str, Any]:
-        from bgfmt.solver.kernels import one_sided as kernels
-
         moments = np.zeros((self.positions, 4), np.float32)
         bits = moments.view(np.int32)
         records = records_for(layers, np.int64, zeros)
@@ -292,8 +289,8 @@ def exact_means(layers: Layers, sweep: Sweep, chances: Array, *, gammon: bool = 
     first chequer off instead, for positions with all chequers on the board.
     """
     means = np.zeros(board.count(layers.points, layers.chequers))
-    ranked = kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
-    _walk(layers, sweep, kernels.solve_exact, ranked, means, chances, all_on=gammon)
+    ranked = exact_kernels.Ranked(np.zeros((layers.records, 19)), np.zeros((layers.records, 19), np.uint32))
+    _walk(layers, sweep, exact_kernels.solve_exact, ranked, means, chances, all_on=gammon)
     return means
 
 
@@ -313,8 +310,6 @@ def _walk(
 
 def records_for(layers: Layers, dtype: type[np.uint32 | np.int64], zeros: Callable[..., Array]) -> Any:
     """Make the working records (`kernels.one_sided.Records`) of the search, with keys of that dtype."""
-    from bgfmt.solver.kernels import one_sided as kernels
-
     signs = np.arange(34, dtype=dtype)
     signs[32] = np.iinfo(dtype).max // 32 * 32
     signs[33] = np.iinfo(dtype).max

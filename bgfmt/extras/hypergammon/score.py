@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import SolverError
-from bgfmt.extras.hypergammon.solver import PLACES, IterationBase
+from bgfmt.extras.hypergammon.solver import IterationBase
+from bgfmt.extras.hypergammon.solver.iteration import PLACES
 from bgfmt.extras.hypergammon.solver.plays import Plays, Sides
 from bgfmt.extras.hypergammon.solver.sweep import COLUMNS_AT_ONCE, CONTACT
 from bgfmt.game import board

@@ -26,6 +26,7 @@ from bgfmt.analysis.answers import COLUMNS, ESTIMATE
 from bgfmt.analysis.choose import check_race
 from bgfmt.analysis.solving import MONEY, Family, Solved
 from bgfmt.errors import SolverError
+from bgfmt.extras.races import kernels_chains as chain_kernels
 from bgfmt.extras.races import kernels_game as kernels
 from bgfmt.extras.races.kernels_chains import NEAR, Boards
 from bgfmt.game import board
@@ -188,14 +189,12 @@ class Estimator:
             Compute the distributions of boards with chequers beyond the tables, after the first roll, from all
             results of another roll. `solve` needs this to value plays.
         """
-        from bgfmt.extras.races import kernels_chains as kernels
-
         farthest = max(position.us.highest, position.them.highest)
         last = WIDE if self.effort.wide and farthest > FAR else FAR
         points = HOME if farthest <= HOME else max(farthest, last)
         boards = np.array([side.padded(points) for side in (position.us, position.them)], np.int64)
         game, spaces, rules = self._prepare(points, columns)
-        starts = kernels.race(boards, 3 * len(columns), whole, ahead, *rules, spaces)
+        starts = chain_kernels.race(boards, 3 * len(columns), whole, ahead, *rules, spaces)
         _check_room(starts.size, position)
         return ChainGame(spaces, starts, rules[2:5], game)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from bgfmt import jit
 from bgfmt import met as mets
-from bgfmt.analysis import choose, questions
+from bgfmt.analysis import choose, exact_equities, questions
 from bgfmt.analysis.advisor import Advisor
 from bgfmt.analysis.answers import SideRace
 from bgfmt.analysis.library import Library
@@ -222,8 +222,6 @@ class Answers:
 
     def compile_steps(self) -> Iterator[None]:
         """Yield once when what the tables need is compiled, and again when what exact calculations need is."""
-        from bgfmt.analysis import exact_equities
-
         for held in self.holdings:
             with contextlib.suppress(Exception):
                 table = held.table

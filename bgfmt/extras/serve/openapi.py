@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from bgfmt import __version__
 from bgfmt.analysis.questions import MAX_AWAY, QUESTIONS, options
 from bgfmt.analysis.shapes import MAX_TEXT, Schema, ref, schema_of, shapes
+from bgfmt.extras.serve.parameters import Settings
 from bgfmt.extras.serve.refusals import STATUSES
-
-if TYPE_CHECKING:
-    from bgfmt.extras.serve.parameters import Settings
 
 #: of each question what it says, and the shapes of its answers, which have `asked` beside them but that of a probe
 ROUTES = {

@@ -20,6 +20,7 @@ from bgfmt.game.board import Side
 from bgfmt.solver.registry import SOLVERS, solver_of
 from bgfmt.tables import Table
 from bgfmt.tables.registry import Registry
+from bgfmt.verifier import truth
 from bgfmt.verifier.findings import MAX_FINDINGS, Cause, Finding, LikelyCause, Outcome, Rule
 from bgfmt.verifier.recurrence.floats import FloatRule
 from bgfmt.verifier.recurrence.plays import Array, pips
@@ -209,8 +210,6 @@ class Proof(Generic[T]):
 
     def measure(self, table: T, threads: int) -> dict[str, Any]:
         """Measure how far the stored numbers are from the truth; see `bgfmt.verifier.truth`."""
-        from bgfmt.verifier import truth
-
         return truth.measure_errors(table, threads)
 
     def recipe(self, name: str) -> KnownRecipe:

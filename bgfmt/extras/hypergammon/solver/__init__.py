@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,11 @@ from typing import Any
 import numpy as np
 
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError
+from bgfmt.extras.hypergammon.solver import plays, sweep
+from bgfmt.extras.hypergammon.solver import state as states
+from bgfmt.extras.hypergammon.solver import sweep as kernels
+from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
+from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.game import board
 from bgfmt.game.results import Array
 from bgfmt.solver.machine import START_SECONDS, Plan, check_memory, thread_count
@@ -27,16 +31,11 @@ from bgfmt.tables import ExactHypergammon, Hypergammon, Table
 from bgfmt.tables.hypergammon import RECORD, hyper_values
 
 Sweeping = Callable[[int, float], None]
-PLACES = 25  # points and the bar
 FAR_PLACE = 18  # first point of the other side's home board
 THRESHOLDS = {"gnubg": 1e-5, "exact": 1e-12}
 MAX_SWEEPS = 1000
 STATE_INTERVAL_SECONDS = 60.0  # between two saved states of a long solve
-MAX_24_BIT = 16777215
-#: recipe exact with this number of chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
-#: successive changes is below MAX_RATIO
-EXTRAPOLATED_CHEQUERS = 3
-CYCLE_SWEEPS = 6
+#: the largest ratio of successive changes at which values are extrapolated, see `iteration`
 MAX_RATIO = 0.95
 BLOCK_ROWS = 16  # rows computed together up to the diagonal
 ABOVE_DIAGONAL_ROWS = 64  # rows of one task beyond it
@@ -44,52 +43,6 @@ MAX_SINGLE_THREAD_ROWS = 100  # for fewer rows threads cost more than they save
 #: memory of a record: values, replies and class, under exact also the values of an earlier sweep
 BYTES_PER_RECORD = {"gnubg": 81, "exact": 241}
 SECONDS_PER_RECORD = {"gnubg": 4e-6, "exact": 1e-5}  # of one core, per chequer
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """State of a solve.
-
-    Attributes
-    ----------
-    chequers, recipe : chequers of a side, and the recipe's name.
-    values : (n, n, 10) of [us, them], float32 or, under ``exact``, float64: probabilities of win, win gammon, win
-        backgammon, lose gammon, lose backgammon; money equities cubeless, cube owned, centered, centered with Jacoby,
-        opponent's cube.
-    sweeps : number of sweeps done.
-    change : greatest change of a number in the last one.
-    converged : True if that is within the threshold.
-    """
-
-    chequers: int
-    recipe: str
-    values: Array
-    sweeps: int
-    change: float
-    converged: bool
-
-    @property
-    def resumable(self) -> bool:
-        """True if a solve that continues from here gives the same numbers as an uninterrupted one."""
-        return not _extrapolates(self.chequers, self.recipe) or self.sweeps % CYCLE_SWEEPS == 0
-
-    @property
-    def table(self) -> Hypergammon | ExactHypergammon:
-        """The numbers as makehyper writes them, truncated to 24 bits; under ``exact`` unchanged."""
-        how: dict[str, Any] = {
-            "points": PLACES, "chequers": self.chequers, "recipe": self.recipe,
-            "provenance": f"solved by bgfmt, recipe {self.recipe}, {self.sweeps} sweeps",
-        }  # fmt: skip
-        if self.recipe == "exact":
-            return ExactHypergammon(float64=self.values, **how)
-        records = np.zeros((*self.values.shape[:2], RECORD), np.uint8)
-        one = np.float32(1)
-        for record, row in zip(records, self.values, strict=True):
-            parts = np.concatenate([row[:, :5], row[:, 6:] * (one / np.float32(6)) + one / 2], axis=1)
-            whole = (parts * np.float32(MAX_24_BIT)).astype(np.int64)
-            for k in range(3):
-                record[:, k : RECORD - 1 : 3] = whole >> 8 * k & 255
-        return Hypergammon(records=records, **how)
 
 
 class HypergammonSolver(Solver):
@@ -170,7 +123,7 @@ class HypergammonSolver(Solver):
         first = 1 + (numbers.sweeps if isinstance(numbers, Iteration) else 0)
         for done in range(first, first + max(1, most_sweeps)):
             change = solve.sweep()
-            extrapolates = _extrapolates(self.chequers, name) and change > self.limit
+            extrapolates = is_extrapolated(self.chequers, name) and change > self.limit
             if extrapolates and solve.extrapolate(done, solve.values):
                 solve.update_replies()
             converged = not change > self.limit
@@ -199,8 +152,6 @@ class HypergammonSolver(Solver):
 
         Raises ScratchError if there is a state and neither is given.
         """
-        from bgfmt.extras.hypergammon.solver import state as states
-
         begun = states.start_checksum(self.restart)
         begin = None
         if state is not None:
@@ -245,10 +196,6 @@ def hypergammon(
     return last
 
 
-def _extrapolates(chequers: int, recipe: str) -> bool:
-    return recipe == "exact" and chequers >= EXTRAPOLATED_CHEQUERS
-
-
 class IterationBase:
     """Base class of iterations of hypergammon: sides, plays, classes of records, threads, and extrapolation.
 
@@ -260,9 +207,6 @@ class IterationBase:
     """
 
     def __init__(self, chequers: int, threads: int) -> None:
-        from bgfmt.extras.hypergammon.solver import plays
-        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
-
         n = self.n = board.count(PLACES, chequers)
         boards = board.unrank_array(np.arange(n), PLACES).astype(np.int64)
         self.threads = 1 if n <= MAX_SINGLE_THREAD_ROWS else threads
@@ -289,8 +233,6 @@ class IterationBase:
 
         Stop updating races that no longer change.
         """
-        from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, RACE
-
         by_class = np.max(changes, axis=0)
         if by_class[RACE] == 0:  # races look at races alone: none will change any more
             self.now[self.kinds == RACE] = FIXED
@@ -340,8 +282,6 @@ class _Solve(IterationBase):
     def __init__(
         self, chequers: int, recipe: str, restart: Hypergammon | Iteration | None, threads: int
     ) -> None:
-        from bgfmt.extras.hypergammon.solver import sweep
-
         super().__init__(chequers, threads)
         n = self.n
         kind = np.dtype("f4" if recipe == "gnubg" else "f8")
@@ -372,14 +312,10 @@ class _Solve(IterationBase):
 
     def update_replies(self) -> None:
         """Compute the replies to the current values: the values of all records to the side that has just moved."""
-        from bgfmt.extras.hypergammon.solver import sweep
-
         self.map_rows(lambda a, b: sweep.update_all_replies(self._state, a, b), self.rows)
 
     def sweep(self) -> Any:
         """Update every record once; return the greatest change of a number."""
-        from bgfmt.extras.hypergammon.solver import sweep as kernels
-
         known = self._state, self.plays, self.sides
         rows = [(a, min(self.n, a + ABOVE_DIAGONAL_ROWS)) for a in range(0, self.n, ABOVE_DIAGONAL_ROWS)]
         changes = self.map_rows(lambda a, b: kernels.sweep_above_diagonal(*known, a, b), rows)

@@ -22,7 +22,7 @@ from itertools import chain
 import numpy as np
 
 from bgfmt.errors import ScratchError, SolverError
-from bgfmt.extras.hypergammon.solver import PLACES, Iteration
+from bgfmt.extras.hypergammon.solver.iteration import PLACES, Iteration
 from bgfmt.game import board
 from bgfmt.storage import PathLike, create, open_source
 from bgfmt.tables import Hypergammon

@@ -6,10 +6,7 @@ Players are engines (`bgfmt.extras.lab.engine.Engine`), a person included; games
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bgfmt.extras.matches.model import Match
+from bgfmt.extras.matches.model import Match
 
 
 class Quit(Exception):
