@@ -50,6 +50,7 @@ __all__ = [
     "Source",
     "SourcedAnswer",
     "cumulate",
+    "estimate_words",
     "is_close",
     "within_rolls",
 ]
