@@ -1,17 +1,15 @@
 """Compile all kernels before the tests: `python -m tests.support.compile_kernels`.
 
 The workers of the tests would each compile the kernels that they meet first. Modules are shared out among processes,
-the longest first; numba keeps what it compiles beside each module.
+the longest first; a process starts numba once. Numba keeps what it compiles beside each module.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from importlib import import_module
+from multiprocessing import get_context
 
 import hatch_build
 
@@ -36,18 +34,11 @@ def compile_module(name: str) -> None:
             dispatcher.compile(tuple(map(hatch_build.numba_type, hatch_build.split(signature))))
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Compile one module, or all of them in a process for each processor."""
-    if arguments:
-        compile_module(arguments[0])
-        return
-
-    def run(name: str) -> None:
-        subprocess.run([sys.executable, "-m", "tests.support.compile_kernels", name], check=True)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(run, modules()))
+def main() -> None:
+    """Compile all kernels with a process for each processor, which takes one module after another."""
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        list(pool.map(compile_module, modules()))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
