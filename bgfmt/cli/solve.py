@@ -106,7 +106,10 @@ through_a_store = options.combine(
     click.option(
         "--store", metavar="PATH", help="Keep what is finished in a folder of chunks, itself a database."
     ),
-    click.option("--device", type=click.Choice(["cuda"]), help="Make it on a GPU (the extra cuda)."),
+    click.option(
+        "--device", type=click.Choice(sorted(entry_points("bgfmt.devices"))),
+        help="Solve it on a GPU (the extra cuda).",
+    ),
     memory_option("Memory a worker may take, such as 2G (with a store)."),
 )  # fmt: skip
 

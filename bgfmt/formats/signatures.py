@@ -34,5 +34,4 @@ SIGNATURES = {
     "npz": Signature(rb"PK", (".npz",)),
     "parquet": Signature(rb"PAR1", (".parquet",)),
     "sqlite": Signature(rb"SQLite format 3", (".sqlite", ".sqlite3")),
-    "zarr": Signature(rb"\{"),
 }
