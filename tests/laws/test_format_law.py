@@ -265,7 +265,7 @@ def test_every_byte_written_is_summed_for_the_check_before_it_has_its_name(
     with create(tmp_path / "out") as sink:
         sample.format.write(table, sink)
         sink.flush()
-        assert sum(end - start for start, end, _ in sink.sums.intact()) == sink.written
+        assert sum(end - start for start, end, _ in sink.sums.intact_pieces()) == sink.written
 
 
 @pytest.mark.slow

@@ -226,7 +226,7 @@ def test_guessing_where_sweeps_lead_gives_the_same_numbers_sooner(
 ) -> None:
     """As with three chequers, where the numbers come near their end by one factor a sweep."""
     plain = exact(chequers)
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.EXTRAPOLATED_CHEQUERS", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.iteration.EXTRAPOLATED_CHEQUERS", 1)
     guessed = hypergammon(chequers, recipe="exact")
     assert guessed.converged
     assert guessed.change <= 1e-12
@@ -243,7 +243,7 @@ def test_a_solve_that_guesses_is_resumed_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """States are kept between two cycles of sweeps alone, where nothing is remembered but the numbers."""
-    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.EXTRAPOLATED_CHEQUERS", 1)
+    monkeypatch.setattr("bgfmt.extras.hypergammon.solver.iteration.EXTRAPOLATED_CHEQUERS", 1)
     monkeypatch.setattr("bgfmt.extras.hypergammon.solver.STATE_INTERVAL_SECONDS", -1.0)
     bgfmt.solve("hypergammon", 25, 1, tmp_path / "whole.npz", recipe="exact")
 
