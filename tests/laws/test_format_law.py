@@ -338,7 +338,7 @@ def test_any_bytes_give_a_table_or_an_error_of_ours(form: Format) -> None:
     for k in range(150):
         data = starts[k % len(starts)][: int(rng.integers(41))] + rng.bytes(int(rng.integers(700)))
         source = Source.from_bytes(data, "noise")
-        for act in (form.read, form.guess, lambda s: list(form.salvage(s)), form.fitting):
+        for act in (form.read, form.guess, lambda s: list(form.salvage(s)), form.tables_of_size):
             try:
                 act(source)
             except BgfmtError as error:
