@@ -17,7 +17,7 @@ import socket
 import sys
 import threading
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import uvicorn
@@ -41,11 +41,7 @@ HEADER_TIMEOUT_SECONDS = 15.0
 REFUSAL_TIMEOUT_SECONDS = 3.0  # a newcomer beyond the limit is told so, and is not waited for longer
 SLOW_HEADER_SECONDS = 5.0  # a head that takes this long gives way to newcomers
 
-
-if TYPE_CHECKING:
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
-else:
-    Protocol = object
+BASE: Any = object  # of a mixin, which meets the methods of uvicorn's protocol where it is mixed in
 
 
 class Watch:
@@ -69,7 +65,7 @@ class Watch:
         return False
 
 
-class ConnectionLimits(Protocol):
+class ConnectionLimits(BASE):  # type: ignore[misc]
     """Mixin for uvicorn's protocol: limits on a header's time and size, a body's time, and connections.
 
     uvicorn's parser calls the methods `on_...` as it reads a request.
