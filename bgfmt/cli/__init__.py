@@ -23,7 +23,7 @@ from bgfmt.cli import options
 from bgfmt.cli.sections import OTHER, SECTIONS, section_of
 from bgfmt.cli.terminal import announce_compilation, say
 from bgfmt.errors import BgfmtError, NotCoveredError, VerificationError
-from bgfmt.tables.registry import EntryPoint, entry_points
+from bgfmt.tables.registry import EntryPoint, entry_points, installed_names
 
 GROUP = "bgfmt.commands"
 
@@ -32,7 +32,7 @@ class Commands(click.Group):
     """Group of the commands of the entry points `bgfmt.commands`; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(entry_points(GROUP))
+        return sorted(installed_names(GROUP))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by section, with whole descriptions."""
@@ -48,7 +48,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         door = entry_points(GROUP).get(cmd_name)
-        return None if door is None else _load_command(door)
+        return _load_command(door) if door is not None and door.is_installed() else None
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -21,7 +21,7 @@ from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.routes import Route, stores
 from bgfmt.files.solve import ROUTE_OPTIONS, solve_table
 from bgfmt.solver import registry
-from bgfmt.tables.registry import entry_points
+from bgfmt.tables.registry import entry_points, installed_names
 
 __all__ = [
     "common_options",
@@ -77,12 +77,14 @@ class Solvers(click.Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *entry_points(COMMANDS), *entry_points(registry.GROUP)})
+        theirs = {*installed_names(COMMANDS), *installed_names(registry.GROUP)}
+        return sorted({*super().list_commands(ctx), *theirs})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in entry_points(COMMANDS):
-            command = entry_points(COMMANDS)[cmd_name].load()
+        door = entry_points(COMMANDS).get(cmd_name)
+        if command is None and door is not None and door.is_installed():
+            command = door.load()
         if command is not None or cmd_name not in self.list_commands(ctx):
             return command
         try:

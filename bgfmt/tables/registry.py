@@ -35,10 +35,27 @@ class EntryPoint(NamedTuple):
         module, _, attribute = self.value.partition(":")
         return getattr(import_module(module), attribute) if attribute else import_module(module)
 
+    def is_installed(self) -> bool:
+        """Whether the package around its module is there, of which an installation may have been stripped."""
+        from importlib.util import find_spec
+
+        package = self.value.partition(":")[0].rpartition(".")[0]
+        try:
+            return not package or find_spec(package) is not None
+        except ModuleNotFoundError as error:  # a package around it, or one that these import
+            return not f"{package}.".startswith(f"{error.name}.")
+        except Exception:  # a guest may fail in any way; loading it says how
+            return True
+
 
 def entry_points(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group, by name; of equal names bgfmt's own, else the first on `sys.path`."""
     return _installed()[group]
+
+
+def installed_names(group: str) -> list[str]:
+    """Return the names of the entry points of a group whose packages are there."""
+    return [name for name, door in entry_points(group).items() if door.is_installed()]
 
 
 @cache
