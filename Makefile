@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist worksteal
 # hundreds of tests start Python anew, which should not compile its modules each time
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test lowest lint style docs site-docs fuzz dist bench clean
+.PHONY: demo check test test-core lowest lint style docs site-docs fuzz dist bench clean
 
 demo: .venv/installed
 	@mkdir -p demo
@@ -32,6 +32,15 @@ check: style
 test: style .venv/web
 	$(BIN)/python -m tests.support.compile_kernels
 	$(PYTEST) $(PYTEST_ARGS)
+
+# The quick part without extras and plugins, which are deleted from a copy in build/core; what numba compiled there stays.
+DELETED := bgfmt/extras tests/extras plugins
+test-core: .venv/tested
+	@mkdir -p build/core
+	@find build/core -type f ! -path '*/__pycache__/*' ! -path '*/.pytest_cache/*' -delete
+	@git ls-files -z | tar -c --null --ignore-failed-read -T - | tar -x -C build/core
+	@cd build/core && rm -rf $(DELETED)
+	cd build/core && PYTHONPATH=$(CURDIR)/build/core ../../$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 lint: style
 	$(BIN)/mypy

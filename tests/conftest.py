@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -25,6 +26,57 @@ PROGRAMS = (
     "gnubg", "makebearoff", "makehyper", "bearoffdump", "jconsole", "cc", "node", "chromium", "file",
     "update-mime-database", "firefox-esr", "WebKitWebDriver", "xvfb-run",
 )  # fmt: skip
+#: folders of tests that try the package as a whole, as it is published
+OF_THE_WHOLE = (ROOT / "tests" / "fuzz", ROOT / "tests" / "laws")
+
+
+def has_extra(name: str = "") -> bool:
+    """Whether a package of `bgfmt.extras` is there; without a name, whether there are any."""
+    try:
+        return importlib.util.find_spec(f"bgfmt.extras.{name}".rstrip(".")) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@cache
+def needs_extras(path: Path) -> bool:
+    """Whether a module imports `bgfmt.extras` when it is imported, itself or by modules of the tests."""
+    tree = ast.parse(path.read_bytes())
+    for node in tree.body:
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[:2] == ["bgfmt", "extras"]:
+                return True
+            files = [ROOT.joinpath(*parts[:end]).with_suffix(".py") for end in (len(parts), len(parts) - 1)]
+            if parts[0] == "tests" and any(
+                file != path and file.is_file() and needs_extras(file) for file in files
+            ):
+                return True
+    return False
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out what imports the extras where bgfmt is installed without them."""
+    if has_extra():
+        return None
+    return (
+        collection_path in OF_THE_WHOLE
+        or (collection_path.suffix == ".py" and needs_extras(collection_path))
+        or None
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of an extra that is not there."""
+    for mark in item.iter_markers("extra"):
+        for name in mark.args:
+            if not has_extra(name):
+                pytest.skip(f"bgfmt.extras.{name} is not there")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -112,8 +164,11 @@ def bkg_rows() -> Callable[[Any], Any]:
 
 
 @pytest.fixture
-def bkg_once(bkg_rows: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def bkg_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Proofs of BKG's tables take the right numbers from `bkg_rows`."""
+    if not has_extra("lab"):
+        return
+    bkg_rows = request.getfixturevalue("bkg_rows")
     monkeypatch.setattr("bgfmt.extras.lab.proofs.rows_of", bkg_rows)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,9 @@ import bgfmt
 from bgfmt import GameState, Position, Side, met
 from bgfmt.analysis import Advisor, Library, judge_cube, rank_plays
 from bgfmt.analysis import library as libraries
-from bgfmt.analysis.insight import insight
 from bgfmt.analysis.sources import Sources
 from bgfmt.cli import run
 from bgfmt.errors import NotCoveredError, PositionError, TooMuchWorkError
-from bgfmt.extras.matches.annotate.judging import judge
-from bgfmt.extras.matches.decisions import Decision
 from bgfmt.files import gnubg_folders as folders
 from bgfmt.game import board
 from bgfmt.game import identifiers as ids
@@ -33,7 +28,6 @@ from bgfmt.solver.match import match_score
 from bgfmt.tables import OneSided, TwoSided, bounds
 from tests.conftest import FIXTURES
 from tests.support.analysis_tables import one_sided, stored_two_sided
-from tests.support.one_answer import apart, compare, undoored
 
 GOLDEN = FIXTURES / "golden" / "gnubg"
 HERE = Position.parse("0 1 0 0 1 / 0 1 1")
@@ -69,14 +63,6 @@ def test_the_numbers_of_before(advisor: Advisor) -> None:
         values = [play.value or 0.0 for play in ranked.plays]
         if len(values) == 1 or values[0] - values[1] > 1e-9:
             assert str(best.result.us) in case["best"]  # type: ignore[operator]
-
-
-@pytest.mark.slow
-def test_one_answer_by_every_door(oracle: Callable[[str], str]) -> None:
-    pytest.importorskip("starlette")
-    oracle("node")
-    assert compare(20, seed=46) == []
-    assert undoored() == set()
 
 
 @pytest.mark.slow
@@ -451,42 +437,3 @@ def test_an_answer_kept_for_the_next_question_is_not_that_of_another_thread():
     answer = Overtaken(Library.of([stored_two_sided()])).equities(asked)
     assert answer is not None
     assert answer.position == asked.position
-
-
-@pytest.mark.slow
-def test_one_adviser_serves_sixteen_threads_and_never_mixes_the_players_of_an_uneven_table() -> None:
-    """Whose turn the table is read for is an argument: what one thread asks does not change the other's answer."""
-    uneven = met.load(FIXTURES / "match" / "uneven7.xml")
-    boards = [Position.parse(text) for text in ("1 0 0 1 1 / 0 0 1 1", "0 1 0 0 1 / 0 1 1", "2 1/1 0 1")]
-    scores = [(2, 4), (4, 2), (3, 3), (5, 2)]
-    queries = [
-        (GameState.of(position, away=away), player, kind)
-        for position in boards
-        for away in scores
-        for player in (0, 1)
-        for kind in ("cube", "plays", "judge", "insight")
-    ]
-
-    def answer(advisor: Advisor, state: GameState, player: int | None, kind: str) -> object:
-        if kind == "cube":
-            return advisor.cube(state, met_player=player).as_dict()
-        if kind == "plays":
-            return advisor.plays(state.rolled((2, 1)), met_player=player).as_dict()
-        if kind == "judge":
-            return judge(Decision(0, 0, "double", state.turn, state), advisor, met_player=player).as_dict()
-        found = insight(state, advisor, met_player=player)
-        return found and found.as_dict()
-
-    alone = [
-        answer(Advisor([], met=uneven, met_player=player), state, None, kind)
-        for state, player, kind in queries
-    ]
-    differ = sum(a != b for a, b in zip(alone[:4], alone[4:8], strict=True))
-    assert differ == 4, "the table is uneven for every kind of query"
-    shared = Advisor([], met=uneven)
-    order = list(range(len(queries))) * 4
-    random.Random(7).shuffle(order)
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda k: answer(shared, *queries[k]), order))
-    # what comes up in a game calculated before is answered from it, and may differ in the last bit
-    assert [apart(one, alone[k]) for one, k in zip(found, order, strict=True)] == [""] * len(order)

@@ -388,6 +388,7 @@ def test_too_good_with_gammons_by_an_estimate():
     assert action.action == "Too good to double, pass"
 
 
+@pytest.mark.extra("races")
 def test_an_estimate_that_counts_gammons_may_be_too_good_or_not():
     """Playing on was estimated to be 0.0032 too good, within 0.04 (99.9 %), and called sure."""
     with Advisor() as advisor:
@@ -398,6 +399,7 @@ def test_an_estimate_that_counts_gammons_may_be_too_good_or_not():
     assert not any("error" in note for note in action.match.notes)
 
 
+@pytest.mark.extra("races")
 def test_an_estimate_without_gammons_is_never_beyond_the_point():
     for position in ("0 0 0 0 0 0 0 1 1 1 / 0 0 0 0 0 0 0 0 2 4 3 3", "1 1 1 / 0 0 0 0 0 0 0 2 2 3 3 3"):
         equities = Advisor(one_sided()).equities(position)

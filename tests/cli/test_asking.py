@@ -442,6 +442,7 @@ def test_a_beaver_has_its_row(capsys, golden):
     assert found["double_margin"] == found["double_beaver"] - found["no_double"]
 
 
+@pytest.mark.extra("races")
 @pytest.mark.parametrize("line", ["cube {}", "play {} 31", "cube {} --away 3-5", "play {} 31 --away 3-5"])
 def test_a_single_question_that_takes_long_is_estimated(capsys, monkeypatch, golden, line):
     """Half a minute of two cores is more than anybody waits for without having asked for it."""

@@ -239,6 +239,7 @@ def test_headerless_files_by_description(capsys: pytest.CaptureFixture[str], tmp
     fails(capsys, "info", tmp_path / "n.bd", "--as", "gnubg-ts:points=many")
 
 
+@pytest.mark.extra("lab", "large")
 def test_formats_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = cli(capsys, "formats", "--json")
     listed = json.loads(out)

@@ -20,7 +20,7 @@ from tests.conftest import GOLDEN
 TS = str(GOLDEN / "gnubg/ts_06x02.bd")
 
 
-@pytest.mark.parametrize("words", [[], ["solve"], ["gnubg"]])
+@pytest.mark.parametrize("words", [[], ["solve"], pytest.param(["gnubg"], marks=pytest.mark.extra("hosts"))])
 def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == 0
     out, err = capsys.readouterr()
@@ -30,7 +30,13 @@ def test_a_bare_group_prints_its_help(words: list[str], capsys: pytest.CaptureFi
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", ["", "solve", "articles", "--help", "--version", "formats", f"info {TS}"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "", "solve", pytest.param("articles", marks=pytest.mark.extra("lab")), "--help", "--version", "formats",
+        f"info {TS}",
+    ],
+)  # fmt: skip
 def test_a_full_standard_output_is_one_line(words: str) -> None:
     done = _bgfmt(f"{words} >/dev/full")
     assert done.returncode == 2

@@ -148,6 +148,7 @@ def test_what_xg_has_no_text_for(capsys: pytest.CaptureFixture[str], words: list
     assert reason in capsys.readouterr().err
 
 
+@pytest.mark.extra("races")
 def test_ankigammon_reads_it(capsys: pytest.CaptureFixture[str], oracle: Callable[[str], str]) -> None:
     oracle("ankigammon")
     from ankigammon.parsers.xg_text_parser import XGTextParser

@@ -69,6 +69,7 @@ def test_there_and_back(name: str, tmp_path: Path) -> None:
     assert len(several) >= 2
 
 
+@pytest.mark.extra("lab", "large")
 def test_the_page_is_what_the_code_says() -> None:
     assert pairs.shown() == pairs.page()
 

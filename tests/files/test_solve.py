@@ -21,7 +21,7 @@ from bgfmt.cli import run as command
 from bgfmt.errors import CapabilityError, FormatNeededError, OptionError, OutputExistsError, SolverError
 from bgfmt.solver.one_sided import MeanRollsSolver, OneSidedSolver
 from bgfmt.solver.two_sided import TwoSidedSolver
-from tests.conftest import GOLDEN
+from tests.conftest import GOLDEN, has_extra
 
 SIX_BY_SIX = (
     "9eac8a2c697dae8a09f2e5653022084b9e725df6c32950cb5299b273fc64500f"  # as printed in gnubg's manual
@@ -36,7 +36,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for solver in (OneSidedSolver, TwoSidedSolver, MeanRollsSolver):
         monkeypatch.setattr(solver, "solve", never)
-    monkeypatch.setattr("bgfmt.extras.large.stores.Filling.run", never)
+    if has_extra("large"):
+        monkeypatch.setattr("bgfmt.extras.large.stores.Filling.run", never)
 
 
 @pytest.mark.slow
@@ -116,12 +117,24 @@ def test_the_suffix_decides(
         (("two-sided", 3, 3, "-"), {}, CapabilityError, "- is not a file name"),
         (("two-sided", 3, 3, "nowhere/q.bd"), {}, OSError, "its folder does not exist"),
         (("two-sided", 3, 3, "x" * 300 + ".bd"), {}, OSError, "name too long"),
-        (("two-sided", 6, 15, "x" * 250 + ".bd"), {}, OSError, "name of its store would be too long"),
+        pytest.param(
+            ("two-sided", 6, 15, "x" * 250 + ".bd"),
+            {},
+            OSError,
+            "name of its store would be too long",
+            marks=pytest.mark.extra("large"),
+        ),
         (("two-sided", 3, 3, "/dev/null"), {"force": True}, OSError, "a device, not a regular file"),
         (("two-sided", 3, 3, "there.bd"), {}, OutputExistsError, "there.bd: exists already"),
         (("two-sided", 13, 3, "q.bd"), {}, SolverError, "1 to 12 points"),
         (("one-sided", 6, 16, "q.bd"), {}, SolverError, "1 to 15 chequers"),
-        (("hypergammon", 24, 3, "q.bd"), {}, SolverError, "hypergammon has 25 points"),
+        pytest.param(
+            ("hypergammon", 24, 3, "q.bd"),
+            {},
+            SolverError,
+            "hypergammon has 25 points",
+            marks=pytest.mark.extra("hypergammon"),
+        ),
         (("backgammon", 6, 3, "q.bd"), {}, SolverError, "no solver"),
         (("two-sided", 3, 3, "q.bd"), {"recipe": "bgsage"}, SolverError, "made by recipe gnubg or exact"),
         (("two-sided", 3, 3, "q.npz"), {"resume": True, "recipe": "exact"}, CapabilityError, "in one go"),
@@ -146,6 +159,7 @@ def test_refused_before_work(
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.extra("large")
 def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     no_work(monkeypatch)
     monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 30e9})())
@@ -153,6 +167,7 @@ def test_too_little_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
         bgfmt.solve("two-sided", 6, 15, tmp_path / "t.bd")
 
 
+@pytest.mark.extra("large")
 @pytest.mark.parametrize("name", ["a.npz", "a.bgts"])
 def test_large_tables_of_any_format(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Through a store beside the file; progress goes on while the file is made of the store, to its end."""
@@ -215,6 +230,7 @@ def test_mean_rolls(tmp_path: Path) -> None:
         assert db.table.kind == "mean-rolls"
 
 
+@pytest.mark.extra("large")
 def test_plans(capsys: pytest.CaptureFixture[str]) -> None:
     for words in ("one-sided 6", "one-sided 6 --normal-dist", "two-sided 6x15", "mean-rolls"):
         assert command(["solve", *words.split(), "--plan"]) == 0
@@ -332,6 +348,7 @@ def test_the_default_tables_are_quick(tmp_path: Path) -> None:
     assert hashlib.sha256(two.read_bytes()).hexdigest() == SIX_BY_SIX
 
 
+@pytest.mark.extra("large")
 def test_a_plan_is_of_what_would_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Of recipe gnubg, memory means a store; a table of recipe exact lies in a mapped file and goes through none."""
     size = ["solve", "two-sided", "6x9", "--plan"]

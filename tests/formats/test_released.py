@@ -27,6 +27,7 @@ def read_contents(release: Path) -> list[dict[str, str]]:
 
 
 ROWS = [(release, row) for release in RELEASES for row in read_contents(release)]
+EXTRAS = {"bkg-binary": "lab", "bkg-text": "lab", "points-text": "lab", "zarr": "large"}  # that have formats
 NAMES = [f"{release.name} {row['file']} {row['part']}" for release, row in ROWS]
 
 
@@ -44,7 +45,16 @@ def unpack(packed: Path, target: Path) -> Path:
     return target
 
 
-@pytest.mark.parametrize(("release", "row"), ROWS, ids=NAMES)
+@pytest.mark.parametrize(
+    ("release", "row"),
+    [
+        pytest.param(
+            *pair, marks=pytest.mark.extra(EXTRAS[form]) if (form := pair[1]["format"]) in EXTRAS else ()
+        )
+        for pair in ROWS
+    ],
+    ids=NAMES,
+)
 def test_released_files_are_read(release: Path, row: dict[str, str], tmp_path: Path) -> None:
     path = unpack(release / row["file"], tmp_path / row["file"])
     with bgfmt.open(path, format=row["as"] or None, part=int(row["part"])) as database:
@@ -68,6 +78,7 @@ def test_released_files_are_never_changed(release: Path) -> None:
     }
 
 
+@pytest.mark.extra("lab", "large")
 def test_every_format_that_is_read_has_a_released_file() -> None:
     released = {row["format"] for _, row in ROWS}
     own = {

@@ -11,9 +11,8 @@ import pytest
 import bgfmt
 from bgfmt import GameState, Position, Side
 from bgfmt.analysis import questions
-from bgfmt.extras.matches.annotate import annotate
 from bgfmt.game.display import html
-from tests.conftest import FIXTURES, GOLDEN
+from tests.conftest import GOLDEN
 
 HERE = Position(Side(0, 1, 0, 0, 1), Side(0, 1, 1))
 STATE = GameState.of(HERE, (2, 1), cube="owned", cube_value=2)
@@ -76,9 +75,6 @@ def test_a_grid_is_a_table_of_scores(advisor: Any) -> None:
 def test_reports() -> None:
     report = bgfmt.verify(GOLDEN / "gnubg/ts_02x03.bd", until="sense")
     assert "gnubg-ts" in "".join(one.text or "" for one in drawn(report._repr_html_()))
-    judged: Any = annotate([FIXTURES / "matches/gnubg107-beaver.sgf"], [GOLDEN / "gnubg/os_p06.bd"], limit=0)
-    (frame,) = [one for one in drawn(judged._repr_html_()) if one.tag == "iframe"]
-    assert frame.get("srcdoc", "").startswith("<!DOCTYPE html>")
 
 
 def test_what_is_written_in_a_value_is_text() -> None:

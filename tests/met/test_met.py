@@ -329,7 +329,7 @@ def test_answers_are_json() -> None:
     "line",
     [
         "cube 0,1/1 --away 30-3",
-        "judge 0,1/1 --away 30-3 --take",
+        pytest.param("judge 0,1/1 --away 30-3 --take", marks=pytest.mark.extra("matches")),
         "solve match 3x2 --away 3-30 -o q.bgm",
         "cube 0,1/1 --scores 30",
     ],

@@ -69,6 +69,7 @@ def test_jacoby_changes_the_centre_alone_and_no_right_double_is_beavered() -> No
         assert not (doubles & (opponent < 0)).any()
 
 
+@pytest.mark.extra("large")
 @pytest.mark.parametrize("kind", KINDS)
 def test_tiles_and_layers_make_the_same_table(kind: str, tmp_path: Path) -> None:
     table = made(kind, 2)

@@ -55,10 +55,15 @@ def tables() -> dict[str, Table]:
         "hypergammon": bgfmt.load(gnubg / "hyper1.bd"),
         "match score": bgfmt.load(GOLDEN.parent / "match" / "score_3x2.bgm"),
     }
-    points, bkg = KINDS["expected-points"], KINDS["bkg"]
-    found["expected points"] = made(points, 2, 3, {"worth": rng.integers(-(10**6), 10**6, (9, 9), np.int32)})
-    found["BKG's table"] = made(bkg, 6, 15, {"rows": rng.integers(0, 10**6, (4853, 9), np.uint32)})
-    found["BKG's table, exact"] = made(bkg, 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact")
+    if "expected-points" in KINDS:
+        worth = rng.integers(-(10**6), 10**6, (9, 9), np.int32)
+        found["expected points"] = made(KINDS["expected-points"], 2, 3, {"worth": worth})
+    if "bkg" in KINDS:
+        rows = rng.integers(0, 10**6, (4853, 9), np.uint32)
+        found["BKG's table"] = made(KINDS["bkg"], 6, 15, {"rows": rows})
+        found["BKG's table, exact"] = made(
+            KINDS["bkg"], 6, 15, {"rows": rng.random((4853, 9))}, recipe="exact"
+        )
     for name, kind_of in KINDS.items():
         if not any(isinstance(table, kind_of) for table in found.values()) and kind_of.rules(2, 3):
             found[name] = random_table(kind_of, rng)

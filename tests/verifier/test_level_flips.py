@@ -17,7 +17,6 @@ import pytest
 import bgfmt
 from bgfmt import formats, met, solver
 from bgfmt.errors import AmbiguousFormatError, CapabilityError, FormatError, UnknownFormatError
-from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.files.database import read_source
 from bgfmt.files.solve import solve_stored
 from bgfmt.solver.match import match_score
@@ -30,14 +29,21 @@ BITS, FEW = 24, 8  # of a file that are flipped in the quick run; of one that ta
 SMALL = 800  # bytes of a file of which every bit is
 SMALL_OF = {"npz": 1200, "bgfmt-ts": 2400}  # in formats whose reader soon finds it
 SLOW = ("hypergammon", "bkg")
+#: extras that have the proofs of some kinds
+EXTRAS = {
+    "expected-points": "lab",
+    "bkg": "lab",
+    "hypergammon": "hypergammon",
+    "hypergammon-exact": "hypergammon",
+}
 EVERY = os.environ.get("BGFMT_EVERY_BIT") == "1"
 UNEVEN = Path(__file__).resolve().parents[2] / "fixtures" / "match" / "uneven7.xml"
 
 
-def made(kind: str, points: int, chequers: int) -> Table:
+def made(kind: str, points: int, chequers: int, recipe: str | None = None) -> Table:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.npz"
-        bgfmt.solve(kind, points, chequers, path)
+        bgfmt.solve(kind, points, chequers, path, recipe=recipe)
         return bgfmt.load(path)
 
 
@@ -60,8 +66,8 @@ TABLES: dict[str, Callable[[], Table]] = {
     ),
     "expected-points": lambda: made("expected-points", 1, 1),
     "bkg": lambda: made("bkg", 6, 8),
-    "hypergammon": lambda: hypergammon(1).table,
-    "hypergammon-exact": lambda: hypergammon(1, recipe="exact").table,
+    "hypergammon": lambda: made("hypergammon", 25, 1),
+    "hypergammon-exact": lambda: made("hypergammon", 25, 1, "exact"),
 }
 
 
@@ -93,7 +99,10 @@ def structure_tells(data: bytes, name: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.extra(EXTRAS[name]) if name in EXTRAS else ()) for name in TABLES],
+)
 @pytest.mark.filterwarnings("ignore")
 def test_no_flipped_bit_is_passed_over(name: str, tmp_path: Path, bkg_once: None) -> None:
     count = 0
@@ -122,6 +131,7 @@ def test_no_flipped_bit_is_passed_over(name: str, tmp_path: Path, bkg_once: None
     assert count >= 3
 
 
+@pytest.mark.extra("large")
 @pytest.mark.slow
 def test_no_flipped_bit_of_a_store_is_passed_over(tmp_path: Path) -> None:
     store = tmp_path / "store"

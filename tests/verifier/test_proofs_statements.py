@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import bgfmt
 from bgfmt import met
-from bgfmt.extras.hypergammon.solver import hypergammon
 from bgfmt.met import Met
 from bgfmt.solver.match import match_score
 from bgfmt.tables import MatchScore
@@ -108,23 +106,3 @@ def test_a_player_that_changes_nothing_is_noted(tmp_path: Path) -> None:
     report = bgfmt.verify(tmp_path / "x.bgm")
     assert (report.exit_code, len(report.notes)) == (0, 1)
     assert "alike" in report.notes[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("chequers", "threshold"), [(1, 0.3), (1, 1e-4)])
-def test_an_iteration_that_was_stopped_early_is_said_not_to_have_converged(
-    chequers: int, threshold: float, tmp_path: Path
-) -> None:
-    for limit, early in ((threshold, True), (1e-5, False)):
-        bgfmt.save(hypergammon(chequers, threshold=limit).table, tmp_path / f"{early}.bd")
-        report = bgfmt.verify(tmp_path / f"{early}.bd")
-        assert report.exit_code == 0
-        assert ("not converged: the next sweep changes a number by" in report.verdict) == early
-
-
-@pytest.mark.slow
-def test_an_exact_iteration_that_was_stopped_early_too(tmp_path: Path) -> None:
-    table = hypergammon(1, recipe="exact", threshold=1e-6).table
-    bgfmt.save(table, tmp_path / "x.npz")
-    assert np.asarray(table.arrays()["float64"]).dtype == np.float64
-    assert "not converged" in bgfmt.verify(tmp_path / "x.npz").verdict

@@ -12,13 +12,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bgfmt.analysis import twosided_from_onesided
 from bgfmt.errors import PositionError
-from bgfmt.extras.lab.articles.systems import distribution
+from bgfmt.extras.lab.articles.systems import Ace, distribution
 from bgfmt.extras.lab.study import counts as counting
 from bgfmt.extras.lab.study.rules import RULES, Pairs
 from bgfmt.extras.lab.thumb import doubling, racing
 from bgfmt.game import board
-from bgfmt.game.board import Side
+from bgfmt.game.board import Position, Side
+from tests.analysis.test_races import PRINTED
+from tests.support.analysis_tables import one_sided
 
 PAIRS = [
     ((0, 0, 0, 0, 0, 1), (0, 0, 0, 0, 0, 1), Fraction(13, 16)),
@@ -137,3 +140,19 @@ def test_the_zone() -> None:
 def test_takes() -> None:
     assert doubling.takes([0.5, 0.79, 0.7900001]).tolist() == [True, True, False]
     assert doubling.takes([0.7675, 0.768], limit=0.7675).tolist() == [True, False]
+
+
+def test_races_of_aces_as_one_sided_tables_have_them() -> None:
+    for _, a, b in PRINTED:
+        got = twosided_from_onesided(one_sided(), Position(Side(a), Side(b)))
+        assert got.win == pytest.approx(Ace(a, b), abs=3e-5)
+
+
+def test_janowski() -> None:
+    owned, centered, opponent = doubling.janowski(np.array([-1.0, 0.0, 1.0]))
+    assert owned[0] == centered[0] == opponent[0] == -1
+    assert owned[2] == centered[2] == opponent[2] == 1
+    assert opponent[1] < centered[1] == pytest.approx(0, abs=1e-12)
+    assert owned[1] > 0.1
+    for one, other in zip(doubling.janowski(0.3), doubling.cubeful_of_chances(0.65), strict=True):
+        assert one == pytest.approx(other)
