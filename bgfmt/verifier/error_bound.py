@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -87,9 +87,9 @@ def estimate_seconds(table: Table) -> float:
 
 def describe_bounds(table: Table, threads: int, progress: Progress | None = None) -> dict[str, Any]:
     """Return the bounds of a table as plain values, or a note that says why it has none."""
-    if not isinstance(table, TwoSided) or reason_against(table):
+    if reason_against(table):
         return {"note": reason_against(table)}
-    return bound_errors(table, threads=threads, progress=progress).as_dict()
+    return bound_errors(cast(TwoSided, table), threads=threads, progress=progress).as_dict()
 
 
 def bound_errors(

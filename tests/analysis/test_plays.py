@@ -159,7 +159,7 @@ def test_the_articles_problem():
     for table, close in ((means(), 5.1e-10), (one_sided(), 2e-4)):
         best, second, *_ = rank_plays(table, side, "6-1")
         assert (best.notation, second.notation) == ("6/5 6/off", "6/off 2/1")
-        assert best.result == Side(0, 2, 2, 2, 1, 2)
+        assert best.result.us == Side(0, 2, 2, 2, 1, 2)
         assert best.value == pytest.approx(5.302669027, abs=close)
         assert second.value == pytest.approx(5.404268973, abs=close)
         assert second.loss == pytest.approx(0.101599946, abs=2 * close)

@@ -377,5 +377,5 @@ def test_facts_that_are_none_are_refused() -> None:
 def test_sampled_recurrence_is_the_whole_one() -> None:
     for table in (match_score(6, 3, (3, 5), XG2), match_score(2, 15, (4, 2), UNEVEN)):
         numbers = np.arange(table.positions**2)
-        right = floats.FloatRule(table).at(numbers)
+        right = floats.FloatRule(table).compute_entries(numbers)
         assert np.array_equal(right, table.balance.reshape(right.shape))

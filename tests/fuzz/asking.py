@@ -68,7 +68,7 @@ def body(data: bytes) -> None:
             found.block(start)
         return
     route = word.decode("ascii", "replace") if word in (b"lookup", b"race", b"cube", b"play") else "lookup"
-    loop().run_until_complete(service().many(route, rest, question({}), not rest.startswith(b"{")))
+    loop().run_until_complete(service().answer_bulk(route, rest, question({}), not rest.startswith(b"{")))
 
 
 def request(data: bytes) -> str:

@@ -420,7 +420,7 @@ def test_bands_checked_apart_find_the_same(tmp_path: Path, monkeypatch: pytest.M
         assert len(rule.bands) > 2
         whole = recurrence.check(rule, threads=2)
         first, *others = (recurrence.check(rule, only=[band]) for band in rule.bands)
-        apart = first.joined(others)
+        apart = first.merge(others)
     assert apart.failing == whole.failing > 0
     assert np.array_equal(apart.numbers, whole.numbers)
     assert np.array_equal(apart.histogram, whole.histogram)
