@@ -1,6 +1,6 @@
-# From nothing: `make demo` shows bgfmt at work, `make check` (a minute) and `make test` (ten) try it, `make docs`
-# builds its reference. Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later), PYTEST_ARGS adds to
-# what pytest is told: make test PYTEST_ARGS=tests/formats
+# From nothing: `make demo` shows bgfmt at work, `make check` tries it quickly, `make test` wholly, `make docs` builds
+# its reference. Each makes its own .venv; PYTHON chooses the interpreter (3.11 or later), PYTEST_ARGS adds to what
+# pytest is told: make test PYTEST_ARGS=tests/formats
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := conftest.py bgfmt tests benchmarks plugins docs

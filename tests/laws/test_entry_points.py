@@ -17,21 +17,23 @@ import bgfmt
 from bgfmt.tables import registry
 from tests.conftest import ROOT
 
-DOORS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+ENTRY_POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
 
 
-@pytest.mark.parametrize("group", DOORS)
-def test_everything_of_bgfmts_own_comes_in_by_its_door(group: str) -> None:
+@pytest.mark.parametrize("group", ENTRY_POINTS)
+def test_entry_points_of_bgfmt_are_installed_and_load(group: str) -> None:
     installed = {one.name: one.value for one in distribution("bgfmt").entry_points.select(group=group)}
-    assert installed == DOORS[group], "pyproject.toml has changed: install bgfmt again (pip install -e .)"
+    assert installed == ENTRY_POINTS[group], (
+        "pyproject.toml has changed: install bgfmt again (pip install -e .)"
+    )
     for entry in entry_points(group=group):
         if entry.value.startswith("bgfmt."):
             entry.load()
 
 
-@pytest.mark.parametrize("name", DOORS["bgfmt.names"])
+@pytest.mark.parametrize("name", ENTRY_POINTS["bgfmt.names"])
 def test_names_of_extras_are_attributes_of_the_package(name: str) -> None:
-    module, _, attribute = DOORS["bgfmt.names"][name].partition(":")
+    module, _, attribute = ENTRY_POINTS["bgfmt.names"][name].partition(":")
     place, _, short = name.rpartition(".")
     package = importlib.import_module(f"bgfmt.{place}") if place else bgfmt
     value = importlib.import_module(module)
@@ -82,7 +84,7 @@ def is_package(module: ModuleType) -> bool:
 def dir_of_extras(module: ModuleType) -> set[str]:
     """Return the names that extras add to a package by the entry points `bgfmt.names`."""
     prefix = f"{module.__name__}.".removeprefix("bgfmt.")
-    points = DOORS["bgfmt.names"]
+    points = ENTRY_POINTS["bgfmt.names"]
     return {name.removeprefix(prefix) for name in points if name.startswith(prefix)}
 
 
@@ -108,7 +110,7 @@ def test_extras_do_not_know_each_other() -> None:
     }
 
 
-def test_doors_are_read_as_pythons_own_reader_reads_them(
+def test_entry_points_are_read_as_by_importlib_metadata(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that is installed; bgfmt's own name stays its own, and an older version farther down does not count."""
@@ -123,9 +125,9 @@ def test_doors_are_read_as_pythons_own_reader_reads_them(
     monkeypatch.setattr(sys, "path", [str(tmp_path / "1.0"), *sys.path, str(tmp_path / "0.9")])
     registry._installed.cache_clear()
     try:
-        for group in DOORS:
+        for group in ENTRY_POINTS:
             expected = {one.name: one.value.partition(" ")[0] for one in reversed(entry_points(group=group))}
-            expected |= DOORS[group]
+            expected |= ENTRY_POINTS[group]
             assert {name: door.value for name, door in registry.entry_points(group).items()} == expected
         assert registry.entry_points("bgfmt.kinds")["new"].value == "guest:New"
         assert "old" not in registry.entry_points("bgfmt.kinds")
