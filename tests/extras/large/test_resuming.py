@@ -102,10 +102,10 @@ def test_it_goes_on_from_what_is_there(after: int, tmp_path: Path, monkeypatch: 
     stopped(tmp_path, after)
     chunks = {file: file.stat().st_mtime_ns for file in chunk_files(tmp_path / "s")}
     begun: list[int] = []
-    layer = stored.Pairs.layer
+    layer = stored.Pairs.solve_layer
     monkeypatch.setattr(
         stored.Pairs,
-        "layer",
+        "solve_layer",
         lambda self, number, workers: (begun.append(number), layer(self, number, workers)),
     )
     how = {"store": tmp_path / "s"} if after % 2 else {"scratch": tmp_path / "s"}
