@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import inspect
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from math import prod
@@ -65,10 +66,8 @@ def solve(
         The format to write; by default the one of the suffix of `path`, or the recipe's own.
     force
         Replace an existing file, and discard what an interrupted run left, unless `resume`.
-    threads
-        Number of threads (default: one per core).
-    progress
-        Called as ``progress(done, total)``.
+    threads, progress
+        Number of threads (default: one per core); called as ``progress(done, total)``.
     options
         What not every solver takes:
 
@@ -84,8 +83,7 @@ def solve(
         * match: `away`, the points that both sides need; `met`, from `bgfmt.met.load` (default:
           Kazaross-XG2); `player`, which player of `met` the first side is;
         * hypergammon: `threshold`, `restart`, `resume`, `sweeping`, called as ``sweeping(sweep, greatest
-          change)`` instead of `progress` (`bgfmt.extras.hypergammon.solver.hypergammon`);
-        * hypergammon-met: `length`, `table`, `live`, `sweeping` (`bgfmt.extras.hypergammon.met.hypergammon_met`);
+          change)`` instead of `progress`; hypergammon-met: `length`, `table`, `live`, `sweeping`;
         * those of the format; `bgfmt formats` lists them.
 
     Returns
@@ -97,27 +95,16 @@ def solve(
     ------
     SolverError
         If there is no such solver, or too little memory or disk space.
-    ScratchError
-        For a store that is unfinished or of another table.
-    ClusterError
-    CapabilityError, FormatNeededError
-        For a format that does not fit.
+    ScratchError, ClusterError
+        For a store that is unfinished or of another table; for a cluster that does not answer.
+    CapabilityError, FormatNeededError, TypeError
+        For a format, or an option of the solver, that does not fit.
     OutputExistsError, OSError
         For a file that cannot be created.
-    TypeError
-        For an option that this solver does not take.
     """
     solver = registry.get(what)
-    try:
-        points = index(points)
-        chequers = index(chequers)
-    except TypeError:
-        size = f"solve({what!r}, 6, 8, ...), not {points!r} and {chequers!r}"
-        raise SolverError(f"points and chequers are two whole numbers, as in {size}") from None
-    for name, parameter in inspect.signature(solver).parameters.items():
-        required = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
-        if required and name not in options:
-            raise TypeError(f"solve({what!r}, ...) needs {name}=")
+    points, chequers = _check_size(what, points, chequers)
+    _check_required(what, solver, options)
     options |= {"force": force, "threads": threads, "progress": progress}
     if isinstance(solver, type):
         solve_table(what, points, chequers, path, recipe=recipe, format=format, **options)
@@ -127,6 +114,23 @@ def solve(
             raise CapabilityError("a file to make has to be named")
         solver(path, points, chequers, **named, **options)
     return Path(path if path is not None else options["store"])
+
+
+def _check_size(what: str, points: int, chequers: int) -> tuple[int, int]:
+    """Return points and chequers as integers; SolverError if one is no whole number."""
+    try:
+        return index(points), index(chequers)
+    except TypeError:
+        size = f"solve({what!r}, 6, 8, ...), not {points!r} and {chequers!r}"
+        raise SolverError(f"points and chequers are two whole numbers, as in {size}") from None
+
+
+def _check_required(what: str, solver: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Raise TypeError if an option without a default is missing."""
+    for name, parameter in inspect.signature(solver).parameters.items():
+        required = parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+        if required and name not in options:
+            raise TypeError(f"solve({what!r}, ...) needs {name}=")
 
 
 def solve_table(

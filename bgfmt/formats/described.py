@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -60,7 +61,7 @@ def foreign_file_error(name: str, what: str, lacks: str) -> UnknownFormatError:
     return UnknownFormatError(f"{name}: {what}, but no table of bgfmt's: {why}; {again}")
 
 
-class StoredColumns:
+class StoredColumns(ABC):
     """Base class of files with one column for each stored number of an entry, read on demand.
 
     A subclass defines `facts`, `check` and `fill`.
@@ -75,17 +76,17 @@ class StoredColumns:
         """Return the error for a file whose content is not as expected."""
         return CorruptError(self.source.name, self.offset, expected, found)
 
+    @abstractmethod
     def facts(self) -> bytes | str:
         """Return the JSON that describes the table, as `text_of` writes it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, table: Table, stored: list[flat.Flat]) -> None:
         """Raise CorruptError unless the file has the table's number of rows and a column for each stored number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fill(self, first: int, out: NDArray[Any], names: list[str]) -> None:
         """Read the columns `names` of the entries from `first` on into `out`, (entries, columns)."""
-        raise NotImplementedError
 
     def table(self) -> Table:
         """Build the table, with lazily read arrays; raises CorruptError if the file is not that of a table."""

@@ -6,7 +6,7 @@ pairs of layer L, each in independent blocks, so that results do not depend on t
 in L or beyond, then down, u beyond against t in L.
 
 The arithmetic is that of docs/theory/two-sided.md, 16-bit integers throughout. A `Taker` receives the finished
-records: it puts them into an array of the whole table, or into a store of chunks (`bgfmt.extras.large.tiles`).
+records: it puts them into an array of the whole table, or into a store of chunks (`bgfmt.files.routes.Stores`).
 """
 
 from __future__ import annotations

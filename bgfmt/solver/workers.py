@@ -130,7 +130,9 @@ def workers_class(address: str) -> Any:
 
 
 def device_class(name: str) -> Any:
-    """Return the subclass of `bgfmt.extras.large.tiles.TileKernels` for a device, which has `tiles_at_once`.
+    """Return the class that runs the kernels of tiles on a device, an entry point of the group `bgfmt.devices`.
+
+    Its ``tiles_at_once(threads)`` is how many tiles are solved at a time.
 
     Raises CapabilityError for an unknown device.
     """

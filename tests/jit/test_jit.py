@@ -90,6 +90,14 @@ def kernels(compiled: Kernels, tmp_path: Path) -> Iterator[Kernels]:
 
 
 @pytest.mark.slow
+def test_each_signature_has_a_folder_of_its_own(kernels: Kernels) -> None:
+    """Numba numbers the files of a folder, and two processes at once may give two signatures one number."""
+    folders = [file.parent for file in kernels.files(".nbc")]
+    assert len(folders) == 3  # two signatures of `plus`, one of `minus`; `twice` is part of both
+    assert len(set(folders)) == len(folders)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_code_that_cannot_be_read_is_made_again(kernels: Kernels, suffix: str) -> None:
     files = kernels.files(suffix)

@@ -1,4 +1,4 @@
-"""Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one (`bgfmt.extras.large.tiles`).
+"""Compiled: squares of a two-sided table (`bgfmt.solver.two_sided`), and tiles of one that is solved through a store.
 
 Positions are numbers in pip order throughout. "Turned" values are those of a record to the player who moved into it:
 negated, with the opponent's best cube action. Lanes of a tile are the numbers of `block` sides t side by side, in the

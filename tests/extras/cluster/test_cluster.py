@@ -26,23 +26,7 @@ from bgfmt.cli import run
 from bgfmt.errors import CapabilityError, ClusterError
 from bgfmt.extras.cluster.dask_workers import DaskWorkers
 from bgfmt.files.solve import solve_stored
-from tests.support import store_making
 from tests.support.store_making import BGFMT, chunk_files, digest, reseal
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store_making.whole(tmp_path_factory.mktemp("store") / "s")
-
-
-@pytest.fixture
-def copied(store: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(store, tmp_path / "copy"))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return store_making.files(tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")

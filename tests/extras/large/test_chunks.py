@@ -21,23 +21,7 @@ from bgfmt.extras.large import chunks
 from bgfmt.extras.large.tiles import grid_of
 from bgfmt.files.solve import solve_stored
 from bgfmt.game.board import Position
-from tests.support import store_making
 from tests.support.store_making import chunk_files, digest, reseal
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store_making.whole(tmp_path_factory.mktemp("store") / "s")
-
-
-@pytest.fixture
-def copied(store: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(store, tmp_path / "copy"))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return store_making.files(tmp_path_factory.mktemp("made"))
 
 
 def test_crc32c_is_the_published_one() -> None:
