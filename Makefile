@@ -103,4 +103,4 @@ bench: .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv demo dist tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv demo dist build tests/web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,7 +7,8 @@ prints the tables of docs/cluster.md.
 A core makes MAXIMA_PER_SECOND maxima, reads READ_RATE and writes WRITE_RATE bytes a second; all workers
 together move no more than the store's bandwidth; and no solve ends before its longest chain of tiles. So the time is
 the greatest of the three, with half of the lesser of work and chain added for workers that wait. Arrays of a
-one-sided table that do not fit into memory come and go with PAGED_RATE (`bgfmt.solver.one_sided`), whatever the disk.
+one-sided table that do not fit into memory come and go with PAGED_BYTES_PER_SECOND (`bgfmt.solver.machine`),
+whatever the disk.
 """
 
 from __future__ import annotations

@@ -38,26 +38,42 @@ def has_extra(name: str = "") -> bool:
         return False
 
 
+def imported_names(path: Path) -> Iterator[str]:
+    """Yield the names that a module imports when it is imported itself."""
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
 @cache
 def needs_extras(path: Path) -> bool:
-    """Whether a module imports `bgfmt.extras` when it is imported, itself or by modules of the tests."""
-    tree = ast.parse(path.read_bytes())
-    for node in tree.body:
-        names: list[str] = []
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
+    """Return whether a module imports `bgfmt.extras`, itself or by modules of the tests that it imports."""
+    seen = {path}
+    waiting = [path]
+    while waiting:
+        for name in imported_names(waiting.pop()):
             parts = name.split(".")
             if parts[:2] == ["bgfmt", "extras"]:
                 return True
-            files = [ROOT.joinpath(*parts[:end]).with_suffix(".py") for end in (len(parts), len(parts) - 1)]
-            if parts[0] == "tests" and any(
-                file != path and file.is_file() and needs_extras(file) for file in files
-            ):
-                return True
+            if parts[0] == "tests":
+                files = {
+                    ROOT.joinpath(*parts[:end]).with_suffix(".py") for end in (len(parts), len(parts) - 1)
+                }
+                new = {file for file in files - seen if file.is_file()}
+                seen |= new
+                waiting += new
     return False
+
+
+def pytest_report_header() -> list[str]:
+    """Name the modules that are left out where bgfmt is installed without its extras."""
+    if has_extra():
+        return []
+    modules = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if needs_extras(path)]
+    names = [path.relative_to(ROOT).as_posix() for path in (*OF_THE_WHOLE, *modules)]
+    return [f"left out, for lack of bgfmt.extras: {', '.join(names)}"]
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

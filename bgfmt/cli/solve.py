@@ -16,11 +16,13 @@ from bgfmt import jit
 from bgfmt import met as tables
 from bgfmt.cli import options
 from bgfmt.cli.sections import section
-from bgfmt.cli.terminal import Progress, clock, echo_made, say, size
+from bgfmt.cli.terminal import Progress, clock, echo_made, say
 from bgfmt.errors import BgfmtError, CapabilityError
 from bgfmt.files.routes import Route, stores
 from bgfmt.files.solve import ROUTE_OPTIONS, solve_table
+from bgfmt.files.solve import solve as solve_file
 from bgfmt.solver import registry
+from bgfmt.storage.system import format_size
 from bgfmt.tables.registry import entry_points, installed_names
 
 __all__ = [
@@ -250,6 +252,27 @@ def match(size: str, away: str, met: str | None, extend_met: bool, **common: Any
     run_solver("match", points, chequers, away=needed, met=table, **common)
 
 
+@solve.command("gnubg-2001")
+@click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
+@options.quiet_option
+@options.force_option
+@options.json_option
+def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
+    """Solve the gnubg.bd of GNU Backgammon from May 2001 to November 2002.
+
+    The file has a one-sided table of 6 points and 15 chequers, then a two-sided one of 6 points and 6 chequers, and
+    no header.
+
+    \b
+    Example:
+      bgfmt solve gnubg-2001 -o gnubg.bd
+    """
+    with show_making(output, quiet, " tables"):
+        solve_file("gnubg-2001", 6, 15, output, force=force)
+    if as_json:
+        options.echo_written(output)
+
+
 def parse_numbers(text: str, pattern: str, expected: str) -> tuple[int, int]:
     """Parse the two numbers of a text that matches `pattern`, else raise UsageError with what was `expected`."""
     match = re.fullmatch(pattern, text)
@@ -311,7 +334,7 @@ def run_solver(
         return
     if report is not None and report.made + report.found:
         found = f", {report.found} found" if report.found else ""
-        moved = f"{size(report.read)} read, {size(report.written)} written"
+        moved = f"{format_size(report.read)} read, {format_size(report.written)} written"
         say(f"tiles made: {report.made}{found}; {moved}", err=True)
     echo_made(path, began, "" if report is None or output is not None else report.sum)
 
@@ -361,8 +384,8 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
         numbers = asdict(plan) | {"fits": plan.fits_in_memory}
         lines = {
             "time": f"about {clock(plan.seconds)} on this machine when it is idle",
-            "memory": size(plan.memory) + ("" if plan.fits_in_memory else " (more than is free now)"),
-            "scratch": f"{size(plan.scratch)} of disk until the table is whole",
+            "memory": format_size(plan.memory) + ("" if plan.fits_in_memory else " (more than is free now)"),
+            "scratch": f"{format_size(plan.scratch)} of disk until the table is whole",
         }
     else:
         route = Route(**{name: chosen[name] for name in ROUTE_OPTIONS & chosen.keys()})
@@ -370,5 +393,5 @@ def _echo_plan(solver: registry.Solver, chosen: dict[str, Any], as_json: bool) -
     if as_json:
         options.echo_json(numbers)
         return
-    lines["output"] = size(numbers["output"])
+    lines["output"] = format_size(numbers["output"])
     click.echo("\n".join([numbers["what"], *(f"  {name:<8} {text}" for name, text in lines.items())]))

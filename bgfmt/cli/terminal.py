@@ -19,22 +19,13 @@ from typing import Any, ClassVar
 
 import click
 
-__all__ = [
-    "LABEL",
-    "SILENT_SECONDS",
-    "UNITS",
-    "Progress",
-    "announce_compilation",
-    "clock",
-    "echo_made",
-    "say",
-    "size",
-]
+from bgfmt.storage.system import UNITS, format_size
+
+__all__ = ["LABEL", "SILENT_SECONDS", "Progress", "announce_compilation", "clock", "echo_made", "say"]
 
 
 SILENT_SECONDS = 0.5  # seconds of work before its progress is shown
 LABEL = re.compile(r" *\S+( \S+)? {2,}")  # label at the beginning of a line
-UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def say(text: str = "", *, err: bool = False, **style: Any) -> None:
@@ -150,15 +141,6 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def size(number: float) -> str:
-    """Format a number of bytes in the unit that gives it one to three digits before the point.
-
-    >>> size(1_923_262_512_345), size(40)
-    ('1.9 TB', '40 bytes')
-    """
-    return next((f"{number / unit:.1f} {name}" for unit, name in UNITS if number >= unit), f"{number} bytes")
-
-
 def echo_made(path: str, began: float, checksum: str = "") -> None:
     """Print on stderr what was written: its size, the seconds since `began`, and its checksum.
 
@@ -171,8 +153,10 @@ def echo_made(path: str, began: float, checksum: str = "") -> None:
     if os.path.isfile(path):
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        facts += [size(os.path.getsize(path)), f"SHA-256 {digest}"]
+        facts += [format_size(os.path.getsize(path)), f"SHA-256 {digest}"]
     elif os.path.isdir(path):
-        facts.append(size(sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())))
+        facts.append(
+            format_size(sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()))
+        )
     facts += [f"sum {checksum}"] * bool(checksum)
     say(f"{path}: {', '.join(facts)}", err=True)

@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 __all__ = [
+    "UNITS",
     "PathLike",
     "alive",
     "allow_files",
     "cores",
     "drop_pages",
+    "format_size",
     "lock",
     "read_at",
     "read_into",
@@ -199,3 +201,15 @@ def report_errors_as(path: PathLike) -> Iterator[None]:
         if error.errno is None or error.filename == os.fspath(path):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def format_size(number: float) -> str:
+    """Format a number of bytes in the unit that gives it one to three digits before the point.
+
+    >>> format_size(1_923_262_512_345), format_size(40)
+    ('1.9 TB', '40 bytes')
+    """
+    return next((f"{number / unit:.1f} {name}" for unit, name in UNITS if number >= unit), f"{number} bytes")

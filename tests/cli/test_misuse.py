@@ -90,8 +90,8 @@ def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
         context = click.Context(command)
         for name in command.list_commands(context):
             below = command.get_command(context, name)
-            if below is not None:  # a solver of the registry may have none
-                yield from leaves(below, (*path, name))
+            assert below is not None
+            yield from leaves(below, (*path, name))
     else:
         yield " ".join(path), command
 

@@ -128,7 +128,7 @@ def test_the_core_imports_no_extra() -> None:
     """import-linter sees it too; here also what is imported by `import_module` and lazy names."""
     found = []
     for module in package():
-        if not module.core or module.path == "bgfmt/__init__.py":  # the front door, by lazy names alone
+        if not module.core:
             continue
         found += [
             f"{module.path}:{line}" for name, line in imports(module) if name.startswith("bgfmt.extras")
@@ -221,10 +221,6 @@ def test_formats_are_named_by_formats_only() -> None:
     nothing(found)
 
 
-#: a large solve leaves a store of chunks, tile by tile, and not a table that the format could write
-STORES = ("bgfmt/extras/large/stores.py", "bgfmt.extras.large.zarr")
-
-
 def test_a_formats_own_modules_are_its_own() -> None:
     """A format's module, and what lies in its folder, is imported by `formats` alone."""
     own = {type(form).__module__ for form in formats.all_formats().values()}
@@ -234,7 +230,6 @@ def test_a_formats_own_modules_are_its_own() -> None:
     for module in outside("formats"):
         for name, line in imports(module):
             private = name in own - folders or any(name.startswith(f"{folder}.") for folder in folders)
-            private = private and (module.path, name) != STORES
             if private and name.startswith("bgfmt.formats.") and importlib.util.find_spec(name) is not None:
                 found.append(f"{module.path}:{line} {name}")
     nothing(found)

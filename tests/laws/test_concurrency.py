@@ -49,17 +49,22 @@ def expected(advisor: Advisor) -> list[str]:
     return answer(advisor)
 
 
-def test_threads_share_an_advisor_and_a_database(advisor: Advisor, expected: list[str]) -> None:
+def test_threads_share_an_advisor_and_a_database(expected: list[str]) -> None:
+    """The advisor is new, so that the threads race to solve and not to read what is cached."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        with bgfmt.open(TABLES[1]) as database, ThreadPoolExecutor(THREADS) as pool:
+        with (
+            Advisor([str(path) for path in TABLES]) as fresh,
+            bgfmt.open(TABLES[1]) as database,
+            ThreadPoolExecutor(THREADS) as pool,
+        ):
             means = [database.lookup(state.position.us).as_dict() for state in STATES[:3]]
 
             def look_up(_: int) -> bool:
                 return means == [database.lookup(state.position.us).as_dict() for state in STATES[:3]]
 
-            answers = list(pool.map(lambda _: answer(advisor), range(THREADS)))
+            answers = list(pool.map(lambda _: answer(fresh), range(THREADS)))
             assert all(pool.map(look_up, range(4 * THREADS)))
     finally:
         sys.setswitchinterval(interval)

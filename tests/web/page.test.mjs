@@ -1,6 +1,7 @@
 // The probe page in headless Chromium, by roles and names. BGFMT_PAGES: JSON of {served, static} addresses;
 // BGFMT_CALCULATING and BGFMT_HYPERGAMMON: those of a server that
-// calculates, and of one with hypergammon; BGFMT_CHROMIUM: the browser; BGFMT_SHOTS: a folder for screenshots, if any. Run by tests/test_page.py.
+// calculates, and of one with hypergammon; BGFMT_CHROMIUM: the browser; BGFMT_SHOTS: a folder for screenshots, if any. Run by
+// tests/extras/serve/test_page.py.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

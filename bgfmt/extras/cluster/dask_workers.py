@@ -60,9 +60,8 @@ class DaskWorkers(Workers):
         self._closing.enter_context(_silence_logs())
         self._closing.enter_context(dask.config.set(SETTINGS))
         self._closing.enter_context(warnings.catch_warnings())
-        warnings.simplefilter(
-            "ignore", distributed.versions.VersionMismatchWarning
-        )  # other versions usually work
+        # other versions usually work
+        warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
         self.local: Any = None
         try:
             if self._wanted:

@@ -189,9 +189,8 @@ class Judge:
             with suppress(NotCoveredError):  # a cube that cannot occur
                 if judge is not None:
                     numbers = getattr(judge, what)(a, b, cube)[:, :width]
-                    out[:, k, : width if self.away[0] else 3] = (
-                        numbers  # version 1 of the format repeats the value three times for money
-                    )
+                    # version 1 of the format repeats the value three times for money
+                    out[:, k, : width if self.away[0] else 3] = numbers
         return out
 
 

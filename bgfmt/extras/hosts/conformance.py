@@ -274,7 +274,7 @@ def check_silence(answers: list[str]) -> str:
 
 def match_error(line: str) -> re.Match[str] | None:
     """Match an error line; group 1 is its code, None for the "sorry" of an older draft."""
-    return re.fullmatch(r"error (\w+)(?: .*)?|sorry.*", line)
+    return re.fullmatch(r"error (\w+)\b.*|sorry.*", line)
 
 
 def check_error_or_silence(answers: list[str]) -> str:
@@ -432,7 +432,7 @@ def corpus_02() -> Iterator[Case]:
     rolled = from_gnubg_id(RACE).rolled((2, 1))
     yield make(0, "go alone", f"{race};dice 2 1;go", expect_play(rolled, nothing=("pass",)))
     yield make(0, "unknown command", "frobnicate 1 2", expect_code("bad_command"))
-    yield make(0, "capitals in a keyword", "ISREADY", expect_code("bad_command"))
+    yield make(0, "capitals in a keyword", "UBGI", expect_code("bad_command"))
     yield make(0, "go with an unknown word", f"{race};dice 2 1;go frobnicate", expect_code(*CODES_02))
     yield make(0, "bad position", f"{race};dice 2 1;position gnubgid ????", wrong)
     for dice in BAD_DICE:
@@ -537,9 +537,8 @@ def check_version(words: Sequence[str], command: str, version: str) -> list[Outc
                 process.close()
                 process = EngineProcess(words)
                 with contextlib.suppress(TimeoutError, EOFError):
-                    greeting = (
-                        "ubgi;keys" if version == V02 else "ubgi"
-                    )  # `keys` shows which version is spoken
+                    # `keys` shows which version is spoken
+                    greeting = "ubgi;keys" if version == V02 else "ubgi"
                     exchange(process, Case(0, "", greeting, check_handshake), START_SECONDS)
             limit = ANSWER_SECONDS if "go " in case.commands else limit
         process.send("quit")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgfmt.errors import CorruptError, FormatError, TruncatedError, extra, install_hint
-from bgfmt.storage import system
+from bgfmt.storage import is_address, is_url, system
 from bgfmt.storage.source import MemorySource, Scheme, open_regular
 from bgfmt.storage.system import PathLike
 
@@ -175,10 +175,9 @@ class Remote(Folder):
             self.files.rm(self._name(prefix), recursive=True)
 
 
-def is_address(path: object) -> bool:
+def is_store_address(path: object) -> bool:
     """Return whether this is an address for fsspec, rather than a path of a file or a web address."""
-    name = path if isinstance(path, str) else ""
-    return "://" in name and not name.lower().startswith(("http://", "https://"))
+    return is_address(path) and not is_url(path)
 
 
 class ChunkStore:
@@ -186,7 +185,7 @@ class ChunkStore:
 
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
-        self.places = Remote(self.name) if is_address(self.name) else Folder(self.name)
+        self.places = Remote(self.name) if is_store_address(self.name) else Folder(self.name)
         self.read = self.written = 0
 
     def key(self, array: str, place: Place) -> str:
@@ -267,7 +266,7 @@ class StoreSource(MemorySource):
     def __init__(self, path: PathLike) -> None:
         self.store = ChunkStore(path)
         super().__init__(self.store.read_metadata(ROOT), os.fspath(path))
-        self.path = None if is_address(path) else Path(path)
+        self.path = None if is_store_address(path) else Path(path)
 
 
 def open_store(path: PathLike) -> StoreSource | None:
@@ -285,7 +284,7 @@ STORE = Scheme(open_store)
 
 def is_store(path: object) -> bool:
     """Return whether a path is a store: a folder with a `zarr.json`, or an fsspec address."""
-    if is_address(path):
+    if is_store_address(path):
         return True
     return isinstance(path, (str, os.PathLike)) and os.path.isfile(os.path.join(path, ROOT))
 

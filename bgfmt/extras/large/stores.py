@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgfmt import jit
-from bgfmt.cli.terminal import size
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError, require
-from bgfmt.extras.large.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_address
+from bgfmt.extras.large.chunks import CHECKSUM_BYTES, ROOT, ChunkStore, chunks_of, is_store_address
 from bgfmt.extras.large.tiles import (
     WORKER_BASE_BYTES,
     TileGrid,
@@ -44,6 +43,7 @@ from bgfmt.solver.machine import available_memory, check_disk, check_memory, thr
 from bgfmt.solver.registry import Solver
 from bgfmt.solver.workers import ThreadWorkers, Workers, device_class, open_workers, workers_class
 from bgfmt.storage import open_source
+from bgfmt.storage.system import format_size
 
 WORKER_BYTES = 2_400_000_000  # default memory of a worker, if it needs less
 #: time of writing the file in order, and of compressing it, as a multiple of the time of solving the table
@@ -130,7 +130,7 @@ def fill_store(
             facts = {"columns": known.columns, "side": known.side, "chunk": known.chunk}
             grid = grid_of(solver.points, solver.chequers, **facts)
         left = 0
-        if not is_address(path):
+        if not is_store_address(path):
             left = max(0, grid.bytes_moved[1] - sum(ChunkStore(path).places.sizes(MAIN).values()))
         planned = solver.plan()
         free = available_memory()
@@ -150,7 +150,7 @@ def fill_store(
         filling = Filling(path, known, grid, route.progress, file, solver.stakes)
         with write_meanwhile(filling, thread_count(route.threads)):
             filling.run(team, layers, route.device or "", route.resume)
-            opened.close()  # route.workers end while the file is finished
+            opened.close()  # the workers end while the file is finished
     return filling.report
 
 
@@ -227,7 +227,7 @@ class Filling:
         """Compute all chunks that the store lacks, and mark it as complete once every chunk exists."""
         grid = self.grid
         store = self.store
-        name = self.path if is_address(self.path) else os.path.abspath(self.path)
+        name = self.path if is_store_address(self.path) else os.path.abspath(self.path)
         making = TileSolve(name, MAIN, grid, device, check, self.stakes)
         needed, present = chunk_bytes(store, self.facts)
         if self.facts.state == "whole" and needed == present:  # else a removal was interrupted
@@ -404,9 +404,9 @@ class ChunkStores:
         }
         lines = {
             "tiles": f"{len(grid.tiles()):,}, {grid.side:,} places a side, in chunks of {grid.chunk:,}",
-            "memory": f"{size(needed)} a worker, {workers} workers",
-            "store": f"{size(written)} of disk",
-            "moved": f"{size(read)} read, {size(written)} written",
+            "memory": f"{format_size(needed)} a worker, {workers} workers",
+            "store": f"{format_size(written)} of disk",
+            "moved": f"{format_size(read)} read, {format_size(written)} written",
         }
         return numbers, lines
 

@@ -40,9 +40,8 @@ from bgfmt.solver.workers import Workers, device_class
 
 Tile = tuple[int, int]
 BYTES_PER_NUMBER = 2
-WORKER_BASE_BYTES = (
-    180_000_000  # memory of a worker's interpreter, libraries and code; compiling once needs the same again
-)
+#: memory of a worker's interpreter, libraries and code; compiling once needs the same again
+WORKER_BASE_BYTES = 180_000_000
 MAX_GROUPS = 128  # with more groups, reading costs more than idle workers
 MAX_CHUNKS_PER_SIDE = 500  # larger stores get larger chunks
 MIN_CHUNK_PLACES = 128
@@ -355,7 +354,7 @@ class TileSolve:
         return True
 
     def _work(self, store: ChunkStore, tile: Tile) -> float:
-        """Read what a tile needs, solve it and write it; return the seconds in the tile_kernels."""
+        """Read what a tile needs, solve it and write it; return the seconds in the kernels."""
         grid = self.grid
         k = self.grid.columns
         kind = device_class(self.device) if self.device else TileKernels

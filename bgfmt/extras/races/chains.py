@@ -109,9 +109,8 @@ class Estimator:
         self.boards = boards
         self._lock = Lock()
         self._kept: dict[int, tuple[Array, Arrays, Arrays, Arrays]] = {}
-        self._spaces: dict[
-            int, Chains
-        ] = {}  # by length of distributions; used for races on any number of points
+        #: by length of distributions; used for races on any number of points
+        self._spaces: dict[int, Chains] = {}
         self._game: GameColumns | None = None
 
     def solve(self, position: Position, columns: Columns, unit: float = 1.0) -> Solved:

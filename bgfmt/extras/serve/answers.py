@@ -54,9 +54,8 @@ class Named(Library):
 class Answers:
     """Answers queries from the served tables.
 
-    settle : maximum number of pairs of boards calculated for one query; 0 for no calculation, None for the limit of
-    the
-        commands.
+    settle : maximum number of pairs of boards calculated for one query; 0 for no calculation, None for the limit
+        of the commands.
     """
 
     def __init__(self, holdings: Holdings, settle: int | None = None, one: OneAtATime | None = None) -> None:
@@ -67,9 +66,8 @@ class Answers:
         self._compiler: subprocess.Popen[bytes] | None = None
         self._by_size: dict[tuple[tuple[int, int], ...], Holding] = {}
         self._advisers: dict[tuple[Any, ...], Advisor] = {}
-        self._results = ResultCache(
-            GAMES_BYTES
-        )  # one for all advisers, so that memory does not grow with their number
+        # one for all advisers, so that memory does not grow with their number
+        self._results = ResultCache(GAMES_BYTES)
 
     def answer(self, route: str, asked: Question) -> tuple[dict[str, Any], bool]:
         """Return the answer of a route, and whether it is final.

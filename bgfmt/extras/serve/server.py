@@ -131,9 +131,8 @@ class ConnectionLimits(BASE):  # type: ignore[misc]
             self._refuse("busy", f"{self.watch.most:,} connections are open (--connections)", *RETRY)
         if not self.transport.is_closing():
             super().on_headers_complete()
-            self._wait(
-                BODY_SECONDS + SHUTDOWN_SECONDS
-            )  # the application answers before, where it reads the body
+            # the application answers before, where it reads the body
+            self._wait(BODY_SECONDS + SHUTDOWN_SECONDS)
 
     def on_body(self, body: bytes) -> None:
         if not self.transport.is_closing():

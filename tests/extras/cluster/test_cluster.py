@@ -112,7 +112,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
     from bgfmt.extras.cluster import dask_workers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
+        patch.setattr(dask_workers, "HEAR_INTERRUPTS", 0.2)
         with pytest.raises(ClusterError, match="no cluster: Connection refused"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://127.0.0.1:9")
     lookups: list[object] = []
@@ -125,7 +125,7 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers="tcp://nobody.invalid:1")
     assert len(lookups) < 5  # a name that nobody has is not looked up again and again
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask_workers, "LISTEN_SECONDS", 0.2)
+        patch.setattr(dask_workers, "HEAR_INTERRUPTS", 0.2)
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="no cluster: what listens there is no Dask scheduler"):
             solve_stored("two-sided", 3, 2, store=tmp_path / "s", workers=address)
@@ -276,7 +276,7 @@ def test_a_disk_that_fills_up_is_one_line_and_no_loss(
 
 
 #: runs a command that hears interrupts, also where those who started the tests do not
-LISTEN_SECONDS = """
+HEAR_INTERRUPTS = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -291,7 +291,7 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     command = [*BGFMT, "solve", "two-sided", "6x10", "--quiet", "--cluster", "local:2", "-o", "o.bd"]
     with subprocess.Popen(
-        [sys.executable, "-c", LISTEN_SECONDS, *command],
+        [sys.executable, "-c", HEAR_INTERRUPTS, *command],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

@@ -123,9 +123,9 @@ for line in sys.stdin:
         print("error", code)
     sys.stdout.flush()
 """
-#: fault -> cases that it fails, among others
 #: cases of higher levels that the engine knows nothing of
 UNKNOWN = {"take", "eval", "eval at a score", "info lines", "no double of the other's cube"}
+#: fault -> cases that it fails, among others
 FAULTS = {
     "": [],
     "rolls": [f"bad dice {dice}" for dice in conformance.BAD_DICE],

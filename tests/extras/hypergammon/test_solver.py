@@ -274,7 +274,8 @@ def test_killed_between_states_and_resumed(tmp_path: Path) -> None:
     code = (
         "import os, sys\n"
         "import bgfmt, bgfmt.extras.hypergammon.solver as h\n"
-        "h.LONG, h.STATE_INTERVAL_SECONDS = 1, -1.0\n"
+        "import bgfmt.extras.hypergammon.solver.iteration as i\n"
+        "i.EXTRAPOLATED_CHEQUERS, h.STATE_INTERVAL_SECONDS = 1, -1.0\n"
         "def tell(sweep, change):\n"
         "    if sweep == int(sys.argv[2]): os.kill(os.getpid(), 9)\n"
         "bgfmt.solve('hypergammon', 25, 1, sys.argv[1], recipe='exact', resume=sys.argv[3] == 'on', sweeping=tell)\n"

@@ -16,8 +16,8 @@ HOW = {"pass": 0, "single": 1, "gammon": 2, "backgammon": 3, "match": 4}
 KINDS = {"play": "roll", "dance": "roll", "beaver": "double", "raccoon": "double"}
 
 
-def finish_match(match: Match, *, answerer: bool, resigns: bool) -> list[dict[str, Any]]:
-    """Our walk in the form of expected.jsonl; what a form's expected walk leaves out is left out."""
+def describe_walk(match: Match, *, answerer: bool, resigns: bool) -> list[dict[str, Any]]:
+    """Return our walk in the form of expected.jsonl, without what that form leaves out."""
     games = []
     for game in match.games:
         actions: list[list[Any]] = []
@@ -51,7 +51,7 @@ def differences(match: Match, row: dict[str, Any]) -> list[str]:
     if match.length != row["length"]:
         out.append(f"length {match.length} for {row['length']}")
     name = row["name"]
-    ours = finish_match(
+    ours = describe_walk(
         match, answerer=not name.endswith(".xg"), resigns=name.endswith((".bgf", ".gvab", ".ogxm"))
     )
     if len(ours) != len(row["games"]):

@@ -18,7 +18,6 @@ import numpy as np
 from bgfmt.errors import OutputExistsError, ScratchError, SolverError
 from bgfmt.extras.hypergammon.solver import plays, sweep
 from bgfmt.extras.hypergammon.solver import state as states
-from bgfmt.extras.hypergammon.solver import sweep as kernels
 from bgfmt.extras.hypergammon.solver.iteration import CYCLE_SWEEPS, PLACES, Iteration, is_extrapolated
 from bgfmt.extras.hypergammon.solver.sweep import CONTACT, FIXED, OVER, RACE
 from bgfmt.game import board
@@ -318,17 +317,17 @@ class _Solve(IterationBase):
         """Update every record once; return the greatest change of a number."""
         known = self._state, self.plays, self.sides
         rows = [(a, min(self.n, a + ABOVE_DIAGONAL_ROWS)) for a in range(0, self.n, ABOVE_DIAGONAL_ROWS)]
-        changes = self.map_rows(lambda a, b: kernels.sweep_above_diagonal(*known, a, b), rows)
+        changes = self.map_rows(lambda a, b: sweep.sweep_above_diagonal(*known, a, b), rows)
         for first in range(0, self.n, BLOCK_ROWS):
             last = min(self.n, first + BLOCK_ROWS)
             hit = self.sides.hit
             inward = np.asarray(((hit >= first) & (hit < last)).any(axis=1))
 
             def make(part: int, parts: int) -> None:
-                kernels.compute_below_diagonal(*known, first, last, inward, part, parts, self._block)  # noqa: B023
+                sweep.compute_below_diagonal(*known, first, last, inward, part, parts, self._block)  # noqa: B023
 
             self.map_rows(make, [(part, self.threads) for part in range(self.threads)])
-            changes.append(kernels.store_in_order(*known, first, last, inward, self._block))
+            changes.append(sweep.store_in_order(*known, first, last, inward, self._block))
         return self.greatest_change(changes)
 
 

@@ -13,7 +13,7 @@ from bgfmt.tables.hypergammon import RECORD
 
 PLACES = 25  # points and the bar
 MAX_24_BIT = 16777215
-#: recipe exact with this number of chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
+#: recipe exact with at least this many chequers: every CYCLE_SWEEPS sweeps, extrapolate (Aitken) if the ratio of
 #: successive changes is small
 EXTRAPOLATED_CHEQUERS = 3
 CYCLE_SWEEPS = 6
@@ -66,4 +66,5 @@ class Iteration:
 
 
 def is_extrapolated(chequers: int, recipe: str) -> bool:
+    """Return whether a solve extrapolates its values between cycles of sweeps."""
     return recipe == "exact" and chequers >= EXTRAPOLATED_CHEQUERS

@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-import bgfmt
-from bgfmt.cli import options
-from bgfmt.cli.solve import common_options, memory_option, parse_size, recipe_option, run_solver, show_making
+from bgfmt.cli.solve import common_options, memory_option, parse_size, recipe_option, run_solver
 
 
 @click.command("bkg")
@@ -44,24 +42,3 @@ def expected_points(size: str, **common: Any) -> None:
       bgfmt solve expected-points 3x3 -o 3x3.points
     """
     run_solver("expected-points", *parse_size(size), **common)
-
-
-@click.command("gnubg-2001")
-@click.option("-o", "--output", type=click.Path(), required=True, help="The file to make.")
-@options.quiet_option
-@options.force_option
-@options.json_option
-def gnubg_2001(output: str, quiet: bool, force: bool, as_json: bool) -> None:
-    """Solve the gnubg.bd of GNU Backgammon from May 2001 to November 2002.
-
-    The file has a one-sided table of 6 points and 15 chequers, then a two-sided one of 6 points and 6 chequers, and
-    no header.
-
-    \b
-    Example:
-      bgfmt solve gnubg-2001 -o gnubg.bd
-    """
-    with show_making(output, quiet, " tables"):
-        bgfmt.solve("gnubg-2001", 6, 15, output, force=force)
-    if as_json:
-        options.echo_written(output)
